@@ -1,0 +1,45 @@
+"""Builds the scanner, where that is possible. Everything else about the package is in pyproject.toml.
+
+The extension is optional: without a C++17 compiler the build goes on, and the package uses its plain-Python twin.
+CALIPERS_SANITIZE=1 builds it for AddressSanitizer, as a test does.
+"""
+
+from __future__ import annotations
+
+import os
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+SOURCE = "src/calipers/collection/_scanner.pyx"
+HEADER = "src/calipers/collection/_scanner.hpp"
+SANITIZE = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g", "-O1"]
+
+
+class BuildScanner(build_ext):
+    """Knows the flags of the two families of compilers; which one it is shows only when building."""
+
+    def build_extension(self, ext: Extension) -> None:
+        if self.compiler.compiler_type == "msvc":
+            ext.extra_compile_args = ["/std:c++17", "/O2", "/EHsc"]
+        else:
+            ext.extra_compile_args = ["-std=c++17", "-O3", "-fno-math-errno", "-fvisibility=hidden"]
+            if os.environ.get("CALIPERS_SANITIZE") == "1":
+                ext.extra_compile_args += SANITIZE
+                ext.extra_link_args = ["-fsanitize=address"]
+        super().build_extension(ext)
+
+
+def extensions() -> list[Extension]:
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        return []
+    scanner = Extension("calipers.collection._scanner", [SOURCE], depends=[HEADER], language="c++")
+    built = list(cythonize([scanner], language_level=3))
+    for extension in built:
+        extension.optional = True  # cythonize makes new ones, and forgets it
+    return built
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildScanner})

@@ -1,0 +1,98 @@
+"""What all tests share: real data, tools that may be absent, and how hard hypothesis looks.
+
+Something absent is skipped with a message on a user's machine and a failure in CI, where a skipped test would
+be taken for a passed one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from itertools import compress
+from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+CI = os.environ.get("CI", "").lower() in ("1", "true")
+ROOT = Path(__file__).resolve().parent.parent
+COMPILERS = ("c++", "g++", "clang++")
+
+# `ci` draws the same examples every time: a failure there must have come from the change. `quick` is for the
+# other interpreters, which repeat what the first one has tested well.
+slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("default", deadline=None, suppress_health_check=slow_is_fine)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
+settings.register_profile("quick", settings.get_profile("ci"), max_examples=15)
+settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if CI else "default"))
+
+
+# What `--quick` leaves out: all that is slow, or needs more than the package, pytest and hypothesis.
+NOT_QUICK = ("slow", "peers", "acceptance", "packaging", "browser", "java")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="only the quick core tests")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--quick"):
+        marked = [any(item.get_closest_marker(name) for name in NOT_QUICK) for item in items]
+        config.hook.pytest_deselected(items=list(compress(items, marked)))
+        items[:] = [item for item, left_out in zip(items, marked, strict=True) if not left_out]
+
+
+def absent(message: str, *, failure: bool = CI) -> NoReturn:
+    """Skip this test, or fail it where nothing may be missing."""
+    if failure:
+        pytest.fail(f"{message} (nothing may be missing here)", pytrace=False)
+    pytest.skip(message)
+
+
+class Require:
+    """Ask for something outside the project: `require.tool("chromium")`, `require.module("ranx")`."""
+
+    def tool(self, *names: str) -> str:
+        """The path of the first of these programs that is present."""
+        for name in names:
+            if path := shutil.which(name):
+                return path
+        absent(f"needs {' or '.join(names)}")
+
+    def compiler(self) -> str:
+        return self.tool(*COMPILERS)
+
+    def module(self, name: str) -> ModuleType:
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            absent(f"needs the module {name} (requirements/)")
+
+
+@pytest.fixture(scope="session")
+def require() -> Require:
+    return Require()
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of real data for the acceptance tests."""
+    folder = Path(os.environ.get("CALIPERS_DATA", "../shared/data"))
+    if not folder.is_absolute():
+        folder = ROOT / folder
+    if not (folder / "trec").is_dir():
+        required = os.environ.get("CALIPERS_DATA_REQUIRED") == "1"
+        absent("needs the real data: set CALIPERS_DATA to its folder", failure=required)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables look the same wherever the tests run."""
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
