@@ -1,0 +1,64 @@
+"""Small immutable values: a class with named parts, compared and hashed by them.
+
+What a frozen dataclass is, without the code that `dataclasses` compiles for each class: with a hundred small classes
+that would be much of the time that a short command takes.
+"""
+
+from __future__ import annotations
+
+from inspect import get_annotations
+from typing import Any, ClassVar, dataclass_transform
+
+
+@dataclass_transform(frozen_default=True)
+class Record:
+    """Parts are the annotated names of the class and of those it derives from; a value there is the default.
+
+    >>> class Point(Record):
+    ...     x: int
+    ...     y: int = 0
+    >>> Point(1), Point(1) == Point(x=1, y=0), len({Point(1), Point(1)})
+    (Point(x=1, y=0), True, 1)
+    >>> Point(1).x = 2
+    Traceback (most recent call last):
+    ...
+    AttributeError: Point is immutable
+    """
+
+    _names: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        own = (name for name, kind in get_annotations(cls).items() if "ClassVar" not in str(kind))
+        cls._names = (*cls._names, *(name for name in own if name not in cls._names))
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        parts = self._names
+        if len(values) > len(parts):
+            raise TypeError(f"{type(self).__name__} takes {len(parts)} values, not {len(values)}")
+        given = dict(zip(parts, values, strict=False))
+        for name in named:
+            if name not in parts or name in given:
+                raise TypeError(f"{type(self).__name__} has no part '{name}', or was given it twice")
+        given.update(named)
+        missing = [name for name in parts if name not in given and not hasattr(type(self), name)]
+        if missing:
+            raise TypeError(f"{type(self).__name__} lacks {', '.join(missing)}")
+        self.__dict__.update(given)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and values_of(self) == values_of(other)
+
+    def __hash__(self) -> int:
+        return hash((type(self), values_of(self)))
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value!r}" for name, value in zip(self._names, values_of(self), strict=True))
+        return f"{type(self).__name__}({inner})"
+
+
+def values_of(record: Record) -> tuple[Any, ...]:
+    """The values of the parts, in the order in which they are declared."""
+    return tuple(getattr(record, name) for name in record._names)
