@@ -1,0 +1,154 @@
+"""Arrow's columns into ours: whole arrays, most of them without a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.collection.ids import Ids
+from calipers.collection.rows import Rows, by_appearance
+from calipers.errors import CalipersError
+from calipers.extras import load
+
+
+def arrow() -> Any:
+    return load("pyarrow", extra="frames", what="tables")
+
+
+def rows_of(
+    column: Mapping[str, Any], names: Mapping[str, str], value: str, file: str | None, before: int | None = None
+) -> Rows:
+    """The rows of a table whose column for each role is given, with the name that errors call it.
+
+    Pieces of a table say how many rows come `before` them; their queries are in any order.
+    """
+    ordered, before = before is None, before or 0
+    for role, content in column.items():
+        check_nulls(content, names[role], file, before)
+    if not len(column[value]):
+        raise CalipersError("there are no rows", file=file)
+    queries, query = coded(column["query"], names["query"], file, ordered)
+    systems, system = coded(column["system"], names["system"], file) if "system" in column else (None, None)
+    return Rows(
+        queries=queries,
+        query=query,
+        documents=ids(column["document"], names["document"], file),
+        value=numbers(column[value], names[value], value, file, before),
+        systems=() if systems is None else tuple(systems.texts()),
+        system=system,
+        file=file,
+    )
+
+
+def ids(column: Any, name: str, file: str | None = None) -> Ids:
+    """A column of text, bytes or whole numbers as ids."""
+    pa = arrow()
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_integer(kind):
+        column = column.cast(pa.large_string())
+    elif not _is_text(kind):
+        raise CalipersError(f"column '{name}' holds {kind}: ids are text or whole numbers", file=file)
+    elif not _has_offsets(kind):
+        column = column.cast(pa.large_binary())
+    whole = _whole(column)
+    if not len(whole):
+        return Ids.of([])
+    _, places, data = whole.buffers()
+    width = np.int64 if pa.types.is_large_string(whole.type) or pa.types.is_large_binary(whole.type) else np.int32
+    offsets = np.frombuffer(places, width)[whole.offset : whole.offset + len(whole) + 1].astype(np.int64, copy=False)
+    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return Ids(content[offsets[0] : offsets[-1]], offsets - offsets[0] if offsets[0] else offsets)
+
+
+def coded(column: Any, name: str, file: str | None = None, ordered: bool = True) -> tuple[Ids, NDArray[np.int32]]:
+    """A column with few values: the distinct ones, in order of first appearance, and which of them each row has.
+
+    What is not `ordered` may also hold values that no row has, and hold one twice.
+    """
+    pa = arrow()
+    if not pa.types.is_dictionary(column.type):
+        if not _is_text(column.type) and not pa.types.is_integer(column.type):
+            raise CalipersError(f"column '{name}' holds {column.type}: ids are text or whole numbers", file=file)
+        if not hasattr(pa.types, "is_string_view") or not pa.types.is_string_view(column.type):
+            column = column.dictionary_encode()
+        else:
+            column = column.cast(pa.large_string()).dictionary_encode()
+    column = _whole(column)
+    code = _array(column.indices)
+    if not ordered:
+        return ids(column.dictionary, name, file), code.astype(np.int32, copy=False)
+    # A dictionary may hold a value twice, hold values that no row has, and null; what is null was refused before.
+    values = column.dictionary.dictionary_encode()
+    if len(values.dictionary) < len(values):
+        code = _array(values.indices.fill_null(0))[code]
+    distinct = ids(values.dictionary, name, file)
+    used, number = by_appearance(code, len(distinct))
+    return (distinct if number is code else distinct.take(used)), number
+
+
+def numbers(column: Any, name: str, what: str, file: str | None = None, before: int = 0) -> NDArray[np.float64]:
+    """A column of finite numbers."""
+    pa = arrow()
+    kind = column.type
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)):
+        raise CalipersError(f"column '{name}' holds {kind}: a {what} is a number", file=file)
+    found = _array(_whole(column if kind == pa.float64() else column.cast(pa.float64(), safe=False)))
+    if not (finite := np.isfinite(found)).all():
+        row = int(np.argmin(finite))
+        raise CalipersError(f"column '{name}', row {before + row + 1}: {found[row]} is not a finite number", file=file)
+    return found
+
+
+def _array(column: Any) -> NDArray[Any]:
+    """Numbers without gaps, as they lie in memory. (Arrow's own `to_numpy` would load pandas.)"""
+    if not len(column):
+        return np.zeros(0, column.type.to_pandas_dtype())
+    content = np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())
+    return content[column.offset : column.offset + len(column)]
+
+
+def _whole(column: Any) -> Any:
+    """A column in one chunk."""
+    if not isinstance(column, arrow().ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)  # putting them together would copy even one
+    return column.unify_dictionaries().combine_chunks()
+
+
+def check_nulls(column: Any, name: str, file: str | None, before: int = 0) -> None:
+    """Refuse a column with a row that has no value."""
+    pa = arrow()
+    if not len(column):
+        return
+    empty = bool(column.null_count)
+    if pa.types.is_dictionary(column.type):
+        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+        empty = empty or any(chunk.dictionary.null_count for chunk in chunks)
+        column = column.cast(column.type.value_type) if empty else column
+        empty = bool(column.null_count)
+    if empty:
+        pc = load("pyarrow.compute", extra="frames", what="tables")
+        row = pc.index(pc.is_null(column), True).as_py()
+        raise CalipersError(f"column '{name}', row {before + row + 1}: there is no value", file=file)
+
+
+def _has_offsets(kind: Any) -> bool:
+    types = arrow().types
+    known = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return any(is_it(kind) for is_it in known)
+
+
+def _is_text(kind: Any) -> bool:
+    types = arrow().types
+    known = (
+        "is_string", "is_large_string", "is_string_view", "is_binary", "is_large_binary", "is_binary_view",
+        "is_fixed_size_binary",
+    )  # fmt: skip
+    return any(getattr(types, name)(kind) for name in known if hasattr(types, name))

@@ -1,0 +1,41 @@
+"""The formats that files may have. A new one is a module beside this one, and a row in the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calipers.collection.formats.csv import CSV
+from calipers.collection.formats.format import Format, first_content
+from calipers.collection.formats.json import JSON
+from calipers.collection.formats.letor import LETOR, SCORES
+from calipers.collection.formats.parquet import PARQUET
+from calipers.collection.formats.trec import QRELS, RUN
+from calipers.collection.reader import Path, shown_name, start_of
+from calipers.errors import CalipersError
+
+__all__ = ["FORMATS", "TABLES", "Format", "first_line", "sniff", "table_form"]
+
+# The first that matches is it: a line of LETOR may have any number of fields, and so may a header.
+FORMATS: dict[str, Format[Any]] = {format.name: format for format in (LETOR, PARQUET, JSON, CSV, QRELS, RUN, SCORES)}
+TABLES = tuple(name for name, format in FORMATS.items() if format.holds == "table")
+
+
+def sniff(path: Path, *, max_unpacked: int | None = None) -> str:
+    """The name of the format that a file's content has, whatever the file is called."""
+    start = start_of(path, max_unpacked=max_unpacked)
+    for name, format in FORMATS.items():
+        if format.matches(start):
+            return name
+    known = "; ".join(f"{format.name}: {format.line}" for format in FORMATS.values())
+    raise CalipersError(f"no known format (known are {known})", file=shown_name(path), line=1)
+
+
+def table_form(path: Path, *, max_unpacked: int | None = None) -> str | None:
+    """The name of the format, if the file is a table."""
+    start = start_of(path, max_unpacked=max_unpacked)
+    return next((name for name in TABLES if FORMATS[name].matches(start)), None)
+
+
+def first_line(path: Path, *, max_unpacked: int | None = None) -> bytes:
+    """The first line of a file that is neither empty nor a comment; empty if there is none near its start."""
+    return first_content(start_of(path, max_unpacked=max_unpacked))

@@ -1,0 +1,70 @@
+"""What a format is: a name, how its files start, and how they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from calipers.collection.columns import Retrieved
+from calipers.collection.reader import Path
+from calipers.collection.scanner import JudgedIndex
+
+Content = TypeVar("Content", covariant=True)
+
+_BOM = b"\xef\xbb\xbf"
+_FIELD = re.compile(rb"[^ \t\r]+")
+_CONTENT = re.compile(rb"^(?!#)[ \t\r]*[^ \t\r\n].*", re.MULTILINE)
+
+
+class Reader(Protocol[Content]):
+    """Reads a whole file; `max_unpacked` is the most bytes that a packed one may unpack to."""
+
+    def __call__(self, path: Path, *, max_unpacked: int | None = None) -> Content: ...
+
+
+class Retriever(Protocol):
+    """Reads a run against the judgments, as `reader.scan_run` does."""
+
+    def __call__(
+        self,
+        path: Path,
+        index: JudgedIndex,
+        *,
+        depth: int = 0,
+        single: bool = False,
+        jobs: int | None = None,
+        max_unpacked: int | None = None,
+    ) -> Retrieved: ...
+
+
+@dataclass(frozen=True)
+class Format(Generic[Content]):
+    """One way to write judgments, runs or scores into a file.
+
+    `matches` sees the unpacked start of a file. `holds` says what `read` gives: "judgments" and "run" give Columns,
+    "labels" gives Labels, "scores" an array, "table" Rows, which may be of judgments or of runs: `read` then takes the
+    `value` to read ("grade", "score") and the `columns` that a user names, `systems` says whose runs there are, and
+    `parts` reads a run piece by piece. Runs also have `retrieve`, which keeps no more than the measures need.
+    """
+
+    name: str
+    holds: str
+    line: str  # what a line looks like, for messages
+    matches: Callable[[bytes], bool]
+    read: Reader[Content]
+    retrieve: Retriever | None = None
+    systems: Callable[..., tuple[str, ...]] | None = None
+    parts: Callable[..., Any] | None = None
+
+
+def first_content(start: bytes) -> bytes:
+    """The first line that is neither empty nor a comment; empty if there is none."""
+    found = _CONTENT.search(start.removeprefix(_BOM))
+    return found[0] if found else b""
+
+
+def first_fields(start: bytes) -> list[bytes]:
+    """The fields of that line."""
+    return _FIELD.findall(first_content(start))

@@ -1,0 +1,45 @@
+"""TREC's judgments and runs: a line a document, fields between blanks.
+
+qrels   query iteration document grade
+run     query Q0 document rank score tag        (the rank field is not read: scores decide)
+"""
+
+from __future__ import annotations
+
+from calipers.collection.columns import Columns
+from calipers.collection.formats.format import Format, first_fields
+from calipers.collection.reader import Path, scan, scan_run
+from calipers.collection.scanner import ColumnScanner
+
+
+def read_qrels(path: Path, *, max_unpacked: int | None = None) -> Columns:
+    """All judgments of a file, line by line."""
+    return scan(path, lambda: ColumnScanner("qrels"), max_unpacked=max_unpacked)
+
+
+def read_subtopics(path: Path, *, max_unpacked: int | None = None) -> Columns:
+    """The same, with the second field, which is the subtopic in qrels for diversity."""
+    return scan(path, lambda: ColumnScanner("qrels", keep_second=True), max_unpacked=max_unpacked)
+
+
+def read_run(path: Path, *, max_unpacked: int | None = None) -> Columns:
+    """All lines of a run, judged or not."""
+    return scan(path, lambda: ColumnScanner("run"), max_unpacked=max_unpacked)
+
+
+QRELS = Format(
+    name="qrels",
+    holds="judgments",
+    line="query iteration document grade",
+    matches=lambda start: len(first_fields(start)) == 4,
+    read=read_qrels,
+)
+
+RUN = Format(
+    name="run",
+    holds="run",
+    line="query Q0 document rank score tag",
+    matches=lambda start: len(first_fields(start)) == 6,
+    read=read_run,
+    retrieve=scan_run,
+)

@@ -1,0 +1,63 @@
+"""Frames of any kind (pandas, polars, Arrow and what else narwhals knows) as judgments and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from calipers.collection.arrow import arrow, rows_of
+from calipers.collection.model import Judgments
+from calipers.collection.roles import columns_of
+from calipers.collection.rows import Rows, RowsRun, runs_of
+from calipers.errors import CalipersError
+from calipers.extras import load
+
+_SIGNS = ("__arrow_c_stream__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__dataframe__", "collect_schema")
+
+
+def is_frame(value: object) -> bool:
+    """Whether this looks like a frame; asked before anything is imported."""
+    return any(hasattr(value, sign) for sign in _SIGNS)
+
+
+def judgments_of_frame(frame: Any, columns: Mapping[str, str] | None = None, name: str = "judgments") -> Judgments:
+    """Judgments from a frame with columns for query, document and grade."""
+    return _rows(frame, "grade", columns).judgments(name)
+
+
+def runs_of_frame(frame: Any, columns: Mapping[str, str] | None = None, name: str | None = None) -> list[RowsRun]:
+    """The run, or where a column names systems the runs, of a frame with columns for query, document and score."""
+    rows = _rows(frame, "score", columns)
+    return runs_of(rows.systems, lambda: rows, name=name)
+
+
+def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
+    nw = load("narwhals", extra="frames", what="frames")
+    arrow()
+    try:
+        known = nw.from_native(frame)
+        found = list(map(str, known.collect_schema().names()))
+    except (TypeError, ValueError, nw.exceptions.NarwhalsError) as error:
+        raise CalipersError(f"cannot read a table from a {type(frame).__name__}: {_one_line(error)}") from None
+    names = columns_of(found, value, columns)
+    if isinstance(known, nw.LazyFrame):
+        known = known.select(*dict.fromkeys(names.values())).collect()
+    return rows_of({role: _column(known, name) for role, name in names.items()}, names, value, None)
+
+
+def _column(frame: Any, name: str) -> Any:
+    pa = arrow()
+    series = frame.get_column(name)
+    try:
+        return series.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        # An object column of pandas may hold anything.
+        kinds = [type(value) for value in series.to_list()]
+        odd = next((row for row, kind in enumerate(kinds) if kind is not kinds[0]), 0)
+        raise CalipersError(
+            f"column '{name}', row {odd + 1}: {kinds[odd].__name__} among {kinds[0].__name__} ({_one_line(error)})"
+        ) from None
+
+
+def _one_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

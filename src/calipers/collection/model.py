@@ -1,0 +1,490 @@
+"""Judgments and runs, wherever they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calipers.collection.columns import Columns, Labels, Retrieved
+from calipers.collection.ids import Ids, decode, encode
+from calipers.collection.reader import scan, scan_run
+from calipers.collection.scanner import (
+    ColumnScanner,
+    JudgedIndex,
+    NumberScanner,
+    RunScanner,
+    ScanError,
+    rank_documents,
+    rank_segments,
+)
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints, Pool
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """What is known of each query's documents: a grade each.
+
+    >>> judgments = Judgments.from_dict({"q1": {"d1": 0, "d2": 2}, "q2": {"d1": 1}})
+    >>> judgments.queries, len(judgments), judgments.pool.largest_grade
+    (('q1', 'q2'), 3, 2.0)
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    pool: Pool
+    names: Callable[[], Ids] | None = field(repr=False)  # of the documents, or None where they have none
+    texts: Callable[[], list[str]] | None = field(default=None, repr=False)  # the names as text, where they came so
+    row: Ints | None = None  # of the input, for each row of the pool; None where they are the same
+
+    @classmethod
+    def from_dict(cls, judgments: Mapping[str, Mapping[str, float]], name: str = "judgments") -> Judgments:
+        """From {query: {document: grade}}."""
+        if not judgments:
+            raise CalipersError("there are no judgments", file=name)
+        _check_nested(judgments, name, "judgments", "grade")
+        offsets = np.cumsum([0, *(len(graded) for graded in judgments.values())])
+        grade = _numbers((g for graded in judgments.values() for g in graded.values()), int(offsets[-1]), name, "grade")
+        return cls(
+            name=name,
+            queries=tuple(judgments),
+            pool=Pool(offsets, grade),
+            names=lambda: Ids.of(document for graded in judgments.values() for document in graded),
+            texts=lambda: [document for graded in judgments.values() for document in graded],
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        labels: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        name: str = "judgments",
+    ) -> Judgments:
+        """From one label a document, with one query id a document or the number of documents of each query.
+
+        >>> Judgments.from_arrays([0, 2, 1], group=[2, 1]).queries
+        ('1', '2')
+        """
+        grade = _finite(labels, name, "label")
+        if (qid is None) == (group is None):
+            raise CalipersError("give either qid, a query id for each label, or group, the size of each query")
+        if group is not None:
+            size = np.asarray(group)
+            if size.ndim != 1 or not np.issubdtype(size.dtype, np.integer) or (size < 0).any():
+                raise CalipersError("group is not a list of sizes")
+            if size.sum() != len(grade):
+                raise CalipersError(f"group adds up to {size.sum()} documents, but there are {len(grade)} labels")
+            queries = tuple(str(i) for i in range(1, len(size) + 1))
+            return cls(name, queries, Pool(np.concatenate([[0], np.cumsum(size)]), grade), names=None)
+        ids = np.asarray(qid)
+        if ids.shape != grade.shape:
+            raise CalipersError(f"there are {ids.size} query ids for {len(grade)} labels")
+        distinct, start, query = np.unique(ids, return_index=True, return_inverse=True)
+        by_appearance = np.argsort(start)
+        place = np.empty_like(by_appearance)
+        place[by_appearance] = np.arange(len(distinct))
+        queries = tuple(str(distinct[i]) for i in by_appearance)
+        return cls._grouped(name, queries, place[query], grade, None)
+
+    @classmethod
+    def from_columns(cls, columns: Columns, name: str) -> Judgments:
+        """From the columns of a qrels file. A document judged twice with one grade counts once."""
+        queries = tuple(decode(query) for query in columns.queries)
+        grouped = cls._grouped(name, queries, columns.query, columns.value, columns.documents)
+        if grouped._are_distinct(columns.queries):
+            return grouped
+        documents = grouped.documents.tolist()
+        offsets = grouped.pool.offsets.tolist()
+        repeated = []
+        for query, (start, end) in enumerate(pairwise(offsets)):
+            if len(set(documents[start:end])) == end - start:
+                continue
+            first: dict[bytes, int] = {}
+            for row in range(start, end):
+                earlier = first.setdefault(documents[row], row)
+                if earlier == row:
+                    continue
+                if grouped.pool.grade[earlier] != grouped.pool.grade[row]:
+                    source = row if grouped.row is None else int(grouped.row[row])
+                    raise CalipersError(
+                        f"document '{decode(documents[row])}' of query '{queries[query]}' is judged "
+                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before",
+                        file=name,
+                        line=int(columns.line[source]),
+                    )
+                repeated.append(row)
+        return grouped._without(np.array(repeated)) if repeated else grouped
+
+    @classmethod
+    def from_labels(cls, labels: Labels, name: str) -> Judgments:
+        """From the labels of a LETOR file."""
+        queries = tuple(decode(query) for query in labels.queries)
+        return cls._grouped(name, queries, labels.query, labels.label, labels.documents)
+
+    @classmethod
+    def _grouped(
+        cls, name: str, queries: tuple[str, ...], query: Ints, grade: Floats, documents: Ids | None
+    ) -> Judgments:
+        """With the rows of each query brought together, in the order of the input."""
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(queries)))])
+        if (query[1:] >= query[:-1]).all():
+            return cls(name, queries, Pool(offsets, grade), None if documents is None else lambda: documents)
+        row = np.argsort(query, kind="stable")
+        taken = None if documents is None else documents.take(row)
+        return cls(name, queries, Pool(offsets, grade[row]), None if taken is None else lambda: taken, row=row)
+
+    def _are_distinct(self, queries: Ids) -> bool:
+        """Whether no document is judged twice for a query. The scanner knows soonest: it refuses such a run."""
+        pool = self.pool
+        scanner = RunScanner(JudgedIndex(queries, np.zeros(len(queries) + 1, np.int64), Ids.of([])))
+        try:
+            scanner.feed_rows(queries, pool.query.astype(np.int32), self.documents, pool.grade)
+        except ScanError:
+            return False
+        return True
+
+    def _without(self, dropped: Ints) -> Judgments:
+        kept = np.ones(len(self), bool)
+        kept[dropped] = False
+        documents = self.documents.take(np.flatnonzero(kept))
+        offsets = np.concatenate([[0], np.cumsum(self.pool.count(kept))])
+        row = np.arange(len(self)) if self.row is None else self.row
+        pool = Pool(offsets, self.pool.grade[kept])
+        return Judgments(self.name, self.queries, pool, lambda: documents, row=row[kept])
+
+    def __len__(self) -> int:
+        return len(self.pool.grade)
+
+    @cached_property
+    def documents(self) -> Ids:
+        """The ids of the judged documents, in the pool's order."""
+        if self.names is None:
+            raise CalipersError("these documents have no ids: they came as arrays", file=self.name)
+        return self.names()
+
+    @cached_property
+    def index(self) -> JudgedIndex:
+        """Finds a judged document by its query's and its own id."""
+        return JudgedIndex(Ids.of(self.queries), self.pool.offsets, self.documents)
+
+    @cached_property
+    def document_names(self) -> list[str]:
+        return self.documents.texts() if self.texts is None else self.texts()
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """As {query: {document: grade}}."""
+        offsets, grade = self.pool.offsets.tolist(), self.pool.grade.tolist()
+        return {
+            query: dict(zip(self.document_names[start:end], grade[start:end], strict=True))
+            for query, (start, end) in zip(self.queries, pairwise(offsets), strict=True)
+        }
+
+
+class Run(Protocol):
+    """One system's ranked lists, read when they are needed."""
+
+    @property
+    def name(self) -> str: ...
+
+    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+        """The judged documents that it retrieves, and where they rank."""
+        ...
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        """Everything that it retrieves: {query: {document: score}}."""
+        ...
+
+
+@dataclass(eq=False)
+class FileRun:
+    """A TREC run file."""
+
+    path: str
+    given_name: str | None = None
+    max_unpacked: int | None = None
+    tag: str | None = field(default=None, init=False)  # known once the file was read
+
+    @property
+    def name(self) -> str:
+        if self.given_name is None and self.tag is None:
+            self.tag = self._first_tag()
+        return self.given_name or self.tag or Path(self.path).name
+
+    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+        found = scan_run(
+            self.path, judgments.index, depth=depth, single=single, jobs=jobs, max_unpacked=self.max_unpacked
+        )
+        self.tag = decode(found.tag)
+        return found
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        columns = scan(self.path, lambda: ColumnScanner("run"), max_unpacked=self.max_unpacked)
+        found: dict[str, dict[str, float]] = {query: {} for query in columns.queries.texts()}
+        lists = list(found.values())
+        rows = zip(columns.query.tolist(), columns.documents.texts(), columns.value.tolist(), strict=True)
+        for row, (query, document, score) in enumerate(rows):
+            if document in lists[query]:
+                raise CalipersError(
+                    f"document '{document}' appears twice for query '{columns.queries.text(query)}'",
+                    file=self.path,
+                    line=int(columns.line[row]),
+                )
+            lists[query][document] = score
+        return found
+
+    def _first_tag(self) -> str:
+        from calipers.collection.formats import first_line
+
+        fields = first_line(self.path).split()
+        return decode(fields[5]) if len(fields) > 5 else ""
+
+
+@dataclass(eq=False)
+class DictRun:
+    """A run as {query: {document: score}}. Only the judged documents are looked up."""
+
+    scores: Mapping[str, Mapping[str, float]]
+    name: str = "run"
+
+    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+        _check_nested(self.scores, self.name, "a run", "score")
+        names, offsets = judgments.document_names, judgments.pool.offsets.tolist()
+        judged = set(judgments.queries)
+        rows: list[Ints] = []
+        parts: list[tuple[int, int, int, Ints, Ints, Floats]] = []
+        orders: list[tuple[Ints, Ints]] = []
+        for query, name in enumerate(judgments.queries):
+            ranked = self.scores.get(name)
+            if not ranked:
+                continue
+            if depth and len(ranked) > depth:
+                ranked = _deepest(ranked, depth)
+            plain = ranked if type(ranked) is dict else dict(ranked)
+            try:
+                length, tied, hits, of_hits, first, last = rank_documents(
+                    plain, names, offsets[query], offsets[query + 1], single
+                )
+            except (TypeError, ValueError) as error:
+                raise CalipersError(f"a score for query '{name}' is not a number ({error})", file=self.name) from None
+            by_id: Ints = first
+            by_input: Ints = first
+            if (first != last).any():
+                score = _as_single(np.array(list(plain.values()))) if single else np.array(list(plain.values()), float)
+                by_id, by_input = _places(plain, score, [names[row] for row in hits.tolist()])
+            order = np.argsort(by_id)
+            rows.append(hits[order])
+            parts.append((query, length, tied, first[order], last[order], of_hits[order]))
+            orders.append((by_id[order], by_input[order]))
+        return Retrieved(
+            query=np.array([part[0] for part in parts], np.int32),
+            length=np.array([part[1] for part in parts], np.int32),
+            tied=np.array([part[2] for part in parts], np.int32),
+            offsets=np.cumsum([0, *(len(part[3]) for part in parts)]),
+            document=_joined(rows),
+            first=_joined([part[3] for part in parts]),
+            last=_joined([part[4] for part in parts]),
+            score=np.concatenate([np.zeros(0), *(part[5] for part in parts)]),
+            docid_rank=_joined([by_id for by_id, _ in orders]),
+            input_rank=_joined([by_input for _, by_input in orders]),
+            tag=self.name.encode(),
+            unjudged=Ids.of(query for query in self.scores if query not in judged),
+            scattered=False,
+        )
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        return {query: dict(ranked) for query, ranked in self.scores.items()}
+
+
+@dataclass(eq=False)
+class ArrayRun:
+    """A run as one score for each judged document, in the order of the labels."""
+
+    scores: Floats
+    name: str = "run"
+
+    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+        scores = _finite(self.scores, self.name, "score")
+        expected = len(judgments) if judgments.row is None else len(judgments.row)
+        if len(scores) != expected:
+            raise CalipersError(f"{len(scores)} scores for {expected} labels", file=self.name)
+        if judgments.row is not None:
+            scores = scores[judgments.row]
+        if single:
+            scores = _as_single(scores)
+        pool = judgments.pool
+        row, first, last = rank_segments(np.ascontiguousarray(scores), pool.offsets)
+        by_input = (np.arange(len(row)) - pool.offsets[pool.query] + 1).astype(np.int32)
+        by_id = _by_id(judgments, row, first, last, by_input)
+        asked = np.flatnonzero(pool.size > 0)
+        found = Retrieved(
+            query=asked.astype(np.int32),
+            length=pool.size[asked].astype(np.int32),
+            tied=np.bincount(pool.query, weights=first != last, minlength=pool.queries)[asked].astype(np.int32),
+            offsets=pool.offsets[np.append(asked, pool.queries)],
+            document=row,
+            first=first,
+            last=last,
+            score=scores[row],
+            docid_rank=by_id,
+            input_rank=by_input,
+            tag=self.name.encode(),
+            unjudged=Ids.of([]),
+            scattered=False,
+        )
+        return _cut(found, depth) if depth else found
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        raise CalipersError("a run of bare scores has no documents of its own", file=self.name)
+
+
+@dataclass(eq=False)
+class ScoreFile:
+    """A file with one score a line, in the order of the labels of a LETOR file."""
+
+    path: str
+    given_name: str | None = None
+    max_unpacked: int | None = None
+
+    @property
+    def name(self) -> str:
+        return self.given_name or Path(self.path).name
+
+    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+        scores = scan(self.path, NumberScanner, max_unpacked=self.max_unpacked)
+        return ArrayRun(scores, self.path).retrieved(judgments, depth, single)
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        raise CalipersError("a file of bare scores has no documents of its own", file=self.path)
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+def _check_nested(outer: Mapping[str, Any], name: str, what: str, number: str) -> None:
+    for query, inner in outer.items():
+        if not isinstance(query, str) or not isinstance(inner, Mapping):
+            raise CalipersError(
+                f"{what} must be {{query: {{document: {number}}}}} with strings as ids, "
+                f"not {{{query!r}: {inner!r:.40}}}",
+                file=name,
+            )
+        for document in inner:
+            if not isinstance(document, str):
+                raise CalipersError(f"document id {document!r} of query '{query}' is not a string", file=name)
+            break  # the others fail at look-up; checking every id would cost more than the evaluation
+
+
+def _numbers(values: Iterable[Any], count: int, name: str, what: str) -> Floats:
+    try:
+        numbers = np.fromiter(values, np.float64, count)
+    except (TypeError, ValueError) as error:
+        raise CalipersError(f"a {what} is not a number ({error})", file=name) from None
+    return _finite(numbers, name, what)
+
+
+def _finite(values: ArrayLike, name: str, what: str) -> Floats:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise CalipersError(f"a {what} is not a number ({error})", file=name) from None
+    if numbers.ndim != 1:
+        raise CalipersError(f"expected one {what} a document, found an array of shape {numbers.shape}", file=name)
+    if not np.isfinite(numbers).all():
+        position = int(np.argmin(np.isfinite(numbers)))
+        raise CalipersError(f"a {what} is not a finite number (position {position})", file=name)
+    return numbers
+
+
+def _as_single(scores: Floats) -> Floats:
+    return scores.astype(np.float32).astype(np.float64)
+
+
+def _joined(parts: Sequence[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32)
+
+
+def _places(ranked: Mapping[str, float], score: Floats, shown: Sequence[str]) -> tuple[Ints, Ints]:
+    """The ranks of some documents, ties broken by id descending, and by the order of the input."""
+    documents = list(ranked)
+    # Strings sort as their bytes do, but for ids that are no UTF-8.
+    plain = "".join(documents).isascii()
+    ids: Sequence[str | bytes] = documents if plain else [encode(document) for document in documents]
+    descending = np.array(sorted(range(len(ids)), key=ids.__getitem__, reverse=True))
+    place = dict(zip(documents, range(len(documents)), strict=True))
+    rows = np.fromiter(map(place.__getitem__, shown), np.int64, len(shown))
+    by_id = descending[np.argsort(-score[descending], kind="stable")]
+    by_input = np.argsort(-score, kind="stable")
+    rank = np.empty((2, len(documents)), np.int64)
+    rank[0, by_id] = rank[1, by_input] = np.arange(1, len(documents) + 1)
+    return rank[0, rows], rank[1, rows]
+
+
+def _deepest(ranked: Mapping[str, float], depth: int) -> dict[str, float]:
+    """The first documents by score, then by id descending, in the order of the input."""
+    order = sorted(ranked, key=lambda d: (ranked[d], encode(d)), reverse=True)
+    kept = set(order[:depth])
+    return {document: score for document, score in ranked.items() if document in kept}
+
+
+def _by_id(judgments: Judgments, row: Ints, first: Ints, last: Ints, by_input: Ints) -> Ints | None:
+    """Ranks with ties broken by document id, descending; None where documents have no ids."""
+    if judgments.names is None:
+        return None
+    rank = by_input.copy()
+    tied = first != last
+    for start in np.flatnonzero(tied & (by_input == first)).tolist():
+        members = np.arange(start, start + int(last[start] - first[start]) + 1)
+        ids = [judgments.documents[int(row[member])] for member in members]
+        for place, member in enumerate(sorted(range(len(ids)), key=ids.__getitem__, reverse=True)):
+            rank[members[member]] = first[start] + place
+    return rank
+
+
+def _cut(found: Retrieved, depth: int) -> Retrieved:
+    """The first documents of lists in which every document is judged."""
+    order = found.input_rank if found.docid_rank is None else found.docid_rank
+    kept = np.flatnonzero(order <= depth)
+    lists = np.repeat(np.arange(len(found.query)), np.diff(found.offsets))[kept]
+    last = np.minimum(found.last[kept], depth)
+    first = found.first[kept]
+    by_input = found.input_rank[kept]
+    fresh = np.empty_like(by_input)
+    fresh[np.lexsort((by_input, lists))] = np.arange(len(kept)) - np.searchsorted(lists, lists) + 1
+    return Retrieved(
+        query=found.query,
+        length=np.minimum(found.length, depth),
+        tied=np.bincount(lists, weights=first != last, minlength=len(found.query)).astype(np.int32),
+        offsets=np.searchsorted(lists, np.arange(len(found.query) + 1)),
+        document=found.document[kept],
+        first=first,
+        last=last,
+        score=found.score[kept],
+        docid_rank=None if found.docid_rank is None else found.docid_rank[kept],
+        input_rank=fresh,
+        tag=found.tag,
+        unjudged=found.unjudged,
+        scattered=False,
+    )
+
+
+def distinct_names(runs: Sequence[Run]) -> Iterator[tuple[str, bool]]:
+    """The name of each run, and whether it had to be another than its tag because tags clash."""
+    names = [run.name for run in runs]
+    paths = [getattr(run, "path", None) for run in runs]
+    files = [Path(path).name if path else None for path in paths]
+    for name, path, file in zip(names, paths, files, strict=True):
+        if names.count(name) == 1:
+            yield name, False
+        elif path is None or file is None:
+            raise CalipersError(f"two runs have the name '{name}'")
+        else:
+            yield (file if files.count(file) == 1 else str(path)), True

@@ -1,0 +1,31 @@
+"""What a scanner says about a line that it refuses. Both scanners raise this class and use these words."""
+
+from __future__ import annotations
+
+LONGEST_SHOWN = 60
+BINARY = "binary data (a NUL byte): expected a text file"
+TOO_LONG = "a line of more than 16 MiB: expected a text file"
+
+
+class ScanError(Exception):
+    """A line that cannot be read; `line` counts from 1 over every line that the scanner was fed."""
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+def shown(raw: bytes) -> str:
+    """A field as an error message may show it: quoted, printable whatever its bytes, and not too long.
+
+    >>> print(shown(b"caf\\xc3\\xa9 \\xff\\x1b"))
+    'café \\xff\\x1b'
+    """
+    text = raw[: 4 * LONGEST_SHOWN + 4].decode("utf-8", "backslashreplace")
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return f"'{text[:LONGEST_SHOWN]}...'" if len(text) > LONGEST_SHOWN else f"'{text}'"
+
+
+def duplicate(document: bytes, query: bytes) -> str:
+    return f"document {shown(document)} appears twice for query {shown(query)}"

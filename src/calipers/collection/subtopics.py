@@ -1,0 +1,283 @@
+"""Judgments by subtopic: what a document is worth to each of the things that a query may mean.
+
+    query subtopic document grade        a line each, as ndeval reads them (the second field of plain qrels is idle)
+
+An *intent* is a subtopic of a query. Documents are listed once for each query, as in plain judgments, so that runs are
+read and ranked the same way; behind each stands what it is worth to each intent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calipers.collection.coding import as_words, coded
+from calipers.collection.columns import Columns
+from calipers.collection.formats.trec import read_subtopics as read_columns
+from calipers.collection.ids import Ids, decode
+from calipers.collection.model import Judgments
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints, Pool
+
+Nested = Mapping[str, Mapping[str, Mapping[str, float]]]
+Probabilities = Mapping[str, Mapping[str, float]]
+
+LINE = "query subtopic document grade"
+
+
+@dataclass(frozen=True, eq=False)
+class SubtopicPool(Pool):
+    """Documents by query, and what each is worth to the intents of that query.
+
+    `grade` is the sum of a document's grades over the intents (of one that no intent grades 0 or more, the largest):
+    what ties are sorted by where the best or the worst order is asked for.
+    """
+
+    by_subtopic: ClassVar[bool] = True
+
+    intents: Pool = field(kw_only=True)  # the grades above 0, intent by intent
+    document: Ints = field(kw_only=True)  # of each row of `intents`, a row of this pool
+    starts: Ints = field(kw_only=True)  # query q has the intents starts[q] to starts[q + 1]
+    place: Ints = field(kw_only=True)  # of each document by id, descending: what decides where all else is equal
+    given: Floats | None = field(default=None, kw_only=True)  # the probability of each intent, where known
+
+    @cached_property
+    def largest_grade(self) -> float:
+        return self.intents.largest_grade
+
+    def answerable(self, rel: float) -> Any:
+        """The intents that some document answers; the others count nowhere."""
+        return self.once(("answerable", rel), lambda: self.intents.relevant(rel) > 0)
+
+    def probability(self, rel: float) -> Floats:
+        """P(i) of each intent: as given, or all alike; 1 in all over the intents of a query that can be answered."""
+        return self.once(("probability", rel), lambda: self._probability(rel))
+
+    def _probability(self, rel: float) -> Floats:
+        known = np.where(self.answerable(rel), 1.0 if self.given is None else self.given, 0.0)
+        query = np.repeat(np.arange(self.queries), np.diff(self.starts))
+        total = np.bincount(query, known, self.queries)[query]
+        return np.asarray(np.where(total > 0, known / np.where(total > 0, total, 1.0), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class SubtopicJudgments(Judgments):
+    """What is known of each query's documents: a grade for each subtopic.
+
+    >>> judgments = SubtopicJudgments.from_subtopics({"q": {"1": {"d1": 1, "d2": 1}, "2": {"d1": 1}}})
+    >>> judgments.queries, judgments.subtopics, len(judgments)
+    (('q',), (('1', '2'),), 2)
+    """
+
+    subtopics: tuple[tuple[str, ...], ...] = ()  # of each query
+
+    @classmethod
+    def from_subtopics(
+        cls, judgments: Nested, probabilities: Probabilities | None = None, name: str = "judgments"
+    ) -> SubtopicJudgments:
+        """From {query: {subtopic: {document: grade}}}, and if known {query: {subtopic: probability}}."""
+        flat = [
+            (query, subtopic, document, grade)
+            for query, subtopics in judgments.items()
+            for subtopic, graded in subtopics.items()
+            for document, grade in graded.items()
+        ]
+        if not flat:
+            raise CalipersError("there are no judgments", file=name)
+        queries = list(dict.fromkeys(row[0] for row in flat))
+        number = {query: i for i, query in enumerate(queries)}
+        try:
+            value = np.array([float(row[3]) for row in flat])
+        except (TypeError, ValueError) as error:
+            raise CalipersError(f"a grade is not a number ({error})", file=name) from None
+        if not np.isfinite(value).all():
+            raise CalipersError("a grade is not a finite number", file=name)
+        columns = Columns(
+            queries=Ids.of(queries),
+            query=np.array([number[row[0]] for row in flat], np.int32),
+            documents=Ids.of(row[2] for row in flat),
+            value=value,
+            line=np.arange(1, len(flat) + 1),
+            second=Ids.of(row[1] for row in flat),
+        )
+        return cls.from_lines(columns, name, probabilities)
+
+    @classmethod
+    def from_lines(cls, columns: Columns, name: str, probabilities: Probabilities | None = None) -> SubtopicJudgments:
+        """From the lines of a file, with their second field. What is judged twice with one grade counts once."""
+        assert columns.second is not None
+        query = columns.query.astype(np.int64)
+        words = as_words(columns.documents)
+        # Subtopics are numbered in each query, by first appearance; documents likewise.
+        intent, intent_line = _by_first_line(*coded(query, as_words(columns.second)), query)
+        document, document_line = _by_first_line(*coded(query, words), query)
+        grade = _once(columns, name, intent, document, len(document_line))
+        kept = ~np.isnan(grade)
+        intent, document, grade = intent[kept], document[kept], grade[kept]
+        queries = tuple(decode(each) for each in columns.queries)
+        starts = np.searchsorted(query[intent_line], np.arange(len(queries) + 1))
+        offsets = np.searchsorted(query[document_line], np.arange(len(queries) + 1))
+        named = columns.second.take(intent_line).texts()
+        subtopics = tuple(tuple(named[a:b]) for a, b in pairwise(starts.tolist()))
+        place = np.empty(len(document_line), np.int64)
+        place[np.lexsort(words[document_line].T[::-1])] = np.arange(len(place))[::-1]
+        above = np.flatnonzero(grade > 0)
+        above = above[np.lexsort((document[above], intent[above]))]
+        pool = SubtopicPool(
+            offsets,
+            _whole_grades(document, grade, len(place)),
+            intents=Pool(np.searchsorted(intent[above], np.arange(len(intent_line) + 1)), grade[above]),
+            document=document[above],
+            starts=starts,
+            place=place,
+        )
+        documents = columns.documents.take(document_line)
+        judgments = cls(name, queries, pool, lambda: documents, subtopics=subtopics)
+        return judgments if probabilities is None else judgments.with_probabilities(probabilities)
+
+    def with_probabilities(self, probabilities: Probabilities) -> SubtopicJudgments:
+        """The same judgments where intents are not all alike: {query: {subtopic: probability}}."""
+        pool = self.pool
+        assert isinstance(pool, SubtopicPool)
+        given = np.zeros(pool.intents.queries)
+        row = 0
+        for query, subtopics in zip(self.queries, self.subtopics, strict=True):
+            known = probabilities.get(query)
+            if known is None:
+                raise CalipersError(f"query '{query}' has no probabilities of its subtopics", file=self.name)
+            for subtopic in subtopics:
+                chance = known.get(subtopic, 0.0)
+                if not 0 <= chance <= 1:
+                    raise CalipersError(
+                        f"{chance} of subtopic '{subtopic}' of query '{query}' is not a probability", file=self.name
+                    )
+                given[row] = chance
+                row += 1
+        return replace(self, pool=replace(pool, given=given, memo={}))
+
+    def collapsed(self) -> Judgments:
+        """Plain judgments: of each document the largest of its grades, for measures that know no subtopics."""
+        pool = self.pool
+        assert isinstance(pool, SubtopicPool)
+        grade = np.minimum(pool.grade, 0.0)
+        np.maximum.at(grade, pool.document, pool.intents.grade)
+        return Judgments(self.name, self.queries, Pool(pool.offsets, grade), lambda: self.documents)
+
+
+def read_subtopics(
+    path: str | Path, probabilities: Probabilities | str | Path | None = None, max_unpacked: int | None = None
+) -> SubtopicJudgments:
+    """Judgments by subtopic from a file of lines `query subtopic document grade`, as ndeval reads them.
+
+    probabilities: {query: {subtopic: probability}}, or a file of lines `query subtopic probability`.
+    """
+    name = str(path)
+    columns = read_columns(name, max_unpacked=max_unpacked)
+    assert columns.second is not None
+    if len(second := set(columns.second.tolist())) == 1:
+        only = decode(second.pop())
+        raise CalipersError(
+            f"expected judgments by subtopic ({LINE}), but this looks like plain qrels: the second field is "
+            f"'{only}' throughout",
+            file=name,
+        )
+    if isinstance(probabilities, str | Path):
+        probabilities = read_probabilities(probabilities)
+    return SubtopicJudgments.from_lines(columns, name, probabilities)
+
+
+def read_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
+    """{query: {subtopic: probability}} from lines `query subtopic probability`."""
+    found: dict[str, dict[str, float]] = {}
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig", errors="surrogateescape")
+    except OSError as error:
+        raise CalipersError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.split()
+        if not fields or line.startswith("#"):
+            continue
+        if len(fields) != 3:
+            raise CalipersError(
+                f"expected 3 fields (query subtopic probability), found {len(fields)}", file=str(path), line=number
+            )
+        try:
+            found.setdefault(fields[0], {})[fields[1]] = float(fields[2])
+        except ValueError:
+            raise CalipersError(f"'{fields[2]}' is not a number", file=str(path), line=number) from None
+    if not found:
+        raise CalipersError("there are no probabilities", file=str(path))
+    return found
+
+
+def refuse_subtopics(path: str, columns: Columns, max_unpacked: int | None = None) -> None:
+    """Refuse a file that was read as plain qrels, and has lines for several subtopics of one document.
+
+    Called where a document was met twice; reads the file again, as the second field was not kept.
+    """
+    second = read_columns(path, max_unpacked=max_unpacked).second
+    assert second is not None
+    code, one = coded(columns.query.astype(np.int64), as_words(columns.documents))
+    words = as_words(second)
+    other = np.flatnonzero((words != words[one[code]]).any(axis=1))
+    if len(other):
+        row = int(other[0])
+        first = int(one[code[row]])
+        fields = " and ".join(f"'{second.text(each)}'" for each in sorted((first, row)))
+        raise CalipersError(
+            f"expected plain qrels, but this looks like judgments by subtopic ({LINE}): document "
+            f"'{columns.documents.text(row)}' of query '{columns.queries.text(int(columns.query[row]))}' is judged "
+            f"for {fields}; they are for ERR-IA, alpha-nDCG, D#-nDCG and the like",
+            file=path,
+            line=int(columns.line[max(first, row)]),
+        )
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+def _by_first_line(code: Ints, one: Ints, query: Ints) -> tuple[Ints, Ints]:
+    """Codes renumbered by query, then by the line on which each comes first; and that line of each."""
+    first = np.full(len(one), len(code))
+    np.minimum.at(first, code, np.arange(len(code)))
+    order = np.lexsort((first, query[first]))
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place[code], first[order]
+
+
+def _once(columns: Columns, name: str, intent: Ints, document: Ints, documents: int) -> Floats:
+    """The grade of each line; NaN on lines that repeat an earlier one."""
+    grade = columns.value.copy()
+    key = intent.astype(np.int64) * documents + document
+    order = np.argsort(key, kind="stable")
+    again = np.flatnonzero(key[order[1:]] == key[order[:-1]]) + 1
+    if len(again):
+        other = again[grade[order[again]] != grade[order[again - 1]]]
+        if len(other):
+            row = int(order[other].min())
+            earlier = int(order[np.searchsorted(key[order], key[row])])
+            assert columns.second is not None
+            raise CalipersError(
+                f"document '{columns.documents.text(row)}' of query "
+                f"'{columns.queries.text(int(columns.query[row]))}', subtopic '{columns.second.text(row)}', is judged "
+                f"{grade[row]:g} here and {grade[earlier]:g} before",
+                file=name,
+                line=int(columns.line[row]),
+            )
+        grade[order[again]] = np.nan
+    return grade
+
+
+def _whole_grades(document: Ints, grade: Floats, documents: int) -> Floats:
+    """The sum of each document's grades above 0; where all are below 0, the largest."""
+    largest = np.full(documents, -np.inf)
+    np.maximum.at(largest, document, grade)
+    total = np.bincount(document, np.maximum(grade, 0.0), documents)
+    return np.asarray(np.where(largest < 0, largest, total))

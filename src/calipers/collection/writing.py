@@ -1,0 +1,239 @@
+"""Writing judgments and runs: TREC, JSON, JSON lines, CSV, TSV and Parquet, packed or not, as the file's name says.
+
+Numbers are written so that they are read back to the last bit. A file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from calipers.collection.arrow import arrow
+from calipers.collection.frames import is_frame
+from calipers.collection.ids import encode
+from calipers.collection.model import DictRun, Judgments, Run
+from calipers.collection.reader import lz4, zstd
+from calipers.collection.scan_error import shown
+from calipers.collection.sources import read_judgments, read_run
+from calipers.errors import CalipersError
+from calipers.extras import load
+from calipers.output import replacing
+
+Nested = Mapping[str, Mapping[str, float]]
+Opener = Callable[[str], AbstractContextManager[Any]]
+
+_BREAKS_A_LINE = re.compile(r"[ \t\r\n\0]")
+_BOM = "\ufeff"
+
+
+def write_qrels(judgments: Any, path: str | Path) -> None:
+    """Write judgments (or what `evaluate` takes for them) to a file.
+
+    The ending of its name says how: .parquet, .json, .jsonl, .csv, .tsv, anything else is TREC's; and .gz, .bz2, .xz,
+    .zst or .lz4 behind it, what it is packed with.
+    """
+    if isinstance(judgments, Mapping):
+        judgments = Judgments.from_dict(judgments)
+    known = judgments if isinstance(judgments, Judgments) else read_judgments(judgments)
+    graded = {query: {d: _plain(grade) for d, grade in of.items()} for query, of in known.to_dict().items()}
+    _write(graded, str(path), "relevance", None)
+
+
+def write_run(run: Any, path: str | Path, name: str | None = None) -> None:
+    """Write a run, from `read_run` or as {query: {document: score}}, to a file; its ending says how, as for qrels.
+
+    `name` is the system's (TREC: the tag); without it, the run's own.
+    """
+    if isinstance(run, Mapping):
+        run = DictRun(run)
+    known: Run = read_run(run) if isinstance(run, str | Path) or is_frame(run) else run
+    scored = {query: _by_score(query, of, str(path)) for query, of in known.documents().items()}
+    _write(scored, str(path), "score", name or known.name)
+
+
+def _plain(grade: float) -> float:
+    return int(grade) if grade.is_integer() else grade
+
+
+def _by_score(query: str, scores: Mapping[str, float], file: str) -> dict[str, float]:
+    """Best first; equal scores keep their order."""
+    try:
+        numbers = {document: float(score) + 0.0 for document, score in scores.items()}
+    except (TypeError, ValueError) as error:
+        raise CalipersError(f"a score of query '{query}' is not a number ({error})", file=file) from None
+    for document, score in numbers.items():
+        if not math.isfinite(score):
+            raise CalipersError(
+                f"score {score} of document '{document}', query '{query}', is not a finite number", file=file
+            )
+    return dict(sorted(numbers.items(), key=lambda item: -item[1]))
+
+
+# ------------------------------------------------------------------------------------------------ which way
+
+
+def _write(content: Nested, path: str, value: str, name: str | None) -> None:
+    if not any(content.values()):
+        raise CalipersError("there is nothing to write", file=path)
+    form, pack = form_of(path)
+    with replacing(path) as temporary, pack(temporary) as file:
+        try:
+            _FORMS[form](content, file, value, name)
+        except CalipersError as error:
+            raise CalipersError(error.message, file=path) from None
+
+
+def form_of(path: str) -> tuple[str, Opener]:
+    """The format and the packing that a file's name stands for."""
+    name = Path(path).name.lower()
+    pack: Opener = _open
+    for ending, how in _PACKINGS.items():
+        if name.endswith(ending):
+            name, pack = name.removesuffix(ending), how
+            if ending == ".lz4" and "." not in name:
+                return "json", pack  # ranx's
+            break
+    return _ENDINGS.get(Path(name).suffix, "trec"), pack
+
+
+def _open(path: str) -> BinaryIO:
+    return open(path, "wb")
+
+
+@contextmanager
+def _gzip(path: str) -> Iterator[Any]:
+    import gzip
+
+    # Without name and time in it: the same content gives the same file.
+    with open(path, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+        yield packed
+
+
+def _bzip2(path: str) -> Any:
+    import bz2
+
+    return bz2.open(path, "wb")
+
+
+def _xz(path: str) -> Any:
+    import lzma
+
+    return lzma.open(path, "wb")
+
+
+_PACKINGS: dict[str, Opener] = {
+    ".gz": _gzip,
+    ".bz2": _bzip2,
+    ".xz": _xz,
+    ".zst": lambda path: zstd().open(path, "wb"),
+    ".lz4": lambda path: lz4().open(path, "wb"),
+}
+_ENDINGS = {
+    ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".csv": "csv", ".tsv": "tsv",
+}  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------ the formats
+
+
+def _trec(content: Nested, file: BinaryIO, value: str, name: str | None) -> None:
+    run = value == "score"
+    if run:
+        _check_field(name or "", "name of the run", "give another (name)")
+    first = True
+    for query, of in content.items():
+        _check_field(query, "query", "write JSON or Parquet")
+        if query.startswith("#") or (first and query.startswith(_BOM)):
+            raise CalipersError(f"query {_shown(query)} would start a line that is skipped: write JSON or Parquet")
+        first = first and not of
+        lines = []
+        for rank, (document, number) in enumerate(of.items(), 1):
+            _check_field(document, "document", "write JSON or Parquet")
+            lines.append(
+                f"{query} Q0 {document} {rank} {number!r} {name}\n" if run else f"{query} 0 {document} {number!r}\n"
+            )
+        file.write("".join(lines).encode("utf-8", "surrogateescape"))
+
+
+def _check_field(text: str, what: str, remedy: str) -> None:
+    if not text or _BREAKS_A_LINE.search(text):
+        raise CalipersError(f"{what} {_shown(text)}: a field of TREC's formats is not empty, without blanks; {remedy}")
+
+
+def _shown(text: str) -> str:
+    return shown(encode(text))
+
+
+def _rows(content: Nested, value: str, name: str | None) -> Iterable[dict[str, Any]]:
+    system = {} if name is None else {"system": name}
+    for query, of in content.items():
+        for document, number in of.items():
+            yield {"query_id": query, "doc_id": document, value: number, **system}
+
+
+def _json(content: Nested, file: BinaryIO, value: str, name: str | None) -> None:
+    file.write(json.dumps(content, allow_nan=False).encode("ascii") + b"\n")
+
+
+def _json_lines(content: Nested, file: BinaryIO, value: str, name: str | None) -> None:
+    for row in _rows(content, value, name):
+        file.write(json.dumps(row, allow_nan=False).encode("ascii") + b"\n")
+
+
+def _delimited(delimiter: str) -> Callable[[Nested, BinaryIO, str, str | None], None]:
+    def write(content: Nested, file: BinaryIO, value: str, name: str | None) -> None:
+        buffer = io.StringIO(newline="")
+        # Text is quoted: then an empty id is not a missing one, and no id can break a line.
+        writer = csv.writer(buffer, delimiter=delimiter, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        buffer.write(delimiter.join(["query_id", "doc_id", value] + ([] if name is None else ["system"])) + "\n")
+        for row in _rows(content, value, name):
+            writer.writerow(row.values())
+            if buffer.tell() > 1 << 20:
+                file.write(buffer.getvalue().encode("utf-8", "surrogateescape"))
+                buffer.seek(0)
+                buffer.truncate()
+        file.write(buffer.getvalue().encode("utf-8", "surrogateescape"))
+
+    return write
+
+
+def _parquet(content: Nested, file: BinaryIO, value: str, name: str | None) -> None:
+    pa = arrow()
+    parquet = load("pyarrow.parquet", extra="frames", what="Parquet files")
+    numbers = [number for of in content.values() for number in of.values()]
+    columns = {
+        "query_id": _column(query for query, of in content.items() for _ in of),
+        "doc_id": _column(document for of in content.values() for document in of),
+        value: pa.array(numbers, pa.float64() if any(isinstance(n, float) for n in numbers) else pa.int64()),
+    }
+    if name is not None:
+        columns["system"] = _column([name] * len(numbers))
+    parquet.write_table(pa.table(columns), file)
+
+
+def _column(ids: Iterable[str]) -> Any:
+    """Text; or bytes, where an id is no UTF-8."""
+    pa = arrow()
+    column = pa.array([encode(identifier) for identifier in ids], pa.large_binary())
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return column
+
+
+_FORMS: dict[str, Callable[[Nested, BinaryIO, str, str | None], None]] = {
+    "trec": _trec,
+    "json": _json,
+    "jsonl": _json_lines,
+    "csv": _delimited(","),
+    "tsv": _delimited("\t"),
+    "parquet": _parquet,
+}
