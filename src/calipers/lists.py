@@ -1,0 +1,395 @@
+"""The one block that measures read: ranked lists, as flat arrays.
+
+A list is one system's answer to one query. Only its *judged* documents are kept, in rank order; unjudged
+documents matter through ranks and lengths alone. A document in a tie has no rank of its own but a span of
+ranks, `first` to `last`, any of which it could take: a measure averages over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.collection.columns import Retrieved
+from calipers.collection.scanner import rank_segments
+from calipers.errors import CalipersError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer[Any]]
+Cached = TypeVar("Cached")
+
+TIE_RULES = ("average", "docid", "input", "best", "worst")
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The grades of everything judged, query by query: rows offsets[q] to offsets[q + 1] belong to query q."""
+
+    by_subtopic: ClassVar[bool] = False  # whether documents are judged for each subtopic of a query
+
+    offsets: Ints
+    grade: Floats
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def queries(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def size(self) -> Ints:
+        """How many documents are judged for each query."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def query(self) -> Ints:
+        """The query of each row."""
+        return np.repeat(np.arange(self.queries), self.size)
+
+    @cached_property
+    def largest_grade(self) -> float:
+        return float(self.grade.max(initial=0.0))
+
+    def count(self, chosen: NDArray[np.bool_]) -> Ints:
+        """How many of the chosen rows each query has."""
+        return np.bincount(self.query[chosen], minlength=self.queries)
+
+    def sum(self, values: Floats) -> Floats:
+        """The sum of the values over the rows of each query."""
+        return np.bincount(self.query, values, self.queries).astype(np.float64)
+
+    def relevant(self, rel: float) -> Ints:
+        """R: how many documents of each query have at least this grade."""
+        return self.once(("relevant", rel), lambda: self.count(self.grade >= rel))
+
+    def once(self, key: Hashable, compute: Callable[[], Cached]) -> Cached:
+        """What `compute` gives, computed the first time only."""
+        return once(self.memo, key, compute)
+
+    @cached_property
+    def everything(self) -> Population:
+        """All the judged documents of each query."""
+        return Population(self, np.arange(self.queries), self.size, self.offsets, np.arange(len(self.grade)))
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The documents that a random ranking shuffles: judged ones, and so many others that are worth nothing.
+
+    A random ranking is a ranking in which everything is tied; the ideal and the worst one are sorted.
+    """
+
+    pool: Pool
+    query: Ints  # of each set of documents
+    size: Ints  # of each set, unjudged documents included
+    offsets: Ints  # set i holds the judged documents of rows offsets[i] to offsets[i + 1]
+    document: Ints  # of each row, a row of the pool
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def once(self, key: Hashable, compute: Callable[[], Cached]) -> Cached:
+        """What `compute` gives, computed the first time only."""
+        return once(self.memo, key, compute)
+
+    @cached_property
+    def grade(self) -> Floats:
+        return self.pool.grade[self.document]
+
+    @cached_property
+    def judged(self) -> Ints:
+        """How many documents of each set are judged."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def shuffled(self) -> Lists:
+        """Everything in one tie."""
+        size = np.repeat(self.size, self.judged)
+        return self._lists(self.document, np.ones_like(size), size)
+
+    def best_first(self, worth: Callable[[Floats], Floats]) -> Lists:
+        """Sorted by descending worth, the unjudged documents last."""
+        return self.once(("best", self._key(worth)), lambda: self._sorted(worth, best=True))
+
+    def worst_first(self, worth: Callable[[Floats], Floats]) -> Lists:
+        """The unjudged documents, then the others by ascending worth."""
+        return self.once(("worst", self._key(worth)), lambda: self._sorted(worth, best=False))
+
+    def _key(self, worth: Callable[[Floats], Floats]) -> Hashable:
+        """One key for all worths that grow with the grade: sorting by grade sorts by them too."""
+        grades = self.once("grades", lambda: _distinct(self.grade))
+        return "grade" if (np.diff(worth(grades)) >= 0).all() else worth
+
+    def _sorted(self, worth: Callable[[Floats], Floats], best: bool) -> Lists:
+        key = self.grade if self._key(worth) == "grade" else worth(self.grade)
+        order, _, _ = rank_segments(key if best else -key, self.offsets)
+        rank = np.arange(1, len(order) + 1) - np.repeat(self.offsets[:-1], self.judged)
+        if not best:
+            rank += np.repeat(self.size - self.judged, self.judged)
+        return self._lists(self.document[order], rank, rank)
+
+    def _lists(self, document: Ints, first: Ints, last: Ints) -> Lists:
+        return Lists(
+            pool=self.pool,
+            query=self.query,
+            length=self.size,
+            offsets=self.offsets,
+            document=document,
+            first=first,
+            last=last,
+        )
+
+
+def _distinct(values: Floats) -> Floats:
+    """The different values, ascending. `np.unique` would load all of numpy.ma, a tenth of what a short run takes."""
+    ordered = np.sort(values)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def once(memo: dict[Hashable, Any], key: Hashable, compute: Callable[[], Cached]) -> Cached:
+    """What `compute` gives, computed the first time only and then kept in the memo."""
+    if key not in memo:
+        memo[key] = compute()
+    result: Cached = memo[key]
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Ranked lists side by side: rows offsets[i] to offsets[i + 1] are the judged documents of list i, by rank."""
+
+    pool: Pool
+    query: Ints  # of each list, a row number of the pool's queries
+    length: Ints  # of each list, unjudged documents included
+    offsets: Ints
+    document: Ints  # of each row, a row of the pool
+    first: Ints  # the ranks, from 1, that the document's tie spans
+    last: Ints
+    docid_rank: Ints | None = None  # its rank where ties go by document id, descending (trec_eval)
+    input_rank: Ints | None = None  # its rank where ties keep the order of the input
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, pool: Pool, runs: Sequence[Retrieved]) -> Lists:
+        """All queries of each run in turn; a query that a run lacks is an empty list."""
+        queries = pool.queries
+        length = np.zeros((len(runs), queries), np.int64)
+        counts = np.zeros((len(runs), queries), np.int64)
+        rows = []
+        for s, run in enumerate(runs):
+            length[s, run.query] = run.length
+            counts[s, run.query] = np.diff(run.offsets)
+            rows.append(_rows_by_query(run))
+        offsets = np.zeros(length.size + 1, np.int64)
+        np.cumsum(counts.ravel(), out=offsets[1:])
+
+        def column(name: str) -> Any:
+            parts = [getattr(run, name) for run in runs]
+            if any(part is None for part in parts):
+                return None
+            return np.concatenate([part if row is None else part[row] for part, row in zip(parts, rows, strict=True)])
+
+        return cls(
+            pool=pool,
+            query=np.tile(np.arange(queries), len(runs)),
+            length=length.ravel(),
+            offsets=offsets,
+            document=column("document"),
+            first=column("first"),
+            last=column("last"),
+            docid_rank=column("docid_rank"),
+            input_rank=column("input_rank"),
+        )
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    @cached_property
+    def grade(self) -> Floats:
+        return self.pool.grade[self.document]
+
+    def worth(self, value: Callable[[Floats], Floats]) -> Floats:
+        """What each row's document is worth; worked out once for all the documents of the pool."""
+        pool = self.pool
+        return np.asarray(pool.once(("worth", value), lambda: value(pool.grade))[self.document])
+
+    @cached_property
+    def list(self) -> Ints:
+        """The list that each row belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @cached_property
+    def tied(self) -> bool:
+        return bool((self.first != self.last).any())
+
+    def once(self, key: Hashable, compute: Callable[[], Cached]) -> Cached:
+        """What `compute` gives, computed the first time only."""
+        return once(self.memo, key, compute)
+
+    def sum(self, values: Floats) -> Floats:
+        """The sum of the rows' values for each list."""
+        return np.bincount(self.list, values, len(self)).astype(np.float64, copy=False)
+
+    def count(self, chosen: NDArray[np.bool_]) -> Ints:
+        """How many of the chosen rows each list has."""
+        return np.bincount(self.list[chosen], minlength=len(self))
+
+    def all_shuffled(self) -> Population:
+        """What each list retrieved, as the population of a re-ranking."""
+        return self.once(
+            "shuffled", lambda: Population(self.pool, self.query, self.length, self.offsets, self.document)
+        )
+
+    def where(self, chosen: NDArray[np.bool_]) -> Lists:
+        """The same lists with only the chosen rows: the others become as good as unjudged."""
+        return self._rows(np.flatnonzero(chosen))
+
+    def worthy(self, value: Callable[[Floats], Floats]) -> Lists:
+        """The same lists with only the rows whose document is worth something: mostly few of them."""
+        return self.once(("worthy", value), lambda: self.where(self.worth(value) != 0))
+
+    def top(self, cutoff: int | None) -> Lists:
+        """The rows that could be ranked at the cutoff or above."""
+        if cutoff is None:
+            return self
+        return self.once(("top", cutoff), lambda: self.where(self.first <= cutoff))
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The ties, a document alone being a tie of one."""
+        starts = np.ones(len(self.first), bool)
+        starts[1:] = (self.first[1:] != self.first[:-1]) | (self.list[1:] != self.list[:-1])
+        start = np.flatnonzero(starts)
+        return Groups(
+            lists=self,
+            start=start,
+            row_group=np.cumsum(starts) - 1,
+            list=self.list[start],
+            before=self.first[start].astype(np.int64) - 1,
+            size=(self.last[start] - self.first[start] + 1).astype(np.int64),
+        )
+
+    # -- other orders of the same lists ------------------------------------------------------------
+
+    def under(self, ties: str) -> Lists:
+        """The lists with ties broken by this rule; `average` leaves them for the measure to average over."""
+        if ties == "average" or not self.tied:
+            return self
+        if ties == "docid":
+            if self.docid_rank is None:
+                raise CalipersError(
+                    "ties cannot be broken by document id: the documents have no ids; "
+                    "use ties average, input, best or worst"
+                )
+            return self._ranked(self.docid_rank)
+        if ties == "input":
+            if self.input_rank is None:
+                raise CalipersError("ties cannot be broken by input order: it is not known")
+            return self._ranked(self.input_rank)
+        if ties in ("best", "worst"):
+            return self._ranked(self._rank_by_grade(best=ties == "best"))
+        raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
+
+    def condensed(self) -> Lists:
+        """The lists without their unjudged documents."""
+        groups = self.groups
+        position = np.arange(len(self.first)) - self.offsets[:-1][self.list] + 1
+        start = position[groups.start][groups.row_group]
+        judged = np.diff(np.append(groups.start, len(self.first)))[groups.row_group]
+
+        def again(rank: Ints | None) -> Ints | None:
+            if rank is None:
+                return None
+            order = np.lexsort((rank, self.list))
+            fresh = np.empty_like(position)
+            fresh[order] = position
+            return fresh
+
+        return replace(
+            self,
+            length=np.diff(self.offsets),
+            first=start,
+            last=start + judged - 1,
+            docid_rank=again(self.docid_rank),
+            input_rank=again(self.input_rank),
+            memo={},
+        )
+
+    def _rank_by_grade(self, best: bool) -> Ints:
+        """Ranks inside ties by grade, unjudged documents counting as grade 0."""
+        sign = -1 if best else 1
+        order = np.lexsort((sign * self.grade, self.first, self.list))
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        group = self.groups.row_group
+        from_top = place - self.groups.start[group]
+        judged = np.diff(np.append(self.groups.start, len(self.first)))[group]
+        from_bottom = judged - 1 - from_top
+        above = (self.grade >= 0) if best else (self.grade < 0)  # above the unjudged ones
+        return np.where(above, self.first + from_top, self.last - from_bottom)
+
+    def _ranked(self, rank: Ints) -> Lists:
+        ranked = replace(self, first=rank, last=rank, memo={})
+        if len(rank) and (np.diff(rank) <= 0)[self.list[1:] == self.list[:-1]].any():
+            return ranked._rows(np.lexsort((rank, self.list)))
+        return ranked
+
+    def _rows(self, row: Ints) -> Lists:
+        """Only these rows, in this order; they must stay grouped by list."""
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(np.bincount(self.list[row], minlength=len(self)), out=offsets[1:])
+        return replace(
+            self,
+            offsets=offsets,
+            document=self.document[row],
+            first=self.first[row],
+            last=self.last[row],
+            docid_rank=None if self.docid_rank is None else self.docid_rank[row],
+            input_rank=None if self.input_rank is None else self.input_rank[row],
+            memo={},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The ties of some lists: who is in each, how many ranks it spans and how many lie before it."""
+
+    lists: Lists
+    start: Ints  # the first row of each group
+    row_group: Ints  # the group of each row
+    list: Ints  # of each group
+    before: Ints  # ranks before the group
+    size: Ints  # documents in the group, unjudged ones included
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def sum(self, values: Floats) -> Floats:
+        """The sum of the rows' values in each group."""
+        return np.bincount(self.row_group, values, len(self)).astype(np.float64, copy=False)
+
+    def count(self, chosen: NDArray[np.bool_]) -> Ints:
+        """How many of the chosen rows each group has."""
+        return np.bincount(self.row_group[chosen], minlength=len(self))
+
+    def above(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum of the groups' values over the groups above each, in the same list."""
+        total = np.concatenate([[0], np.cumsum(values)])
+        starts = np.searchsorted(self.list, np.arange(len(self.lists)))
+        return np.asarray(total[:-1] - total[starts[self.list]])
+
+    def sum_by_list(self, values: Floats) -> Floats:
+        return np.bincount(self.list, values, len(self.lists)).astype(np.float64, copy=False)
+
+
+def _rows_by_query(run: Retrieved) -> Ints | None:
+    """The rows of a run in the order of the judgments' queries; None where they are so already."""
+    if (np.diff(run.query) > 0).all():
+        return None
+    order = np.argsort(run.query, kind="stable")
+    counts = np.diff(run.offsets)[order]
+    ends = np.cumsum(counts)
+    rows: Ints = np.arange(len(run.document)) + np.repeat(run.offsets[:-1][order] - (ends - counts), counts)
+    return rows

@@ -1,0 +1,1 @@
+"""Measures: declared in families, built from a few forms, named in several grammars."""

@@ -1,0 +1,82 @@
+"""Measures of a reader whose patience depends on what was found.
+
+    INST = sum of W(i) * value_i,  W(i + 1) / W(i) = ((i + T + T_i - 1) / (i + T + T_i))^2,
+    T_i  = T - (value_1 + ... + value_i): what is still wanted; the weights of all ranks add up to 1
+
+Bailey, Moffat, Scholer & Thomas, User variability and IR system evaluation, SIGIR 2015.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Lists
+from calipers.measures.forms import Deterministic, Form
+from calipers.measures.forms.reading import Worthy
+from calipers.measures.registry import LARGEST, measure
+from calipers.measures.user_models import worth_of
+from calipers.measures.values import Value
+from calipers.record import Record
+
+
+@measure("INST", T=1, rel=1, gain=None, max_grade=LARGEST)
+def inst(T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
+    """INSQ for a reader who expects T relevant documents and goes on longer until they are found."""
+    if T < 0.5:
+        raise CalipersError(f"T={T} of 'INST' is below 0.5")
+    value = worth_of(rel, gain, max_grade)
+    return Worthy(Deterministic(Adaptive(float(T), value)), value)
+
+
+class Adaptive(Record):
+    """Between two documents with a gain, i + T + T_i is i plus a constant a, and the ratios telescope:
+
+        W(i) = W(s) * ((s + a - 1) / (i + a - 1))^2     from rank s on, where the stretch begins
+
+    A stretch's weights then add up to differences of the trigamma function, the endless last one's included.
+    """
+
+    target: float
+    value: Value
+
+    def __call__(self, lists: Lists) -> Floats:
+        gain = self.value(lists.grade)
+        count = len(lists)
+        # Stretches: one before the first gain of each list, then one from each gain on.
+        begin = np.insert(lists.first.astype(np.float64), lists.offsets[:-1], 1.0)
+        gains = np.insert(gain, lists.offsets[:-1], 0.0)
+        start = lists.offsets[:-1] + np.arange(count)
+        member = np.repeat(np.arange(count), np.diff(lists.offsets) + 1)
+        total = np.cumsum(gains)
+        a = 2.0 * self.target - (total - total[start][member])
+        end = np.append(begin[1:], np.inf)  # where the next stretch begins
+        end[np.append(start[1:], len(begin)) - 1] = np.inf
+        near = begin + a - 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where(np.isinf(end), 0.0, 2.0 * (np.log(near) - np.log(end + a - 1.0)))
+            step = np.where((begin == end) & (near == 0), 0.0, step)
+        reach = np.exp(_sums_above(step, start, member))
+        weight = np.bincount(member, weights=reach * _stretch(near, end + a - 1.0), minlength=count)
+        return np.bincount(member, weights=reach * gains, minlength=count) / weight
+
+
+def _sums_above(values: Floats, start: Any, member: Any) -> Floats:
+    """The sum of the values above each row of a segment; minus infinity stays in its segment."""
+    never = np.isneginf(values)
+    total = np.concatenate([[0.0], np.cumsum(np.where(never, 0.0, values))])
+    blocked = np.concatenate([[0], np.cumsum(never)])
+    above = total[:-1] - total[start][member]
+    return np.where(blocked[:-1] > blocked[start][member], -np.inf, above)
+
+
+def _stretch(near: Floats, far: Floats) -> Floats:
+    """near^2 * (1/near^2 + 1/(near + 1)^2 + ... up to but without 1/far^2)."""
+    from scipy.special import polygamma
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = np.where(np.isinf(far), 0.0, polygamma(1, np.where(np.isinf(far), 1.0, far)))
+        total = near**2 * (polygamma(1, near) - rest)
+    return np.where(near == 0, np.where(far > near, 1.0, 0.0), np.where(near == far, 0.0, total))

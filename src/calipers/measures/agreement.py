@@ -1,0 +1,91 @@
+"""How far a ranking agrees with the order that the judgments prefer.
+
+    Compat   = RBO of the list with the ideal ranking that is nearest to it, over that of the ideal with itself
+    Accuracy = the share of (relevant, other) pairs of retrieved documents that stand in the right order
+
+Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (Compat).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints, Lists
+from calipers.measures.forms import Deterministic, Form
+from calipers.measures.forms.reading import Worthy
+from calipers.measures.registry import measure
+from calipers.measures.values import AtLeast, LinearGain
+from calipers.record import Record
+
+
+@measure("Compat", p=0.95, normalize=True)
+def compatibility(p: float, normalize: bool) -> Form:
+    """Rank-biased overlap with the nearest ideal ranking: by grade, then as the list has it."""
+    if not 0 < p < 1:
+        raise CalipersError(f"p={p} of 'Compat' is not between 0 and 1")
+    return Worthy(Deterministic(Overlap(p, normalize)), LinearGain())
+
+
+@measure("Accuracy", cutoff=None, rel=1)
+def accuracy(cutoff: int | None, rel: float) -> Form:
+    """How likely a retrieved relevant document stands above a retrieved one that is not relevant or not judged."""
+    return Worthy(Deterministic(PairsInOrder(rel, cutoff)), AtLeast(rel))
+
+
+class Overlap(Record):
+    """A document at rank r of the list and t of the ideal is in both from depth max(r, t) on; reads grades above 0."""
+
+    p: float
+    normalize: bool
+
+    def __call__(self, lists: Lists) -> Floats:
+        pool = lists.pool
+        wanted = pool.count(pool.grade > 0)[lists.query]
+        depth = np.maximum(lists.length, wanted).astype(np.int64)
+        steps = np.arange(1, int(depth.max(initial=0)) + 1)
+        weight = self.p ** (steps - 1.0)
+        overlap = np.concatenate([[0.0], np.cumsum(weight / steps)])  # of one document in both from the top on
+        met = np.maximum(lists.first, self._ideal_rank(lists))
+        score = lists.sum(overlap[depth[lists.list]] - overlap[met - 1])
+        if self.normalize:
+            below = np.concatenate([[0.0], np.cumsum(overlap)])  # below[n] = the sum of overlap[0] to overlap[n - 1]
+            by = wanted * overlap[depth] - below[wanted]
+        else:
+            by = np.concatenate([[0.0], np.cumsum(weight)])[depth]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(wanted > 0, score / by, np.nan)
+
+    def _ideal_rank(self, lists: Lists) -> Ints:
+        """After all better documents of the pool and those of the same grade that the list has above."""
+        order = np.lexsort((lists.first, -lists.grade, lists.list))
+        grade, member = lists.grade[order], lists.list[order]
+        starts = np.ones(len(order), bool)
+        starts[1:] = (grade[1:] != grade[:-1]) | (member[1:] != member[:-1])
+        start = np.flatnonzero(starts)[np.cumsum(starts) - 1]
+        pool = lists.pool
+        by_grade = pool.once("rows by grade", lambda: np.lexsort((-pool.grade, pool.query)))
+        sorted_grade = pool.grade[by_grade]
+        first = np.ones(len(by_grade), bool)
+        first[1:] = (sorted_grade[1:] != sorted_grade[:-1]) | (pool.query[1:] != pool.query[:-1])
+        better = np.empty(len(by_grade), np.int64)  # of each pool row: how many of its query have a higher grade
+        better[by_grade] = np.flatnonzero(first)[np.cumsum(first) - 1] - pool.offsets[pool.query]
+        rank = np.empty(len(order), np.int64)
+        rank[order] = better[lists.document[order]] + np.arange(len(order)) - start + 1
+        return rank
+
+
+class PairsInOrder(Record):
+    rel: float
+    cutoff: int | None
+
+    def __call__(self, lists: Lists) -> Floats:
+        place = np.arange(len(lists.first)) - lists.offsets[:-1][lists.list] + 1
+        shown = lists.length if self.cutoff is None else np.minimum(lists.length, self.cutoff)
+        inside = lists.first <= shown[lists.list]
+        found = lists.count(inside)
+        other = shown - found
+        wrong = lists.sum(np.where(inside, lists.first - place, 0.0))
+        pairs = (found * other).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(pairs > 0, 1.0 - wrong / pairs, np.nan)

@@ -1,0 +1,241 @@
+"""How other tools name measures and their parameters, as data: nothing here computes, nothing heavy is loaded.
+
+trec_eval      a root, and parameters after a dot or an underscore: P.5,10  ndcg_cut_10  ndcg.1=3,2=9
+ir_measures    our grammar with other parameters: nDCG(dcg='exp-log2')@10  SetP(relative=True)  INST(max_rel=3)
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+from calipers.errors import CalipersError
+from calipers.record import Record
+
+# -- trec_eval ---------------------------------------------------------------------------------------
+
+Parameters = dict[str, Any]
+Reading = Callable[["Root", str], list[tuple[str, Parameters]]]
+
+CUTOFFS = "5,10,15,20,30,100,200,500,1000"
+TENTHS = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1"
+
+
+def _cutoffs(root: Root, text: str) -> list[tuple[str, Parameters]]:
+    """Whole numbers, a measure each. A fraction is cut off, as atol does."""
+    found = sorted(int(_number(root, value)) for value in text.split(","))
+    if found[0] < 1:
+        raise CalipersError(f"cutoff {found[0]} of '{root.name}' is not a whole number of at least 1")
+    return [(f"{root.name}_{value}", {"cutoff": value}) for value in _distinct(root, found)]
+
+
+def _fractions(root: Root, text: str) -> list[tuple[str, Parameters]]:
+    """Numbers, a measure each."""
+    found = sorted(_number(root, value) for value in text.split(","))
+    return [(f"{root.name}_{value:.2f}", {root.parameter: value}) for value in _distinct(root, found)]
+
+
+def _numbers(root: Root, text: str) -> list[tuple[str, Parameters]]:
+    """Numbers that are parameters of one measure, in their order."""
+    return [(f"{root.name}_{text}", {root.parameter: [_number(root, value) for value in text.split(",")]})]
+
+
+def _one_number(root: Root, text: str) -> list[tuple[str, Parameters]]:
+    """One number; trec_eval leaves further ones alone."""
+    return [(f"{root.name}_{text}", {root.parameter: _number(root, text.split(",")[0])})]
+
+
+def _root_of_number(root: Root, text: str) -> list[tuple[str, Parameters]]:
+    """set_F's weight is the square of the beta in F_beta."""
+    weight = _number(root, text.split(",")[0])
+    if weight < 0:
+        raise CalipersError(f"parameter {weight:g} of '{root.name}' is below 0")
+    return [(f"{root.name}_{text}", {root.parameter: math.sqrt(weight)})]
+
+
+def _gains(root: Root, text: str) -> list[tuple[str, Parameters]]:
+    """grade=gain pairs, and p=persistence for rbp."""
+    gains: dict[float, float] = {}
+    parameters: Parameters = {}
+    for pair in text.split(","):
+        key, equals, value = pair.partition("=")
+        if not equals:
+            hint = "; persistence is written RBP(p=0.95)" if root.parameter == "p" else ""
+            raise CalipersError(f"'{pair}' of '{root.name}' is not of the form grade=gain{hint}")
+        if key == "p" and root.parameter == "p":
+            parameters["p"] = _number(root, value)
+        else:
+            gains[_number(root, key)] = _number(root, value)
+    if gains:
+        parameters["gains"] = gains
+    return [(f"{root.name}_{text}", parameters)]
+
+
+def _number(root: Root, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise CalipersError(f"parameter '{text}' of '{root.name}' is not a number")
+    return number
+
+
+def _distinct(root: Root, values: list[Any]) -> list[Any]:
+    for one, other in pairwise(values):
+        if one == other:
+            raise CalipersError(f"cutoff {one:g} of '{root.name}' is given twice")
+    return values
+
+
+class Root(Record):
+    """One of trec_eval's measures, or a family of them: what it is here, and how its parameters are read."""
+
+    name: str
+    measure: str  # ours; empty for what is no number
+    reads: Reading | None = None
+    parameter: str = ""  # of ours, that those read set
+    default: str = ""  # parameters, where none are given
+    fixed: Mapping[str, Any] = MappingProxyType({})
+    rel: bool = True  # whether the relevance level counts
+    by_query: bool = True  # whether it is printed query by query
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is printed as a whole number, the sum over the queries."""
+        return self.name.startswith("num_")
+
+    @property
+    def family(self) -> bool:
+        """Whether each parameter makes a measure of its own."""
+        return self.reads in (_cutoffs, _fractions)
+
+    def columns(self, text: str = "") -> list[tuple[str, Parameters]]:
+        """The name of each of its measures, and the parameters of ours."""
+        if self.reads is None or not (text or self.default):
+            return [(self.name, dict(self.fixed))]
+        return [(name, {**self.fixed, **found}) for name, found in self.reads(self, text or self.default)]
+
+
+# In the order in which trec_eval prints them.
+_ROOTS = (
+    Root("runid", "", by_query=False),
+    Root("num_q", "NumQ", rel=False, by_query=False),
+    Root("num_ret", "NumRet", rel=False),
+    Root("num_rel", "NumRel"),
+    Root("num_rel_ret", "NumRelRet"),
+    Root("map", "AP"),
+    Root("gm_map", "gm_map", by_query=False),
+    Root("Rprec", "RPrec"),
+    Root("bpref", "bpref"),
+    Root("recip_rank", "RR"),
+    Root("iprec_at_recall", "IPrec", _fractions, "recall", TENTHS),
+    Root("P", "P", _cutoffs, default=CUTOFFS),
+    Root("relstring", "", _one_number, "length", rel=False),
+    Root("recall", "Recall", _cutoffs, default=CUTOFFS),
+    Root("infAP", "infAP"),
+    Root("gm_bpref", "gm_bpref", by_query=False),
+    Root("Rprec_mult", "Rprec_mult", _fractions, "multiple", "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"),
+    Root("utility", "utility", _numbers, "weights"),
+    Root("11pt_avg", "11pt_avg", _numbers, "points"),
+    Root("binG", "binG"),
+    Root("G", "G", _gains, rel=False),
+    Root("dcg", "DCG", _gains, rel=False),
+    Root("ideal_dcg", "ideal_dcg", _gains, rel=False),
+    Root("ndcg", "nDCG", _gains, rel=False),
+    Root("ndcg_rel", "ndcg_rel", _gains, rel=False),
+    Root("Rndcg", "Rndcg", _gains),
+    Root("ndcg_cut", "nDCG", _cutoffs, default=CUTOFFS, rel=False),
+    Root("map_cut", "AP", _cutoffs, default=CUTOFFS),
+    Root("relative_P", "relative_P", _cutoffs, default=CUTOFFS),
+    Root("success", "Success", _cutoffs, default="1,5,10"),
+    Root("set_P", "SetP"),
+    Root("set_relative_P", "SetRelP"),
+    Root("set_recall", "SetR"),
+    Root("set_map", "SetAP"),
+    Root("set_F", "SetF", _root_of_number, "beta"),
+    Root("num_nonrel_judged_ret", "num_nonrel_judged_ret"),
+    Root("yaap", "yaap"),
+    Root("rbp", "RBP", _gains, "p", fixed={"p": 0.9, "gain": "linear"}, rel=False),
+    Root("rbp_resid", "RBP-residual", fixed={"p": 0.9}, rel=False),
+    Root("unj", "unj", _cutoffs, default="5,10,20", rel=False),
+)
+ROOTS = {root.name: root for root in _ROOTS}
+_BY_LOWER = {root.name.lower(): root for root in _ROOTS}
+
+OFFICIAL = (
+    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank",
+    "iprec_at_recall", "P",
+)  # fmt: skip
+SETS = (
+    "runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_recall", "set_relative_P",
+    "set_map", "set_F",
+)  # fmt: skip
+ALL_TREC_9 = (
+    *OFFICIAL, "relstring", "recall", "infAP", "gm_bpref", "utility", "11pt_avg", "ndcg", "relative_P", "Rprec_mult",
+    "success", "map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", "set_P", "set_recall", "set_relative_P",
+    "set_map", "set_F", "num_nonrel_judged_ret",
+)  # fmt: skip
+NICKNAMES = {"official": OFFICIAL, "set": SETS, "all_trec": (*ALL_TREC_9, "unj", "rbp", "rbp_resid")}
+NICKNAMES_9 = {**NICKNAMES, "all_trec": ALL_TREC_9}
+
+
+def split_root(text: str) -> tuple[Root, str] | None:
+    """The root that a name begins with, and its parameters: P.5,10 or P_5. Without parameters: the root alone."""
+    if (alone := _BY_LOWER.get(text.lower())) is not None:
+        return alone, ""
+    head, dot, tail = text.partition(".")
+    if dot and tail and (dotted := _BY_LOWER.get(head.lower())) is not None:
+        return dotted, tail
+    match = re.match(r"(.+?)_(-?[\d.][\d.,=+-]*)$", text)
+    if match and (joined := _BY_LOWER.get(match.group(1).lower())) is not None and joined.reads is not None:
+        return joined, match.group(2)
+    return None
+
+
+# -- ir_measures -------------------------------------------------------------------------------------
+
+_CWL = "it has no definition here yet; ERR and INST are near to it"
+_PREFERENCES = "it needs judgments in the form of preferences or of several judges, which are not read"
+REFUSED = {
+    **dict.fromkeys(("bpm", "nerr8", "nerr9", "nerr10", "nerr11"), _CWL),
+    **dict.fromkeys(("runid", "relstring"), "it is text; `calipers trec_eval` prints it"),
+}
+
+
+def refusal(name: str) -> str | None:
+    """Why a name that another tool knows is not offered."""
+    if name.lower().startswith("prefs_") or name.lower().endswith("_avgjg"):
+        return _PREFERENCES
+    return REFUSED.get(name.lower())
+
+
+def from_ir_measures(name: str, parameters: Parameters, takes: Iterable[str]) -> tuple[str, Parameters]:
+    """A name with ir_measures' parameters, as ours; `takes` are the parameters that our measure has by itself."""
+    given = dict(parameters)
+    known = set(takes)
+    if "dcg" in given and "gain" in known:
+        form = given.pop("dcg")
+        if form not in ("log2", "exp-log2"):
+            raise CalipersError(f"dcg='{form}' of '{name}' is neither log2 nor exp-log2")
+        given = {"gain": "exp" if form == "exp-log2" else "linear", **given}
+    if "relative" in given and name.lower() in ("setp", "setrelp"):
+        name = "SetRelP" if given.pop("relative") else "SetP"
+    if "rel" in given and name.lower() == "numret":
+        name = "NumRelRet"
+    if "max_rel" in given and "gain" in known:
+        given = _scaled(name, given, known)
+    return name, given
+
+
+def _scaled(name: str, given: Parameters, known: set[str]) -> Parameters:
+    """min_rel and max_rel: gains from 0 to 1, a table of them."""
+    low, high = given.pop("min_rel", 0), given.pop("max_rel")
+    if not isinstance(low, int) or not isinstance(high, int) or low >= high:
+        raise CalipersError(f"min_rel={low} and max_rel={high} of '{name}' are not two growing whole numbers")
+    gain = {grade: max(grade - low, 0) / (high - low) for grade in range(1, high + 1)}
+    return {**given, "gain": gain} | ({"max_grade": high} if "max_grade" in known else {})

@@ -1,0 +1,203 @@
+"""Novelty and diversity, for queries that may mean several things.
+
+With P(i) the probability of intent i, J(r, i) = 1 where the document at rank r is relevant to it, and seen(i, r) the
+documents above rank r that are:
+
+    ERR-IA@k     = sum over i of P(i) * ERR@k for intent i, stopping with probability alpha at a relevant document
+    alpha-DCG@k  = sum over r <= k of 1 / log2(r + 1) * sum over i of J(r, i) * (1 - alpha)^seen(i, r)
+    alpha-nDCG@k = alpha-DCG@k / alpha-DCG@k of the list that takes at each rank the document that adds most
+    NRBP         = (1 - (1 - alpha) beta) * sum over r of beta^(r-1) * sum over i of P(i) J(r, i) (1 - alpha)^seen(i, r)
+    P-IA@k       = sum over i of P(i) * P@k for intent i
+    AP-IA        = sum over i of P(i) * AP for intent i
+    StRecall@k   = intents that the top k answers / intents that any judged document answers (I-rec)
+    D-nDCG@k     = nDCG@k with the gain sum over i of P(i) * gain(grade of d for i)
+    D#-nDCG@k    = gamma * I-rec@k + (1 - gamma) * D-nDCG@k
+
+Intents that no judged document answers are left out, and P is 1 in all over the others.
+
+Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, Novelty and diversity in information retrieval
+evaluation, SIGIR 2008 (alpha-nDCG). Clarke, Kolla & Vechtomova, An effectiveness measure for ambiguous and
+underspecified queries, ICTIR 2009 (NRBP). Agrawal, Gollapudi, Halverson & Ieong, Diversifying search results, WSDM 2009
+(intent-aware measures). Chapelle, Ji, Liao, Velipasaoglu, Lai & Wu, Intent-based diversification of web search results,
+IR Journal 2011 (ERR-IA). Zhai, Cohen & Lafferty, Beyond independent relevance, SIGIR 2003 (StRecall). Sakai & Song,
+Evaluating diversified search results using per-intent graded relevance, SIGIR 2011 (D-nDCG, D#-nDCG).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.measures.forms import CUTOFF, FOUND, IDEAL, RELEVANT, Cascade, Form, Linear, Paired
+from calipers.measures.forms.intents import Alike, Blend, Each, IntentAware, IntentWeights, Probable
+from calipers.measures.registry import LARGEST, alias, measure
+from calipers.measures.values import (
+    DISCOUNTS,
+    FLAT,
+    AtLeast,
+    Geometric,
+    StopProbability,
+    Value,
+    Weights,
+    discount_of,
+    gain_of,
+)
+from calipers.record import Record
+
+
+@measure("ERR-IA", cutoff=None, rel=1, alpha=0.5, graded=False, max_grade=LARGEST, norm=None, reads="subtopics")
+def err_ia(
+    cutoff: int | None, rel: float, alpha: float, graded: bool, max_grade: float | None, norm: str | None
+) -> Form:
+    """The mean over intents of one over the rank at which a reader with that intent stops.
+
+    With norm=perfect, as ndeval prints it: a share of what documents that answer every intent would give.
+    """
+    stop = StopProbability(1.0 if max_grade is None else max_grade) if graded else _chance(rel, alpha)
+    over = alpha * _perfect(DISCOUNTS["zipf"], cutoff, alpha) if _norm("ERR-IA", norm) else 1.0
+    return IntentAware(Cascade(DISCOUNTS["zipf"].up_to(cutoff), stop), Probable(_above_0(rel)), over)
+
+
+@measure("nERR-IA", cutoff=None, rel=1, alpha=0.5, reads="subtopics", aliases=("nERR_IA",))
+def nerr_ia(cutoff: int | None, rel: float, alpha: float) -> Form:
+    """ERR-IA as a share of that of the list that takes at each rank the document that adds most."""
+    return err_ia(cutoff=cutoff, rel=rel, alpha=alpha) / IDEAL
+
+
+@measure("alpha-DCG", cutoff=None, rel=1, alpha=0.5, discount="log2", norm=None, reads="subtopics")
+def alpha_dcg(cutoff: int | None, rel: float, alpha: float, discount: Any, norm: str | None) -> Form:
+    """What a reader gains who values an intent less each time that it has been answered.
+
+    With norm=perfect, as ndeval prints it: a share of what documents that answer every intent would give.
+    """
+    weight = discount_of(discount)
+    if _norm("alpha-DCG", norm):
+        return _fading(weight.up_to(cutoff), rel, alpha, Alike(_above_0(rel)), _perfect(weight, cutoff, alpha))
+    return _fading(weight.up_to(cutoff), rel, alpha, Each(_above_0(rel)))
+
+
+@measure(
+    "alpha-nDCG", cutoff=None, rel=1, alpha=0.5, discount="log2", reads="subtopics",
+    aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"),
+)  # fmt: skip
+def alpha_ndcg(**parameters: Any) -> Form:
+    """alpha-DCG as a share of that of the list that takes at each rank the document that adds most."""
+    return alpha_dcg(**parameters) / IDEAL
+
+
+@measure("NRBP", cutoff=None, rel=1, alpha=0.5, beta=0.5, reads="subtopics")
+def nrbp(cutoff: int | None, rel: float, alpha: float, beta: float) -> Form:
+    """Novelty- and rank-biased precision: a reader who goes on with probability beta, and values an intent less each
+    time that it has been answered."""
+    if not 0 <= beta < 1:
+        raise CalipersError(f"beta={beta} of 'NRBP' is not a probability below 1")
+    share = (1.0 - beta) / (1.0 - (1.0 - _probability(alpha, "alpha")) * beta)
+    return _fading(Weights(Geometric(beta)).up_to(cutoff), rel, alpha, Probable(_above_0(rel)), share)
+
+
+@measure("nNRBP", **{k: v for k, v in nrbp.parameters.items() if k != "judged_only"}, reads="subtopics")
+def nnrbp(**parameters: Any) -> Form:
+    """NRBP as a share of that of the list that takes at each rank the document that adds most."""
+    return nrbp(**parameters) / IDEAL
+
+
+@measure("P-IA", cutoff=None, rel=1, reads="subtopics", aliases=("P_IA",), example="P-IA@10")
+def precision_ia(cutoff: int | None, rel: float) -> Form:
+    """The mean over intents of the share of the first k ranks, or of all documents, that are relevant."""
+    of = Linear(FLAT.up_to(cutoff), AtLeast(rel)) / (FOUND() if cutoff is None else CUTOFF(cutoff))
+    return IntentAware(of, Probable(_above_0(rel)))
+
+
+@measure("AP-IA", cutoff=None, rel=1, reads="subtopics", aliases=("MAP-IA", "AP_IA", "MAP_IA"))
+def average_precision_ia(cutoff: int | None, rel: float) -> Form:
+    """The mean over intents of average precision."""
+    return IntentAware(Paired(rel, cutoff) / RELEVANT(rel), Probable(_above_0(rel)))
+
+
+@measure(
+    "StRecall", cutoff=None, rel=1, reads="subtopics", aliases=("strec", "I-rec", "I_rec", "S-recall"),
+    example="StRecall@10",
+)  # fmt: skip
+def subtopic_recall(cutoff: int | None, rel: float) -> Form:
+    """The share of the intents that a document of the top k answers."""
+    return IntentAware(Cascade(FLAT.up_to(cutoff), AtLeast(rel)), Alike(_above_0(rel)))
+
+
+@measure("D-nDCG", cutoff=None, rel=1, gain="linear", discount="log2", reads="subtopics")
+def d_ndcg(cutoff: int | None, rel: float, gain: Any, discount: Any) -> Form:
+    """nDCG where a document gains what it is worth to the intents, by their probability."""
+    value = gain_of(gain)
+    return IntentAware(Linear(discount_of(discount).up_to(cutoff), value), Probable(_above_0(rel))) / IDEAL
+
+
+@measure("D#-nDCG", cutoff=None, rel=1, gamma=0.5, gain="linear", discount="log2", reads="subtopics")
+def d_sharp_ndcg(cutoff: int | None, rel: float, gamma: float, gain: Any, discount: Any) -> Form:
+    """D-nDCG, and how many intents the top k answers."""
+    recall = subtopic_recall(cutoff=cutoff, rel=rel)
+    gained = d_ndcg(cutoff=cutoff, rel=rel, gain=gain, discount=discount)
+    gamma = _probability(gamma, "gamma")
+    return Blend(((gamma, recall), (1.0 - gamma, gained)))
+
+
+# ir_measures has ndeval's values under these names.
+alias("ERR_IA", "ERR-IA", norm="perfect")
+for _name in ("alpha_DCG", "α_DCG", "α-DCG"):
+    alias(_name, "alpha-DCG", norm="perfect")
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+class Chance(Record):
+    """The same chance for every relevant document: how likely a reader is satisfied by it."""
+
+    of: AtLeast
+    chance: float
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.asarray(self.chance * self.of(grade))
+
+
+def _fading(weight: Weights, rel: float, alpha: float, intents: IntentWeights, over: float = 1.0) -> Form:
+    """The sum over ranks of weight * sum over intents of J * (1 - alpha)^seen: a reader who stops with probability
+    alpha, once for all."""
+    if _probability(alpha, "alpha") == 0:
+        return IntentAware(Linear(weight, AtLeast(rel)), intents, over)
+    return IntentAware(Cascade(weight, _chance(rel, alpha)), intents, alpha * over)
+
+
+def _chance(rel: float, alpha: float) -> Value:
+    return Chance(AtLeast(rel), _probability(alpha, "alpha"))
+
+
+def _perfect(weight: Weights, cutoff: int | None, alpha: float) -> float:
+    """What k documents that answer an intent would give: the weight of each rank, fading by 1 - alpha."""
+    depth = cutoff
+    if depth is None:
+        if not _probability(alpha, "alpha"):
+            raise CalipersError("norm=perfect without a cutoff needs an alpha above 0")
+        # Beyond it nothing is left that a float could show.
+        depth = 1 if alpha == 1 else 1 + int(np.ceil(-40.0 / np.log1p(-alpha)))
+    fading = (1.0 - _probability(alpha, "alpha")) ** np.arange(depth)
+    return float((weight.up_to(cutoff).of_ranks(depth) * fading).sum())
+
+
+def _norm(name: str, norm: str | None) -> bool:
+    if norm not in (None, "perfect"):
+        raise CalipersError(f"norm={norm} of '{name}' is not perfect; n{name} is a share of the best list instead")
+    return norm == "perfect"
+
+
+def _probability(value: float, name: str) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise CalipersError(f"{name}={value} is not between 0 and 1")
+    return float(value)
+
+
+def _above_0(rel: float) -> float:
+    if not rel > 0:
+        raise CalipersError(f"rel={rel} of a measure by subtopic must be above 0")
+    return rel

@@ -1,0 +1,61 @@
+"""The few shapes that measures have. A measure is written once, as one of them; its value under ties, its ideal
+and its expected value are then derived, never written again."""
+
+from calipers.measures.forms.base import (
+    CUTOFF,
+    FOUND,
+    IDEAL,
+    RELEVANT,
+    TOTAL_WEIGHT,
+    Complement,
+    Denominator,
+    Form,
+    JudgedOnly,
+    Mixture,
+    OwnIdeal,
+    OwnRelevant,
+    Share,
+    Smaller,
+    TotalValue,
+)
+from calipers.measures.forms.cascade import Cascade
+from calipers.measures.forms.counted import Counted
+from calipers.measures.forms.cutoffs import IDEAL_TO_THE_END, MeanOverCutoffs, ZeroIfShort
+from calipers.measures.forms.free import Deterministic, Free
+from calipers.measures.forms.linear import Linear, RelevantPrefix
+from calipers.measures.forms.paired import Paired
+from calipers.measures.forms.peak import Peak
+from calipers.measures.forms.preference import Preference
+from calipers.measures.forms.self_normalised import SelfNormalisedGain, SelfNormalisedPrecision
+
+__all__ = [
+    "CUTOFF",
+    "FOUND",
+    "IDEAL",
+    "IDEAL_TO_THE_END",
+    "RELEVANT",
+    "TOTAL_WEIGHT",
+    "Cascade",
+    "Complement",
+    "Counted",
+    "Denominator",
+    "Deterministic",
+    "Form",
+    "Free",
+    "JudgedOnly",
+    "Linear",
+    "MeanOverCutoffs",
+    "Mixture",
+    "OwnIdeal",
+    "OwnRelevant",
+    "Paired",
+    "Peak",
+    "Preference",
+    "RelevantPrefix",
+    "SelfNormalisedGain",
+    "SelfNormalisedPrecision",
+    "Share",
+    "Smaller",
+    "TotalValue",
+    "ZeroIfShort",
+]

@@ -1,0 +1,114 @@
+"""A reader goes down the list and stops at the first success."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.lists import Floats, Groups, Ints, Lists
+from calipers.measures.forms.base import Form
+from calipers.measures.values import Value, Weights
+
+CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
+
+
+class Cascade(Form):
+    """The sum over ranks i of weight(i) * stop_i * product over j < i of (1 - stop_j).
+
+    In a tie, the chance of coming through its first j documents is the symmetric mean q_j of the (1 - stop)
+    of its members, so the tie adds (chance of reaching it) * sum over j of weight(s + j) * (q_(j-1) - q_j).
+    Members are added one at a time, q_j <- ((t - j) / t) q_j + (j / t) (1 - stop_t) q_(j-1), which
+    keeps every value in [0, 1].
+    """
+
+    weight: Weights
+    stop: Value
+
+    def score(self, lists: Lists) -> Floats:
+        # The others let every reader pass, as unjudged documents do.
+        stopping = lists.worthy(self.stop).top(self.weight.cutoff)
+        stop = stopping.worth(self.stop)
+        groups = stopping.groups
+        gained = np.empty(len(groups))
+        alone = groups.size == 1
+        gained[alone] = stop[groups.start[alone]] * self.weight.mean(groups.before[alone] + 1, groups.before[alone] + 1)
+        passing = np.ones(len(groups))
+        np.multiply.at(passing, groups.row_group, 1.0 - stop)
+        self._gain_of_ties(groups, stop, np.flatnonzero(~alone), gained)
+        return groups.sum_by_list(gained * _product_above(groups, passing))
+
+    @property
+    def worth(self) -> Value:
+        return self.stop
+
+    def _gain_of_ties(self, groups: Groups, stop: Floats, tied: Ints, gained: Floats) -> None:
+        """Fill in what each tied group gives to a reader who reaches it."""
+        if not len(tied):
+            return
+        members = np.diff(np.append(groups.start, len(stop)))
+        end = groups.before + groups.size
+        depth = (end if self.weight.cutoff is None else np.minimum(end, self.weight.cutoff)) - groups.before
+        weight = np.concatenate([[0.0], self.weight.of_ranks(int(end.max()))])
+        weight = np.append(weight, 0.0)
+        tied = tied[np.argsort(depth[tied], kind="stable")]  # alike depths together, so that little is padded
+        for part in _parts(tied, depth[tied]):
+            columns = np.arange(int(depth[part].max()) + 1)
+            through = symmetric_means(groups.size[part], groups.start[part], members[part], stop, len(columns) - 1)
+            rank = np.minimum(groups.before[part, None] + columns[1:], len(weight) - 1)
+            weighed = np.where(columns[1:] <= depth[part, None], weight[rank], 0.0)
+            gained[part] = ((through[:, :-1] - through[:, 1:]) * weighed).sum(axis=1)
+
+
+def symmetric_means(size: Ints, start: Ints, members: Ints, stop: Floats, depth: int) -> Floats:
+    """q_j for j = 0 to depth of each group: the mean of the product of (1 - stop) over j of its documents.
+
+    A group has `size` documents, of which `members`, from row `start` on, have a stop probability; the others 0.
+    """
+    column = np.arange(depth + 1, dtype=np.float64)
+    plain = (size - members).astype(np.float64)
+    if (stop == 1).all():  # q_j = C(plain, j) / C(size, j)
+        passing = np.maximum(plain[:, None] - column[:-1], 0.0) / np.maximum(size[:, None] - column[:-1], 1.0)
+        return np.asarray(np.cumprod(np.hstack([np.ones((len(size), 1)), passing]), axis=1), dtype=np.float64)
+    through = (column <= plain[:, None]).astype(np.float64)
+    by_members = np.argsort(-members, kind="stable")
+    through = through[by_members]
+    active = np.searchsorted(-members[by_members], -np.arange(int(members.max(initial=0))), side="left")
+    for added, count in enumerate(active.tolist()):  # groups with more than `added` members come first
+        rows = by_members[:count]
+        documents = plain[rows] + added + 1.0
+        passing = 1.0 - stop[start[rows] + added]
+        share = column / documents[:, None]
+        kept = np.maximum(1.0 - share, 0.0) * through[:count]
+        kept[:, 1:] += share[:, 1:] * passing[:, None] * through[:count, :-1]
+        through[:count] = kept
+    result = np.empty_like(through)
+    result[by_members] = through
+    return result
+
+
+def _product_above(groups: Groups, passing: Floats) -> Floats:
+    """The product over the groups above each, in the same list."""
+    result = np.ones(len(groups))
+    counts = np.bincount(groups.list, minlength=len(groups.lists))
+    starts = np.cumsum(counts) - counts
+    several = np.flatnonzero(counts > 1)
+    several = several[np.argsort(counts[several], kind="stable")]
+    for part in _parts(several, counts[several]):
+        width = int(counts[part].max())
+        cell = starts[part, None] + np.arange(width - 1)
+        inside = np.arange(width - 1) < counts[part, None] - 1
+        factors = np.where(inside, passing[np.where(inside, cell, 0)], 1.0)
+        result[(cell + 1)[inside]] = np.cumprod(factors, axis=1)[inside]
+    return result
+
+
+def _parts(rows: Ints, widths: Ints) -> list[NDArray[np.int64]]:
+    """The rows, given by ascending width, cut so that a matrix of each part stays small."""
+    parts = []
+    end = len(rows)
+    while end > 0:
+        fitting = max(CELLS // max(int(widths[end - 1]) + 1, 1), 1)
+        start = max(end - fitting, 0)
+        parts.append(np.asarray(rows[start:end], dtype=np.int64))
+        end = start
+    return parts

@@ -1,0 +1,125 @@
+"""What becomes of a form where a list ends before its cutoff, and means over all cutoffs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.lists import Floats, Ints, Lists, Population
+from calipers.measures.forms.base import IDEAL, Exactness, Form
+from calipers.measures.forms.linear import Linear
+from calipers.measures.values import Value
+
+
+class ZeroIfShort(Form):
+    """A form that counts nothing for a list of fewer documents than the cutoff."""
+
+    of: Form
+    cutoff: int
+
+    @property
+    def exactness(self) -> Exactness:
+        return self.of.exactness
+
+    def score(self, lists: Lists) -> Floats:
+        score = self.of.score(lists)
+        return np.where((lists.length < self.cutoff) & ~np.isnan(score), 0.0, score)
+
+    @property
+    def worth(self) -> Value:
+        return self.of.worth
+
+    def variance(self, population: Population) -> Floats | None:
+        variance = self.of.variance(population)
+        return None if variance is None else np.where(population.size < self.cutoff, 0.0, variance)
+
+    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
+        return self.of.hopeless(lists)
+
+
+def IDEAL_TO_THE_END(form: Form, lists: Lists) -> Floats:
+    """What the best ranking of the judged documents would get down to the cutoff, or to where the list ends."""
+    ideal = IDEAL(form, lists)
+    if not isinstance(form, Linear) or form.weight.cutoff is None:
+        return ideal
+    ideal = ideal.copy()
+    short = lists.length < form.weight.cutoff
+    for length in np.unique(lists.length[short]).tolist():
+        here = np.flatnonzero(lists.length == length)
+        ends = Linear(form.weight.up_to(length), form.value).ideal(lists.pool.everything)
+        ideal[here] = ends[lists.query[here]]
+    return ideal
+
+
+class MeanOverCutoffs(Form):
+    """The mean over k = 1 to n of a linear form at cutoff k as a share of its ideal at k.
+
+    n is the number of documents that the ideal sorts, or the cutoff where that is smaller. A document at rank i is in
+    all the sums with k >= i, so the mean is linear again, with the weights
+
+        weight(i) / n * sum over k = i to n of 1 / ideal(k).
+    """
+
+    of: Linear
+    own: bool = False  # the ideal sorts what the list retrieved, not everything judged
+
+    def score(self, lists: Lists) -> Floats:
+        shares, group = self._shares_of(lists)
+        return np.where(shares.hopeless[group], np.nan, lists.sum(lists.worth(self.of.value) * self.weights(lists)))
+
+    def weights(self, lists: Lists) -> Floats:
+        """The weight of each document: the mean over the ranks that its tie spans."""
+        shares, group = self._shares_of(lists)
+        base, most = shares.start[group][lists.list], shares.size[group][lists.list]
+        first, last = lists.first.astype(np.int64), lists.last.astype(np.int64)
+        inside = shares.up_to[base + np.minimum(last, most)] - shares.up_to[base + np.minimum(first - 1, most)]
+        return np.asarray(inside / (last - first + 1))
+
+    def _shares_of(self, lists: Lists) -> tuple[_Shares, Ints]:
+        """The weights of all ranks, and which of them are a list's."""
+        population = lists.all_shuffled() if self.own else lists.pool.everything
+        shares = population.once(("shares", self), lambda: self._shares(population))
+        return shares, np.arange(len(lists)) if self.own else lists.query
+
+    @property
+    def worth(self) -> Value:
+        return self.of.worth
+
+    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
+        always = super().hopeless(lists)
+        return always | (np.isnan(self.score(lists)) & (lists.length > 0)) if self.own else always
+
+    def _shares(self, population: Population) -> _Shares:
+        cutoff = self.of.weight.cutoff
+        size = np.asarray(population.size, np.int64)
+        size = size if cutoff is None else np.minimum(size, cutoff)
+        start = np.concatenate([[0], np.cumsum(size + 1)])[:-1]  # one more place each: the sum over no rank
+        best = population.best_first(self.of.worth)
+        shown = best.first <= size[best.list]
+        weight = np.append(self.of.weight.of_ranks(int(size.max(initial=0))), 0.0)
+        total = int((size + 1).sum())
+        gained = np.zeros(total)
+        rank = best.first[shown].astype(np.int64)
+        gained[start[best.list[shown]] + rank] = best.worth(self.of.value)[shown] * weight[rank - 1]
+        ideal = _summed_in_parts(gained, start, size)
+        with np.errstate(divide="ignore"):
+            inverse = np.where(ideal > 0, 1.0 / ideal, 0.0)
+        after = _summed_in_parts(inverse, start, size)
+        part = np.repeat(np.arange(len(size)), size + 1)
+        place = np.arange(total) - start[part]
+        beyond = after[start + size][part] - after + inverse  # of a place and all the later ones
+        share = np.where(place > 0, weight[place - 1] * beyond / np.maximum(size[part], 1), 0.0)
+        return _Shares(start, size, _summed_in_parts(share, start, size), ideal[start + size] <= 0)
+
+
+class _Shares:
+    """The weight of the first ranks together, as far as the cutoffs of each set of documents go."""
+
+    def __init__(self, start: Ints, size: Ints, up_to: Floats, hopeless: NDArray[np.bool_]) -> None:
+        self.start, self.size, self.up_to, self.hopeless = start, size, up_to, hopeless
+
+
+def _summed_in_parts(values: Floats, start: Ints, size: Ints) -> Floats:
+    """Running sums that begin anew at each start, where the value is 0."""
+    total = np.cumsum(values)
+    return np.asarray(total - np.repeat(total[start], size + 1))

@@ -1,0 +1,191 @@
+"""Measures with no closed form under ties: the tied orders are enumerated when few, else sampled with a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
+from math import perm
+from typing import Any
+from warnings import warn
+from zlib import crc32
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints, Lists, Population
+from calipers.measures.forms.base import Exactness, Form
+
+SMALL = 6  # documents whose orders are all tried to find the ideal and the worst ranking
+
+
+class Deterministic(Form):
+    """A function of lists without ties, averaged over the orders that ties allow."""
+
+    function: Callable[[Any], Any]
+    orders: int = 1000  # as many are enumerated, or else drawn
+    seed: int = 42
+
+    @property
+    def exactness(self) -> Exactness:
+        return "sampled"
+
+    def untied(self, lists: Lists) -> Floats:
+        """The score of lists without ties."""
+        scores: Floats = self.function(lists)
+        return scores
+
+    def score(self, lists: Lists) -> Floats:
+        return self.moments(lists)[0]
+
+    def expected_error(self, population: Population) -> Floats:
+        return self.moments(population.shuffled)[2]
+
+    def moments(self, lists: Lists) -> tuple[Floats, Floats, Floats]:
+        """Over the orders that the ties of each list allow: the mean, the standard deviation, and the standard
+        error of the mean, which is 0 where all orders were tried."""
+        spread, error = np.zeros(len(lists)), np.zeros(len(lists))
+        if not lists.tied:
+            return self.untied(lists), spread, error
+        tied = np.zeros(len(lists), bool)
+        tied[lists.list[lists.first != lists.last]] = True
+        mean = np.empty(len(lists))
+        mean[~tied] = self.untied(some_lists(lists, np.flatnonzero(~tied)))
+        for i in np.flatnonzero(tied).tolist():
+            one = _alone(lists, i)
+            ranks, drawn = _orders(one, 0, self.orders, _random(one, self.seed))
+            scores = self.untied(_copies(one, 0, ranks))
+            defined = ~np.isnan(scores)
+            if not defined.any():
+                mean[i] = np.nan
+                continue
+            scores = np.where(defined, scores, 0.0)
+            mean[i], spread[i] = scores.mean(), scores.std()
+            error[i] = spread[i] / np.sqrt(len(scores)) if drawn else 0.0
+        return mean, spread, error
+
+
+class Free(Deterministic):
+    """A user's function of one ranked list of grades, unjudged documents counting as 0, to a number."""
+
+    def ideal(self, population: Population) -> Floats:
+        """Sorted by grade; where the documents are few, all orders are tried."""
+        return population.once(("ideal", self), lambda: self._searched(population, super(Free, self).ideal, np.nanmax))
+
+    def worst(self, population: Population) -> Floats:
+        return population.once(("worst", self), lambda: self._searched(population, super(Free, self).worst, np.nanmin))
+
+    def _searched(
+        self, population: Population, sort: Callable[[Population], Floats], extreme: Callable[[Floats], float]
+    ) -> Floats:
+        result = sort(population).copy()
+        lists = population.shuffled
+        wrong = 0
+        for i in np.flatnonzero(population.size <= SMALL).tolist():
+            ranks, _ = _orders(lists, i, perm(SMALL), np.random.default_rng(self.seed))
+            scores = self.untied(_copies(lists, i, ranks))
+            if not np.isnan(scores).all() and not np.isclose(extreme(scores), result[i], rtol=1e-9, atol=1e-12):
+                wrong += 1
+                result[i] = extreme(scores)
+        if wrong:
+            warn(
+                f"sorting by grade does not give the extreme ranking of {wrong} small pools; their best and worst "
+                "were found by search, those of larger pools are only as good as sorting",
+                stacklevel=2,
+            )
+        return result
+
+    def untied(self, lists: Lists) -> Floats:
+        result = np.empty(len(lists))
+        for i in range(len(lists)):
+            rows = slice(lists.offsets[i], lists.offsets[i + 1])
+            ranking = np.zeros(int(lists.length[i]))
+            ranking[lists.first[rows] - 1] = lists.grade[rows]
+            score = self.function(ranking)
+            if not np.isscalar(score) and np.ndim(score) != 0:
+                raise CalipersError(f"the measure returned {type(score).__name__}; expected a number")
+            result[i] = float(score)
+        return result
+
+
+def some_lists(lists: Lists, chosen: Ints) -> Lists:
+    """These lists only."""
+    counts = np.diff(lists.offsets)[chosen]
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    row = np.arange(offsets[-1]) + np.repeat(lists.offsets[:-1][chosen] - offsets[:-1], counts)
+    return Lists(
+        pool=lists.pool,
+        query=lists.query[chosen],
+        length=lists.length[chosen],
+        offsets=offsets,
+        document=lists.document[row],
+        first=lists.first[row],
+        last=lists.last[row],
+    )
+
+
+def _alone(lists: Lists, i: int) -> Lists:
+    """List i, tied documents by grade: what they are called must not decide which orders are drawn."""
+    one = some_lists(lists, np.array([i]))
+    return replace(one, document=one.document[np.lexsort((-one.grade, one.first))], memo={})
+
+
+def _random(one: Lists, seed: int) -> np.random.Generator:
+    """Draws that depend on the seed and on the list, not on the lists beside it."""
+    content = np.concatenate([one.first, one.last, one.grade]).astype(np.float64)
+    return np.random.default_rng([seed, crc32(content.tobytes())])
+
+
+def _orders(lists: Lists, i: int, most: int, random: np.random.Generator) -> tuple[Ints, bool]:
+    """Ranks of the rows of list i, a line an order of its ties: all orders where they are at most `most`, or else
+    so many drawn ones, which the flag tells."""
+    rows = np.arange(lists.offsets[i], lists.offsets[i + 1])
+    starts = np.flatnonzero(np.diff(lists.first[rows], prepend=0))
+    spans = [
+        (int(lists.first[rows[start]]), int(lists.last[rows[start]]), end - start)
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True)
+    ]
+    ways = 1
+    for first, last, members in spans:
+        ways *= perm(last - first + 1, members)
+    if ways > most:
+        drawn: list[Ints] = [np.zeros((most, 0), np.int64)]
+        drawn.extend(first + drawn_places(last - first + 1, members, most, random) for first, last, members in spans)
+        return np.hstack(drawn), True
+    ranks = np.zeros((1, 0), np.int64)
+    for first, last, members in spans:
+        here = np.array(list(permutations(range(first, last + 1), members)), np.int64)
+        ranks = np.hstack([np.repeat(ranks, len(here), axis=0), np.tile(here, (len(ranks), 1))])
+    return ranks, False
+
+
+def drawn_places(span: int, members: int, draws: int, random: np.random.Generator) -> Ints:
+    """Distinct places from 0 to span - 1 for each member, in each draw."""
+    if span <= 4 * members:
+        return random.permuted(np.tile(np.arange(span), (draws, 1)), axis=1)[:, :members]
+    # Redrawing what clashes treats all places alike, so the places that remain are uniform.
+    places = random.integers(span, size=(draws, members))
+    while True:
+        order = np.argsort(places, axis=1, kind="stable")
+        ordered = np.take_along_axis(places, order, axis=1)
+        draw, column = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
+        if not len(draw):
+            return places
+        places[draw, order[draw, column + 1]] = random.integers(span, size=len(draw))
+
+
+def _copies(lists: Lists, i: int, ranks: Ints) -> Lists:
+    """List i once for each line of ranks."""
+    rows = np.arange(lists.offsets[i], lists.offsets[i + 1])
+    copies = len(ranks)
+    by_rank = np.argsort(ranks, axis=1)
+    rank = np.take_along_axis(ranks, by_rank, axis=1).ravel()
+    return Lists(
+        pool=lists.pool,
+        query=np.repeat(lists.query[i], copies),
+        length=np.repeat(lists.length[i], copies),
+        offsets=np.arange(copies + 1) * len(rows),
+        document=lists.document[rows][by_rank].ravel(),
+        first=rank,
+        last=rank,
+    )

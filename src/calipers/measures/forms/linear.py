@@ -1,0 +1,89 @@
+"""Sums of weight(rank) * value(grade)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers.lists import Floats, Lists, Population
+from calipers.measures.forms.base import Form
+from calipers.measures.values import AtLeast, Value, Weights
+
+
+class Linear(Form):
+    """The sum of weight(rank) * value(grade). Under ties a document weighs the mean weight of its tie's ranks."""
+
+    weight: Weights
+    value: Value
+
+    def score(self, lists: Lists) -> Floats:
+        top = lists.worthy(self.value).top(self.weight.cutoff)
+        return top.sum(top.worth(self.value) * self.weight.mean(top.first, top.last))
+
+    @property
+    def worth(self) -> Value:
+        return self.value
+
+    def ideal(self, population: Population) -> Floats:
+        return population.once(("ideal", self), lambda: self._extreme(population, best=True))
+
+    def worst(self, population: Population) -> Floats:
+        return population.once(("worst", self), lambda: self._extreme(population, best=False))
+
+    def variance(self, population: Population) -> Floats:
+        """s^2 / (n - 1) * (n * sum of w_i^2 - (sum of w_i)^2), s^2 being the variance of the n values."""
+        n = population.size.astype(np.float64)
+        value = population.shuffled.worth(self.value)
+        members = np.repeat(np.arange(len(n)), population.judged)
+        total = np.bincount(members, value, len(n))
+        squares = np.bincount(members, value**2, len(n))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = squares / n - (total / n) ** 2
+            weight = self.weight.of_ranks(int(n.max(initial=0)))
+            shown = np.minimum(population.size, len(weight)).astype(np.int64)
+            sums = np.concatenate([[0.0], np.cumsum(weight)])[shown]
+            square_sums = np.concatenate([[0.0], np.cumsum(weight**2)])[shown]
+            variance = spread / (n - 1) * (n * square_sums - sums**2)
+        return np.where(n > 1, np.maximum(variance, 0.0), 0.0)
+
+    def _extreme(self, population: Population, best: bool) -> Floats:
+        """Large values on large weights, or on small ones: the rearrangement inequality."""
+        weight = self.weight.of_ranks(int(population.size.max(initial=0)))
+        if (np.diff(weight) <= 0).all():  # larger weights first, so sorting does it
+            order = population.best_first if best else population.worst_first
+            return self.score(order(self.worth))
+        ranked = population.best_first(self.worth)
+        rank = np.empty(len(ranked.first), np.int64)
+        for size in np.unique(population.size).tolist():
+            here = np.zeros(size)
+            here[: min(size, len(weight))] = weight[:size]
+            places = np.argsort(-here if best else here, kind="stable") + 1  # of the best document, the next ...
+            rows = np.flatnonzero(ranked.length[ranked.list] == size)
+            rank[rows] = places[ranked.first[rows] - 1]
+        return ranked.sum(ranked.worth(self.value) * self.weight.mean(rank, rank))
+
+
+class RelevantPrefix(Form):
+    """How many relevant documents stand in the first R ranks (or the cutoff), R being how many there are."""
+
+    rel: float
+    cutoff: int | None = None
+
+    def score(self, lists: Lists) -> Floats:
+        relevant = lists.worthy(AtLeast(self.rel))
+        depth = self.depth(relevant)[relevant.list]
+        inside = np.clip(depth - relevant.first + 1, 0, relevant.last - relevant.first + 1)
+        return relevant.sum(inside / (relevant.last - relevant.first + 1))
+
+    def variance(self, population: Population) -> Floats:
+        """The hypergeometric variance of the relevant documents among the first ranks."""
+        lists = population.shuffled
+        n = population.size.astype(np.float64)
+        relevant = lists.count(lists.grade >= self.rel).astype(np.float64)
+        shown = np.minimum(self.depth(lists), n)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = relevant / n
+            return np.where(n > 1, shown * share * (1 - share) * (n - shown) / (n - 1), 0.0)
+
+    def depth(self, lists: Lists) -> Floats:
+        depth = lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
+        return depth if self.cutoff is None else np.minimum(depth, self.cutoff)

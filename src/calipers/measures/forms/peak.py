@@ -1,0 +1,60 @@
+"""The largest worth among the first documents."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from calipers.lists import Floats, Lists
+from calipers.measures.forms.base import Form
+from calipers.measures.values import Value
+
+
+class Peak(Form):
+    """The largest value in the top k.
+
+    Only a tie that straddles k leaves it open. If h of its m documents are shown, the t-th best of them is the
+    best one shown with chance C(m - t, h - 1) / C(m, h).
+    """
+
+    value: Value
+    cutoff: int | None = None
+
+    def score(self, lists: Lists) -> Floats:
+        worthy = lists.worthy(self.value).top(self.cutoff)
+        value = worthy.worth(self.value)
+        whole = np.ones(len(value), bool) if self.cutoff is None else worthy.last <= self.cutoff
+        best = np.zeros(len(lists))
+        np.maximum.at(best, worthy.list[whole], value[whole])
+        if self.cutoff is not None and not whole.all():
+            self._straddling(worthy.where(~whole), value[~whole], best)
+        return best
+
+    @property
+    def worth(self) -> Value:
+        return self.value
+
+    def _straddling(self, tie: Lists, value: Floats, best: Floats) -> None:
+        """Raise `best` to its mean over what the straddling tie, at most one a list, may show."""
+        assert self.cutoff is not None
+        order = np.lexsort((-value, tie.list))
+        value, member = value[order], tie.list
+        place = np.arange(len(value)) - tie.offsets[:-1][member]  # t - 1
+        size = (tie.last - tie.first + 1).astype(np.float64)
+        shown = (self.cutoff - tie.first + 1).astype(np.float64)
+        chance = shown / size  # of the best one
+        previous = place - 1.0
+        step = np.where(
+            place == 0,
+            chance,
+            np.maximum(size - shown - previous, 0.0) / np.maximum(size - previous - 1.0, 1.0),
+        )
+        by_place = np.argsort(place, kind="stable")
+        ends = np.cumsum(np.bincount(place))
+        for start, end in pairwise(ends.tolist()):  # the next place of every list that has one
+            row = by_place[start:end]
+            chance[row] = chance[row - 1] * step[row]
+        changed = np.flatnonzero(np.diff(tie.offsets))
+        gain = tie.sum(chance * np.maximum(value - best[member], 0.0))
+        best[changed] += gain[changed]

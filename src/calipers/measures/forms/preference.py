@@ -1,0 +1,80 @@
+"""How often a relevant document stands above the non-relevant ones: judged documents only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers.lists import Floats, Ints, Lists, Pool
+from calipers.measures.forms.base import Form
+from calipers.measures.hypergeometric import hypergeometric
+
+
+class Preference(Form):
+    """bpref: the sum over retrieved relevant documents of 1 - min(non-relevant above, R) / min(N, R).
+
+    R and N count the judged relevant and non-relevant documents of the query; a negative grade is neither. In a
+    tie the number of its non-relevant documents above a relevant one is uniform on 0 to their count, unless the
+    cutoff falls inside the tie.
+    """
+
+    rel: float
+    cutoff: int | None = None
+
+    def score(self, lists: Lists) -> Floats:
+        top = lists.top(self.cutoff)
+        if not top.tied:
+            return self._of_untied(top)
+        groups = top.where(top.grade >= min(self.rel, 0)).groups
+        is_relevant = groups.lists.grade >= self.rel
+        relevant = groups.count(is_relevant).astype(np.float64)
+        other = groups.count(~is_relevant)
+        above = groups.above(other)
+        r, n = (count[lists.query][groups.list] for count in self._counts(lists.pool))
+        mean = _mean_preference(above, other, r, n)
+        score = relevant * mean
+        if self.cutoff is not None:
+            cut = np.flatnonzero((groups.before + groups.size > self.cutoff) & (relevant > 0))
+            score[cut] = relevant[cut] * self._cut_preference(
+                groups.before[cut], groups.size[cut], above[cut], other[cut], r[cut], n[cut]
+            )
+        return groups.sum_by_list(score)
+
+    def _of_untied(self, top: Lists) -> Floats:
+        """Every non-relevant document above counts, no order has to be averaged over."""
+        relevant = top.grade >= self.rel
+        other = np.concatenate([[0], np.cumsum((top.grade >= min(self.rel, 0)) & ~relevant)])
+        member = top.list[relevant]
+        above = other[:-1][relevant] - other[top.offsets[:-1]][member]
+        r, n = (count[top.query][member] for count in self._counts(top.pool))
+        return np.asarray(np.bincount(member, weights=_preference(above, r, n), minlength=len(top)), np.float64)
+
+    def _counts(self, pool: Pool) -> tuple[Ints, Ints]:
+        """R and N of each query."""
+        other = pool.once(
+            ("judged not relevant", self.rel), lambda: pool.count((pool.grade >= 0) & (pool.grade < self.rel))
+        )
+        return pool.relevant(self.rel), other
+
+    def _cut_preference(self, before: Ints, size: Ints, above: Ints, other: Ints, r: Ints, n: Ints) -> Floats:
+        """The mean over a relevant document's places in a tie that the cutoff cuts; beyond it counts nothing."""
+        assert self.cutoff is not None
+        total = np.zeros(len(before))
+        for j in range(int((self.cutoff - before).max(initial=0))):
+            shown = np.flatnonzero(before + j < self.cutoff)
+            chance, least = hypergeometric(size[shown] - 1, other[shown], np.full(len(shown), j))
+            count = least[:, None] + np.arange(chance.shape[1])
+            value = _preference(above[shown, None] + count, r[shown, None], n[shown, None])
+            total[shown] += (chance * value).sum(axis=1)
+        return total / size
+
+
+def _preference(above: Ints, r: Ints, n: Ints) -> Floats:
+    return np.asarray(1.0 - np.minimum(above, r) / np.maximum(np.minimum(n, r), 1))
+
+
+def _mean_preference(above: Ints, other: Ints, r: Ints, n: Ints) -> Floats:
+    """The mean of `_preference` over above, above + 1, ..., above + other."""
+    low = np.minimum(above, r)
+    rising = np.clip(r - above, 0, other)  # steps before the minimum with R stops growing
+    total = low * (other + 1) + rising * (rising + 1) / 2.0 + (other - rising) * np.where(above < r, r - above, 0)
+    return np.asarray(1.0 - total / (other + 1) / np.maximum(np.minimum(n, r), 1))

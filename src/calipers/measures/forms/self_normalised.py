@@ -1,0 +1,197 @@
+"""Measures divided by what the best order of the documents *found* would get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from calipers.lists import Floats, Ints, Lists, Population
+from calipers.measures.forms.base import Exactness, Form
+from calipers.measures.forms.linear import Linear
+from calipers.measures.forms.paired import tie_precision
+from calipers.measures.hypergeometric import hypergeometric
+from calipers.measures.values import Value, Weights
+
+MOST_COMPOSITIONS = 200_000
+DRAWS = 10_000
+SEED = 42
+
+
+class SelfNormalisedGain(Form):
+    """DCG@k over the DCG of the same top k sorted best first; undefined where the top k has no gain.
+
+    A tie that straddles k decides which documents are in the top k. Given how many of each worth it shows, both
+    parts are known, so the average runs over these compositions, weighted by the multivariate hypergeometric
+    distribution. Orders with no gain count 0 where other orders have some. Beyond MOST_COMPOSITIONS it is sampled.
+    """
+
+    weight: Weights
+    value: Value
+
+    @property
+    def exactness(self) -> Exactness:
+        return "enumerated"
+
+    def score(self, lists: Lists) -> Floats:
+        top = lists.top(self.weight.cutoff)
+        value = top.worth(self.value)
+        gaining = top.where(value > 0)
+        value = value[value > 0]
+        cutoff = self.weight.cutoff
+        straddles = np.zeros(len(value), bool) if cutoff is None else gaining.last > cutoff
+        whole = gaining.where(~straddles)
+        ideal = whole.sum(value[~straddles] * self._weight_by_value(whole, value[~straddles]))
+        actual = Linear(self.weight, self.value).score(whole)
+        with np.errstate(invalid="ignore"):
+            result = np.where(ideal > 0, actual / ideal, np.nan)
+        if straddles.any():
+            tie = gaining.where(straddles)
+            for i in np.flatnonzero(np.diff(tie.offsets)).tolist():
+                fixed = value[~straddles][whole.offsets[i] : whole.offsets[i + 1]]
+                rows = slice(tie.offsets[i], tie.offsets[i + 1])
+                start, end = int(tie.first[tie.offsets[i]]), int(tie.last[tie.offsets[i]])
+                result[i] = self._mean(fixed, float(actual[i]), value[straddles][rows], start, end)
+        return result
+
+    @property
+    def worth(self) -> Value:
+        return self.value
+
+    def worst(self, population: Population) -> Floats:
+        """The smallest defined score: some top k with a gain in it, sorted worst first."""
+        return population.once(("worst", self), lambda: self._worst(population))
+
+    def _worst(self, population: Population) -> Floats:
+        value = population.shuffled.worth(self.value)
+        result = np.full(len(population.size), np.nan)
+        known: dict[tuple[tuple[float, ...], int], float] = {}
+        for i, size in enumerate(population.size.tolist()):
+            gains = value[population.offsets[i] : population.offsets[i + 1]]
+            gains = np.sort(gains[gains > 0])[::-1]
+            if len(gains):
+                key = (tuple(gains.tolist()), size)
+                if key not in known:
+                    known[key] = self._smallest(gains, size)
+                result[i] = known[key]
+        return result
+
+    def _smallest(self, gains: Floats, size: int) -> float:
+        shown = size if self.weight.cutoff is None else min(size, self.weight.cutoff)
+        weight = np.concatenate([[0.0], np.cumsum(self.weight.of_ranks(shown))])
+        if shown <= size - len(gains) + 1:  # one gain, at the bottom
+            return float((weight[shown] - weight[shown - 1]) / weight[1])
+        values, available = np.unique(gains, return_counts=True)
+        values, available = values[::-1], available[::-1]
+        _, composition = _compositions(available.tolist(), size - len(gains), shown)
+        upto = np.cumsum(composition, axis=1)
+        best = (values * (weight[upto] - weight[upto - composition])).sum(axis=1)
+        worst = (values * (weight[shown - upto + composition] - weight[shown - upto])).sum(axis=1)
+        return float((worst[best > 0] / best[best > 0]).min())
+
+    def _weight_by_value(self, lists: Lists, value: Floats) -> Floats:
+        """The weight that each row would have in its list sorted by value."""
+        order = np.lexsort((-value, lists.list))
+        rank = np.empty(len(value), np.int64)
+        rank[order] = np.arange(len(value)) - lists.offsets[:-1][lists.list] + 1
+        return self.weight.mean(rank, rank)
+
+    def _mean(self, fixed: Floats, actual: float, members: Floats, start: int, end: int) -> float:
+        """The mean for one list: `fixed` values surely shown, `members` in a tie of ranks start to end."""
+        assert self.weight.cutoff is not None
+        shown, size = self.weight.cutoff - start + 1, end - start + 1
+        values = np.unique(np.concatenate([fixed, members]))[::-1]
+        available = [int((members == value).sum()) for value in values]
+        always = np.array([(fixed == value).sum() for value in values])
+        chance, composition = _compositions(available, size - len(members), shown)
+        weight = np.concatenate([[0.0], np.cumsum(self.weight.of_ranks(self.weight.cutoff))])
+        tail = (weight[-1] - weight[start - 1]) / shown
+        upto = np.cumsum(composition + always, axis=1)
+        ideal = (values * (weight[upto] - weight[upto - composition - always])).sum(axis=1)
+        got = actual + composition @ values * tail
+        return float((chance * np.divide(got, ideal, out=np.zeros_like(got), where=ideal > 0)).sum())
+
+
+def _compositions(available: Sequence[int], worthless: int, drawn: int) -> tuple[Floats, Ints]:
+    """All the ways to draw from kinds of documents: their chances, and how many of each kind are drawn."""
+    log_ways = np.zeros(1)
+    composition = np.zeros((1, 0), np.int64)
+    for kind in available:
+        most = min(kind, drawn)
+        if len(composition) * (most + 1) > MOST_COMPOSITIONS:
+            return _drawn_compositions(available, worthless, drawn)
+        count = np.tile(np.arange(most + 1), len(composition))
+        before = np.repeat(np.arange(len(composition)), most + 1)
+        keep = count <= drawn - composition.sum(axis=1)[before]
+        count, before = count[keep], before[keep]
+        log_ways = log_ways[before] + _log_choices(kind, most)[count]
+        composition = np.column_stack([composition[before], count])
+    left = drawn - composition.sum(axis=1)
+    possible = left <= worthless
+    composition, left = composition[possible], left[possible]
+    log_ways = log_ways[possible] + _log_choices(worthless, min(worthless, drawn))[left]
+    chance = np.exp(log_ways - log_ways.max())
+    return chance / chance.sum(), composition
+
+
+def _log_choices(size: int, most: int) -> Floats:
+    """log C(size, c) for c = 0 to most."""
+    c = np.arange(1, most + 1)
+    return np.concatenate([[0.0], np.cumsum(np.log(size - c + 1) - np.log(c))])
+
+
+def _drawn_compositions(available: Sequence[int], worthless: int, drawn: int) -> tuple[Floats, Ints]:
+    kinds = [*available, worthless]
+    composition = np.random.default_rng(SEED).multivariate_hypergeometric(kinds, drawn, size=DRAWS)
+    return np.full(DRAWS, 1.0 / DRAWS), composition[:, :-1]
+
+
+class SelfNormalisedPrecision(Form):
+    """SP@k over the number of relevant documents in the top k; undefined where there is none.
+
+    Of a tie that straddles k, a hypergeometric number of relevant documents is shown; given it, the sum of
+    precisions is that of a smaller tie. Orders that show no relevant document count 0 where others show some.
+    """
+
+    rel: float
+    cutoff: int | None = None
+
+    def score(self, lists: Lists) -> Floats:
+        relevant = lists.where(lists.grade >= self.rel).top(self.cutoff)
+        groups = relevant.groups
+        inside = groups.count(np.ones(len(relevant.first), bool)).astype(np.float64)
+        end = groups.before + groups.size
+        straddles = np.zeros(len(groups), bool) if self.cutoff is None else end > self.cutoff
+        above = groups.above(inside)
+        precision = tie_precision(groups.before, groups.size, inside, above, None)
+        whole = np.where(straddles, 0.0, precision)
+        found = groups.sum_by_list(np.where(straddles, 0.0, inside))
+        actual = groups.sum_by_list(whole)
+        with np.errstate(invalid="ignore"):
+            result = np.where(found > 0, actual / found, np.nan)
+        if straddles.any():
+            assert self.cutoff is not None
+            tie = np.flatnonzero(straddles)
+            before, member = groups.before[tie], groups.list[tie]
+            shown = self.cutoff - before
+            chance, least = hypergeometric(groups.size[tie], inside[tie].astype(np.int64), shown)
+            mean = np.zeros(len(tie))
+            for column in range(chance.shape[1]):
+                some = (least + column).astype(np.float64)
+                part = tie_precision(before, shown, some, above[tie], None)
+                total = above[tie] + some
+                mean += chance[:, column] * np.where(total > 0, (actual[member] + part) / np.maximum(total, 1), 0.0)
+            result[member] = mean
+        return result
+
+    def worst(self, population: Population) -> Floats:
+        """The smallest defined score: as few relevant documents as the top k must have, at its bottom."""
+        return population.once(("worst", self), lambda: self._worst(population))
+
+    def _worst(self, population: Population) -> Floats:
+        relevant = population.shuffled.count(population.grade >= self.rel)
+        shown = population.size if self.cutoff is None else np.minimum(population.size, self.cutoff)
+        fewest = np.maximum(1, shown - (population.size - relevant))
+        empty = np.zeros(len(shown))
+        total = tie_precision(shown - fewest, fewest, fewest.astype(np.float64), empty, None)
+        return np.where(relevant > 0, total / fewest, np.nan)

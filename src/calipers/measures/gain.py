@@ -1,0 +1,84 @@
+"""Discounted cumulated gain, and what it is divided by.
+
+    DCG@k    = sum over ranks i <= k of gain(grade_i) * discount(i)
+    nDCG@k   = DCG@k / DCG@k of the judged documents sorted best first
+    MeanNDCG = mean over k = 1 to n of nDCG@k
+    SDCG@k   = DCG@k / sum over ranks i <= k of discount(i)
+    SN-DCG@k = DCG@k / DCG@k of the same top k sorted best first
+    HIT@k    = the largest gain(grade_i) with i <= k
+
+Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002 (DCG, nDCG).
+Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SDCG, SN-DCG, HIT).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calipers.errors import CalipersError
+from calipers.measures.forms import (
+    IDEAL,
+    IDEAL_TO_THE_END,
+    TOTAL_WEIGHT,
+    Form,
+    Linear,
+    MeanOverCutoffs,
+    OwnIdeal,
+    Peak,
+    SelfNormalisedGain,
+    ZeroIfShort,
+)
+from calipers.measures.registry import NEEDED, alias, measure
+from calipers.measures.values import discount_of, gain_of
+
+
+@measure("DCG", cutoff=None, gain="linear", gains=None, discount="log2")
+def dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
+    """What a reader gains going down the list, later ranks counting less."""
+    return Linear(weight=discount_of(discount).up_to(cutoff), value=gain_of(gain, gains))
+
+
+@measure("nDCG", **dcg.parameters, short="pad", ideal="pool", averaged="no")
+def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters: Any) -> Form:
+    """DCG as a share of the best that any order of the judged documents could give."""
+    # short: a list that ends before k goes on with nothing (pad), ends the ideal too (n) or counts 0 (zero).
+    # ideal: of everything judged (pool) or of what the list retrieved (list).
+    # averaged: over all cutoffs from 1 on (cutoffs), or not (no).
+    for name, value, choices in (
+        ("short", short, ("pad", "n", "zero")),
+        ("ideal", ideal, ("pool", "list")),
+        ("averaged", averaged, ("no", "cutoffs")),
+    ):
+        if value not in choices:
+            raise CalipersError(f"{name}={value} of 'nDCG' is not one of {', '.join(choices)}")
+    gained = dcg(cutoff=cutoff, **parameters)
+    if averaged == "cutoffs":
+        assert isinstance(gained, Linear)
+        return MeanOverCutoffs(gained, own=ideal == "list")
+    if ideal == "list":
+        share = gained / OwnIdeal()
+    else:
+        share = gained / (IDEAL_TO_THE_END if short == "n" else IDEAL)
+    return ZeroIfShort(share, cutoff) if short == "zero" and cutoff is not None else share
+
+
+@measure("SDCG", **{**dcg.parameters, "cutoff": NEEDED})
+def sdcg(**parameters: Any) -> Form:
+    """DCG as a share of what documents of gain 1 at every rank down to the cutoff would give."""
+    return dcg(**parameters) / TOTAL_WEIGHT
+
+
+@measure("SN-DCG", **dcg.parameters)
+def sn_dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
+    """DCG as a share of what the same top k would give if it were sorted best first."""
+    return SelfNormalisedGain(weight=discount_of(discount).up_to(cutoff), value=gain_of(gain, gains))
+
+
+@measure("HIT", cutoff=None, gain="linear", example="HIT@10")
+def hit(cutoff: int | None, gain: Any) -> Form:
+    """The largest gain in the top k."""
+    return Peak(gain_of(gain), cutoff)
+
+
+alias("ndcg_burges", "nDCG", gain="exp")
+alias("MeanNDCG", "nDCG", averaged="cutoffs")

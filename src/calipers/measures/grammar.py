@@ -1,0 +1,185 @@
+"""Names of measures, in the ways in which people write them.
+
+    ours, ir_measures    nDCG@10   AP(rel=2)@100   RBP(p=0.8)   nDCG(gain={1:3,2:9})@{5,10}
+    trec_eval            ndcg_cut_10   ndcg_cut.10,20   map   P_5   recip_rank   ndcg.1=3,2=9
+    ranx                 ndcg@10   map@100-l2   r-precision   ndcg_burges@10
+
+Case does not matter. Names are separated by spaces or commas; braces expand, as in a shell.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from calipers.errors import CalipersError
+from calipers.measures.dialects import from_ir_measures, refusal, split_root
+from calipers.measures.registry import Declaration, Measure, known_names, look_up
+
+# What a convention says of the parameters of a measure, from its name and those that are given.
+Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "Recall@1000")
+
+_TREC_PARAMETER = re.compile(r"(?:p=|-?\d+=)?[+-]?(?:\d+\.?\d*|\.\d+)")
+_NAME = re.compile(r"(ndcg_cut|map_cut|p|recall|success)(?:_(\d+)|\.([\d,]+))$", re.IGNORECASE)
+_NAME = re.compile(r"((?:11)?[^\W\d_][\w.#-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
+
+
+def parse(text: str, defaults: Defaults | None = None) -> Measure:
+    """The measure that a name stands for.
+
+    >>> parse("map@100-l2"), parse("ndcg_cut_10"), parse("NDCG(gain=exp)")
+    (AP(rel=2)@100, nDCG@10, nDCG(gain=exp))
+    """
+    measures = [measure for _, measure in parse_all([text], defaults)]
+    if len(measures) != 1:
+        raise CalipersError(f"'{text}' names {len(measures)} measures; expected one")
+    return measures[0]
+
+
+def parse_all(
+    names: str | Measure | Iterable[str | Measure], defaults: Defaults | None = None
+) -> list[tuple[str, Measure]]:
+    """All the measures that some text names, each with the name as it was typed, without repetitions.
+
+    defaults: values for parameters that a name leaves open, where its measure has such a parameter.
+
+    >>> parse_all("nDCG@{5,10} ndcg_cut.5")
+    [('nDCG@5', nDCG@5), ('nDCG@10', nDCG@10), ('ndcg_cut_5', nDCG@5)]
+    """
+    found: dict[str, Measure] = {}
+    for name in [names] if isinstance(names, str | Measure) else names:
+        if isinstance(name, Measure):
+            found[repr(name)] = name
+            continue
+        for word in _words(name):
+            for typed in _expanded(word):
+                found.update(_parsed(typed, defaults or _nothing))
+    if not found:
+        raise CalipersError("no measure is named")
+    return list(found.items())
+
+
+def _parsed(typed: str, defaults: Defaults) -> list[tuple[str, Measure]]:
+    trec = split_root(typed)
+    if trec and trec[0].measure and (trec[1] or look_up(typed) is None):
+        root, after = trec
+        if after and root.reads is None:
+            raise CalipersError(f"'{root.name}' takes no parameters, found '{typed}'")
+        measures = [(name, _measure(root.measure, typed, found, defaults)) for name, found in root.columns(after)]
+        return measures if "." in typed or len(measures) > 1 else [(typed, measures[0][1])]
+    match = _NAME.match(typed)
+    if not match:
+        raise CalipersError(f"'{typed}' is not the name of a measure; expected something like nDCG@10 or AP(rel=2)@100")
+    name, arguments, at, level = match.groups()
+    parameters = _arguments(arguments[1:-1], typed, defaults) if arguments else {}
+    if at is not None:
+        if "of" in parameters:
+            raise CalipersError(f"the cutoff of '{typed}' goes to the measure inside: {name}(...@{at})")
+        where = _declared(name, typed).at
+        parameters[where] = _whole(at, typed) if where == "cutoff" else _literal(at, typed)
+    if level is not None:
+        parameters["rel"] = int(level)
+    return [(typed, _measure(name, typed, parameters, defaults))]
+
+
+def _measure(name: str, typed: str, parameters: dict[str, Any], defaults: Defaults) -> Measure:
+    name, parameters = from_ir_measures(name, parameters, _declared(name, typed).defaults)
+    declaration, fixed = look_up(name) or (_declared(name, typed), {})
+    said = defaults(declaration.name, {**fixed, **parameters})
+    open_ones = {key: value for key, value in said.items() if key in declaration.defaults}
+    return Measure.of(declaration, {**open_ones, **fixed, **parameters})
+
+
+def _nothing(measure: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {}
+
+
+def _declared(name: str, typed: str) -> Declaration:
+    if known := look_up(name):
+        return known[0]
+    if reason := refusal(name):
+        raise CalipersError(f"measure '{typed}' is not offered: {reason}")
+    raise CalipersError(f"unknown measure '{typed}'{_suggestion(name)}")
+
+
+def _suggestion(name: str) -> str:
+    if re.match(r"rbp\.\d", name, re.IGNORECASE):
+        return "; persistence is written RBP(p=0.95)"
+    near = get_close_matches(name.lower(), known_names(), n=3, cutoff=0.5)
+    proper = list(dict.fromkeys(look_up(n)[0].example for n in near))  # type: ignore[index]  # they are known
+    return f"; did you mean {' or '.join(proper)}?" if proper else ""
+
+
+def _whole(text: str, typed: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise CalipersError(f"cutoff '{text}' of '{typed}' is not a whole number of at least 1") from None
+
+
+def _arguments(text: str, typed: str, defaults: Defaults) -> dict[str, Any]:
+    parameters: dict[str, Any] = {}
+    for place, argument in enumerate(_split(text, ",")):
+        key, equals, value = argument.partition("=")
+        if equals and key.strip().isidentifier():
+            parameters[key.strip()] = _literal(value.strip(), typed)
+        elif place == 0 and _NAME.match(argument.strip()):
+            parameters["of"] = parse(argument.strip(), defaults)
+        else:
+            raise CalipersError(f"'{argument.strip()}' in '{typed}' is not of the form parameter=value")
+    return parameters
+
+
+def _literal(text: str, typed: str) -> Any:
+    if not text:
+        raise CalipersError(f"a parameter of '{typed}' has no value")
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        if re.fullmatch(r"[\w.+-]+(\(\d+\))?", text):
+            return text
+        raise CalipersError(f"'{text}' in '{typed}' is not a value") from None
+
+
+def _words(text: str) -> list[str]:
+    """Split at spaces, and at commas that separate names."""
+    words: list[str] = []
+    for word in (part for by_space in _split(text, " \t\r\n") for part in _split(by_space, ",")):
+        # A comma between trec_eval's parameters does not separate names: ndcg_cut.10,20 or ndcg.1=3,2=9
+        if words and _TREC_PARAMETER.fullmatch(word) and re.search(r"^\w+\.[^()]+$", words[-1]):
+            words[-1] += "," + word
+        else:
+            words.append(word)
+    return words
+
+
+def _split(text: str, separators: str) -> list[str]:
+    """Split outside all brackets, leaving out empty parts."""
+    parts, depth, part = [], 0, ""
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if depth < 0:
+            break
+        if depth == 0 and character in separators:
+            parts.append(part)
+            part = ""
+        else:
+            part += character
+    if depth != 0:
+        raise CalipersError(f"the brackets of '{text.strip()}' do not match")
+    return [part for part in [*parts, part] if part.strip()]
+
+
+def _expanded(word: str) -> list[str]:
+    """nDCG@{5,10} as nDCG@5 and nDCG@10; a table such as {1:3,2:9} stays."""
+    match = re.search(r"\{([^{}:]*)\}", word)
+    if not match:
+        return [word]
+    options = [option.strip() for option in match.group(1).split(",")]
+    if not all(options):
+        raise CalipersError(f"'{word}' has an empty choice in its braces")
+    return [name for option in options for name in _expanded(word[: match.start()] + option + word[match.end() :])]

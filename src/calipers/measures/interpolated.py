@@ -1,0 +1,96 @@
+"""Interpolated precision, the points of the recall-precision curve.
+
+    IPrec@c = the largest P@i at or below the rank where a share c of the relevant documents is found
+
+Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005; as trec_eval counts it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints, Lists
+from calipers.measures.forms import Deterministic, Form
+from calipers.measures.forms.reading import Worthy
+from calipers.measures.registry import NEEDED, measure
+from calipers.measures.values import AtLeast
+from calipers.record import Record
+
+
+def _nearest(share: Floats) -> Floats:
+    below = np.floor(share)
+    return below + (share - below >= 0.5)
+
+
+def _up(share: Floats) -> Floats:
+    return np.floor(share + 0.9)
+
+
+# How many documents "a share c of R" is: trec_eval 10.0 rounds, 9.x adds 0.9 and drops the fraction.
+ROUNDINGS: dict[str, Callable[[Floats], Floats]] = {"nearest": _nearest, "up": _up}
+ELEVEN = [point / 10 for point in range(11)]
+
+
+@measure("IPrec", recall=NEEDED, rel=1, rounding="nearest", at="recall", example="IPrec@0.1")
+def interpolated_precision(recall: float, rel: float, rounding: str) -> Form:
+    """The largest precision from the rank on at which this share of the relevant documents is found."""
+    return _curve([recall], rel, rounding)
+
+
+@measure("11pt_avg", points=ELEVEN, rel=1, rounding="nearest")
+def eleven_point_average(points: list[float], rel: float, rounding: str) -> Form:
+    """The mean of the interpolated precision at eleven points of recall."""
+    if not points:
+        raise CalipersError("points=[] of '11pt_avg' is empty")
+    return _curve(points, rel, rounding)
+
+
+def _curve(points: list[float], rel: float, rounding: str) -> Form:
+    for point in points:
+        if not isinstance(point, int | float) or not 0 <= point <= 1:
+            raise CalipersError(f"recall {point} is not between 0 and 1")
+    if rounding not in ROUNDINGS:
+        raise CalipersError(f"unknown rounding '{rounding}'; expected one of {', '.join(ROUNDINGS)}")
+    return Worthy(Deterministic(MeanPrecisionFrom(tuple(points), rel, rounding)), AtLeast(rel))
+
+
+class MeanPrecisionFrom(Record):
+    """The mean over some points of recall of the best precision from there on; reads relevant documents only."""
+
+    points: tuple[float, ...]
+    rel: float
+    rounding: str
+
+    def __call__(self, lists: Lists) -> Floats:
+        best = lists.once("best precision from here", lambda: _best_precision(lists))
+        found = np.diff(lists.offsets)
+        relevant = lists.pool.relevant(self.rel)[lists.query]
+        total = np.zeros(len(lists))
+        for point in self.points:
+            share = np.asarray(point * relevant, np.float64)
+            wanted = np.maximum(ROUNDINGS[self.rounding](share), 1).astype(np.int64)
+            reached = wanted <= found
+            total[reached] += best[lists.offsets[:-1][reached] + wanted[reached] - 1]
+        return np.where(relevant > 0, total / len(self.points), np.nan)
+
+
+def _best_precision(lists: Lists) -> Floats:
+    """For each relevant document the largest precision at it or at one below it."""
+    place = np.arange(len(lists.first)) - lists.offsets[:-1][lists.list] + 1
+    return _largest_from_here(place / lists.first, lists.list)
+
+
+def _largest_from_here(values: Floats, segment: Ints) -> Floats:
+    """The largest value from each row to the end of its segment, to the last bit."""
+    order: NDArray[np.intp] = np.argsort(values, kind="stable")
+    n = len(values)
+    size = np.empty(n, np.int64)
+    size[order] = np.arange(n)
+    # Integers in the place of the values leave room for the segment above them: one running maximum does all.
+    later_first = (int(segment[-1]) - segment[::-1]).astype(np.int64) * n if n else size
+    largest = np.maximum.accumulate(later_first + size[::-1])[::-1] if n else size
+    return np.asarray(values[order[largest % n]]) if n else values

@@ -1,0 +1,156 @@
+"""Precision, recall, and the sums of precisions.
+
+    P@k      = relevant documents in the top k / k
+    Recall@k = relevant documents in the top k / R
+    RPrec@k  = P@min(k, R)
+    SP@k     = sum over ranks i <= k of rel_i * P@i
+    AP@k     = SP@k / R
+    SN-AP@k  = SP@k / relevant documents in the top k
+    GAP@k    = sum over grades j of t_j * SP@k at level j / sum over grades j of t_j * documents of grade j or more
+    Success@k = 1 where the top k has a relevant document, else 0
+    Judged@k = judged documents in the top k / min(k, documents retrieved)
+
+Buckley & Voorhees, Retrieval system evaluation, in: TREC, MIT Press 2005 (P, Recall, RPrec, AP, Success, Judged).
+Robertson, Kanoulas & Yilmaz, Extending average precision to graded relevance judgments, SIGIR 2010 (GAP).
+Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SP, SN-AP).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Lists
+from calipers.measures.forms import (
+    CUTOFF,
+    FOUND,
+    RELEVANT,
+    Denominator,
+    Form,
+    Linear,
+    Mixture,
+    OwnRelevant,
+    Paired,
+    Peak,
+    RelevantPrefix,
+    SelfNormalisedPrecision,
+    Smaller,
+    TotalValue,
+    ZeroIfShort,
+)
+from calipers.measures.registry import LARGEST, NEEDED, measure
+from calipers.measures.values import FLAT, AtLeast, Judged
+from calipers.record import Record
+
+
+@measure("P", cutoff=NEEDED, rel=1, short="pad", aliases=("Precision",))
+def precision(cutoff: int, rel: float, short: str) -> Form:
+    """The share of the first k ranks that hold a relevant document."""
+    # short: a list that ends before k is divided by k all the same (pad), by its length (n) or counts 0 (zero).
+    if short not in ("pad", "n", "zero"):
+        raise CalipersError(f"short={short} of 'P' is not one of pad, n, zero")
+    found = Linear(FLAT.up_to(cutoff), AtLeast(rel))
+    share = found / (FOUND(cutoff) if short == "n" else CUTOFF(cutoff))
+    return ZeroIfShort(share, cutoff) if short == "zero" else share
+
+
+@measure("Recall", cutoff=None, rel=1, aliases=("R",))
+def recall(cutoff: int | None, rel: float) -> Form:
+    """The share of the relevant documents that stand in the top k."""
+    return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / RELEVANT(rel)
+
+
+@measure("RPrec", cutoff=None, rel=1, aliases=("r-precision", "R-Prec", "R_Precision"))
+def r_precision(cutoff: int | None, rel: float) -> Form:
+    """Precision at R, the number of relevant documents, or at the cutoff where that is smaller."""
+    prefix = RelevantPrefix(rel, cutoff)
+    return prefix / PrefixDepth(prefix)
+
+
+@measure("Success", cutoff=None, rel=1, aliases=("hit_rate",), example="Success@10")
+def success(cutoff: int | None, rel: float) -> Form:
+    """1 where the top k has a relevant document, else 0."""
+    return Peak(AtLeast(rel), cutoff)
+
+
+@measure("SP", cutoff=None, rel=1)
+def sum_of_precisions(cutoff: int | None, rel: float) -> Form:
+    """The precisions at the relevant documents, added up."""
+    return Paired(rel, cutoff)
+
+
+@measure("AP", cutoff=None, rel=1, norm="R", ideal="pool", aliases=("MAP",))
+def average_precision(cutoff: int | None, rel: float, norm: str, ideal: str) -> Form:
+    """The precisions at the relevant documents as a share of R, of k or of the smaller of both."""
+    # ideal: R counts everything judged (pool) or what the list retrieved (list).
+    if ideal not in ("pool", "list"):
+        raise CalipersError(f"ideal={ideal} of 'AP' is not one of pool, list")
+    return Paired(rel, cutoff) / _norm(norm, RELEVANT(rel) if ideal == "pool" else OwnRelevant(rel), cutoff)
+
+
+@measure("SN-AP", cutoff=None, rel=1)
+def self_normalised_average_precision(cutoff: int | None, rel: float) -> Form:
+    """The mean precision at the relevant documents found in the top k."""
+    return SelfNormalisedPrecision(rel, cutoff)
+
+
+@measure("GAP", cutoff=None, t=None, max_grade=LARGEST)
+def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grade: float | None) -> Form:
+    """Average precision for a reader who calls relevant what reaches grade j with probability t[j - 1]."""
+    if t is None:
+        levels = int(max_grade) if max_grade is not None else 1
+        t = [1 / levels] * levels if levels else []
+    if not all(isinstance(chance, int | float) and chance >= 0 for chance in t) or (t and abs(sum(t) - 1) > 1e-9):
+        raise CalipersError(f"t={t} of 'GAP' does not hold probabilities that add up to 1")
+    chances = tuple((float(chance), float(grade)) for grade, chance in enumerate(t, start=1))
+    return Mixture(tuple((chance, Paired(grade, cutoff)) for chance, grade in chances)) / TotalValue(
+        ThresholdGain(chances)
+    )
+
+
+@measure("Judged", cutoff=None, example="Judged@10")
+def judged(cutoff: int | None) -> Form:
+    """The share of the first k documents (or of all, where there are fewer) that are judged."""
+    return Linear(FLAT.up_to(cutoff), Judged()) / FOUND(cutoff)
+
+
+class PrefixDepth(Record):
+    """The number of ranks that R-precision looks at."""
+
+    prefix: RelevantPrefix
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return self.prefix.depth(lists)
+
+
+class WhereRelevant(Record):
+    """A denominator for queries with a relevant document; the others stay undefined."""
+
+    of: Denominator
+    relevant: RELEVANT | OwnRelevant
+
+    @property
+    def of_list(self) -> bool:
+        return isinstance(self.relevant, OwnRelevant)
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return np.where(self.relevant(form, lists) > 0, self.of(form, lists), 0.0)
+
+
+class ThresholdGain(Record):
+    """How likely a reader calls a document of this grade relevant."""
+
+    chances: tuple[tuple[float, float], ...]
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.asarray(sum((chance * (grade >= level) for chance, level in self.chances), np.zeros(len(grade))))
+
+
+def _norm(norm: str, relevant: RELEVANT | OwnRelevant, cutoff: int | None) -> Denominator:
+    if norm == "R":
+        return relevant
+    if norm not in ("k", "min"):
+        raise CalipersError(f"norm={norm} of 'AP' is not one of R, k, min")
+    if cutoff is None:
+        raise CalipersError(f"AP with norm={norm} needs a cutoff, as in AP(norm={norm})@10")
+    return WhereRelevant(CUTOFF(cutoff), relevant) if norm == "k" else Smaller(relevant, CUTOFF(cutoff))

@@ -1,0 +1,306 @@
+"""Measures as declarations: a name, parameters with their defaults, one sentence, one expression.
+
+The parser, the `repr`, the card in the manual, the common tests and the bounds of a measure all come from here.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Lists, Pool
+from calipers.measures.forms import Form, JudgedOnly
+from calipers.measures.forms.base import Exactness
+from calipers.measures.forms.free import Free
+
+
+class _Needed:
+    """The default of a parameter that has none."""
+
+    def __repr__(self) -> str:
+        return "needed"
+
+
+NEEDED: Any = _Needed()
+LARGEST: Any = None  # of max_grade: the largest grade of the judgments, filled in by `Measure.bind`
+COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
+Average = Literal["arithmetic", "geometric", "sum"]
+Reads = Literal["grades", "subtopics"]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What is known of a measure before its parameters are."""
+
+    name: str
+    defaults: Mapping[str, Any]
+    build: Callable[..., Form]
+    example: str
+    aliases: tuple[str, ...] = ()
+    at: str = "cutoff"  # the parameter that follows the @
+    average: Average = "arithmetic"  # what stands for all queries
+    reads: Reads = "grades"  # of each document one grade, or one for each subtopic
+    sentence: str = ""
+    citation: str = ""
+
+    def __call__(self, **parameters: Any) -> Form:
+        """The form under these parameters: for building one measure from another."""
+        return self.build(**{**self.defaults, **parameters})
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return dict(self.defaults)
+
+
+_DECLARED: dict[str, Declaration] = {}
+_BY_NAME: dict[str, tuple[Declaration, Mapping[str, Any]]] = {}
+
+
+def measure(
+    name: str,
+    *,
+    aliases: tuple[str, ...] = (),
+    example: str = "",
+    at: str = "cutoff",
+    average: Average = "arithmetic",
+    reads: Reads = "grades",
+    **defaults: Any,
+) -> Callable[[Callable[..., Form]], Declaration]:
+    """Declare a measure. The function takes the parameters and returns a form, or a number for a ranking.
+
+    >>> import calipers as cal
+    >>> @cal.measure("First2", rel=1)
+    ... def first2(rel):
+    ...     '''Whether both of the first two documents are relevant.'''
+    ...     return lambda ranking: float((ranking[:2] >= rel).sum() == 2)
+    >>> cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 2, "b": 1}}, ["First2"]).mean()["run", "First2"]
+    1.0
+    """
+
+    def declare(function: Callable[..., Any]) -> Declaration:
+        unknown = (set(defaults) - set(COMMON)) ^ set(inspect.signature(function).parameters)
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
+        if unknown and not takes_all:
+            raise CalipersError(f"measure '{name}' declares other parameters than its function takes: {unknown}")
+
+        def build(judged_only: bool, **parameters: Any) -> Form:
+            result = function(**parameters)
+            form = result if isinstance(result, Form) else Free(result)
+            return JudgedOnly(form) if judged_only and not form.reads_judged_only else form
+
+        declaration = Declaration(
+            name=name,
+            defaults={**defaults, **COMMON},
+            build=build,
+            example=example or name + ("@10" if defaults.get("cutoff") is NEEDED else ""),
+            aliases=aliases,
+            at=at,
+            average=average,
+            reads=reads,
+            sentence=inspect.getdoc(function) or "",
+            citation=inspect.getdoc(inspect.getmodule(function)) or "",
+        )
+        _DECLARED[name] = declaration
+        for known in (name, *aliases):
+            taken = _BY_NAME.get(known.lower())
+            if taken is not None and taken[0].name != name:
+                raise CalipersError(f"the name '{known}' is taken by the measure '{taken[0].name}'")
+            _BY_NAME[known.lower()] = (declaration, {})
+        return declaration
+
+    return declare
+
+
+def alias(name: str, of: str, **parameters: Any) -> None:
+    """Another name for a declared measure under some parameters."""
+    _BY_NAME[name.lower()] = (_DECLARED[of], parameters)
+
+
+def declared(reads: Reads = "grades") -> Iterator[Declaration]:
+    """Every declared measure of such judgments."""
+    _load()
+    yield from [declaration for declaration in _DECLARED.values() if declaration.reads == reads]
+
+
+def examples(reads: Reads = "grades") -> list[str]:
+    """A name that parses for every declared measure of such judgments."""
+    return [declaration.example for declaration in declared(reads)]
+
+
+def known_names() -> list[str]:
+    _load()
+    return sorted(_BY_NAME)
+
+
+def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
+    """The declaration that a name or alias stands for, and the parameters that the alias sets."""
+    _load_common()
+    if name.lower() not in _BY_NAME:
+        _load()
+    return _BY_NAME.get(name.lower())
+
+
+def _load_common() -> None:
+    """The families declare themselves when imported; these are what most people ask for."""
+    from calipers import normalize  # noqa: F401
+    from calipers.measures import gain, precision, preference, sets, user_models  # noqa: F401
+
+
+def _load() -> None:
+    """All the families. A name that two families declare would mean what was loaded last: tested not to be."""
+    _load_common()
+    from calipers.measures import adaptive, agreement, diversity, information, interpolated, trec  # noqa: F401
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its parameters. `repr` parses back; `measure @ 10` sets the cutoff.
+
+    >>> import calipers as cal
+    >>> cal.parse("ndcg(gain=exp)@10"), cal.parse("AP") @ 100
+    (nDCG(gain=exp)@10, AP@100)
+    """
+
+    declaration: Declaration = field(compare=False)
+    given: tuple[tuple[str, Any], ...]
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.declaration.name)
+        for parameter, default in self.declaration.defaults.items():
+            if default is NEEDED and parameter not in dict(self.given):
+                what = "a cutoff, as in " if parameter == "cutoff" else f"{parameter}, as in "
+                raise CalipersError(f"measure '{self.name}' needs {what}{self.declaration.example}")
+        self.form  # noqa: B018  a wrong parameter is refused here, not in the middle of a computation
+
+    @classmethod
+    def of(cls, declaration: Declaration, parameters: Mapping[str, Any]) -> Measure:
+        for parameter, value in parameters.items():
+            if parameter not in declaration.defaults:
+                takes = ", ".join(p for p in declaration.defaults if p not in ("cutoff", *COMMON)) or "none"
+                if parameter == "cutoff":
+                    raise CalipersError(f"measure '{declaration.name}' takes no cutoff")
+                raise CalipersError(
+                    f"measure '{declaration.name}' has no parameter '{parameter}'; its parameters: {takes}"
+                )
+            _check(declaration.name, parameter, value)
+        given = {k: v for k, v in parameters.items() if v != declaration.defaults[k]}
+        ordered = tuple((k, _frozen(given[k])) for k in declaration.defaults if k in given)
+        return cls(declaration, ordered)
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        return {**self.declaration.defaults, **{k: _thawed(v) for k, v in self.given}}
+
+    @cached_property
+    def form(self) -> Form:
+        return self.declaration.build(**self.parameters)
+
+    @property
+    def cutoff(self) -> int | None:
+        if isinstance(of := self.parameters.get("of"), Measure):
+            return of.cutoff
+        cutoff: int | None = self.parameters.get("cutoff")
+        return cutoff
+
+    @property
+    def reads(self) -> Reads:
+        """What judgments it needs: one grade a document, or one for each subtopic."""
+        of = self.parameters.get("of")
+        return of.reads if isinstance(of, Measure) else self.declaration.reads
+
+    @property
+    def exactness(self) -> Exactness:
+        """Whether averages over ties, and so expected values, are exact, enumerated or sampled."""
+        return self.form.exactness
+
+    def score(self, lists: Lists) -> Floats:
+        """The score of each list, NaN where the measure is undefined."""
+        return self.form.score(lists)
+
+    def bind(self, pool: Pool) -> Measure:
+        """The measure with what it takes from the judgments filled in: max_grade."""
+        if isinstance(of := self.parameters.get("of"), Measure):
+            return self.with_(of=of.bind(pool))
+        if (self.reads == "subtopics") != pool.by_subtopic:
+            raise CalipersError(_unlike(self))
+        if "max_grade" in self.declaration.defaults and self.parameters["max_grade"] is LARGEST:
+            return self.with_(max_grade=pool.largest_grade)
+        return self
+
+    def with_(self, **parameters: Any) -> Measure:
+        return Measure.of(self.declaration, {**self.parameters, **parameters})
+
+    def __matmul__(self, at: float | None) -> Measure:
+        """The measure at this cutoff (or recall, ...); a measure made from another passes it on."""
+        if isinstance(of := self.parameters.get("of"), Measure):
+            return self.with_(of=of @ at)
+        return self.with_(**{self.declaration.at: at})
+
+    def __reduce__(self) -> tuple[Callable[[str], Measure], tuple[str]]:
+        from calipers.measures.grammar import parse
+
+        return parse, (repr(self),)
+
+    def __repr__(self) -> str:
+        at = self.declaration.at
+        inner = ", ".join(repr(v) if k == "of" else f"{k}={_written(_thawed(v))}" for k, v in self.given if k != at)
+        at = f"@{_written(dict(self.given)[at])}" if at in dict(self.given) else ""
+        return f"{self.name}({inner}){at}" if inner else f"{self.name}{at}"
+
+
+def _unlike(measure: Measure) -> str:
+    """What is wrong where a measure meets judgments of the other kind."""
+    if measure.reads == "subtopics":
+        return (
+            f"{measure!r} needs judgments by subtopic (query subtopic document grade), but these look like plain ones, "
+            "with one grade a document"
+        )
+    return (
+        f"{measure!r} needs one grade a document, but these look like judgments by subtopic (query subtopic document "
+        "grade); they are for ERR-IA, alpha-nDCG, D#-nDCG and the like"
+    )
+
+
+def _check(name: str, parameter: str, value: Any) -> None:
+    """What holds for a parameter of this name in every measure."""
+    if (
+        parameter == "cutoff"
+        and value is not None
+        and (not isinstance(value, int) or isinstance(value, bool) or value < 1)
+    ):
+        raise CalipersError(f"cutoff {value!r} of '{name}' is not a whole number of at least 1")
+    if parameter == "judged_only" and not isinstance(value, bool):
+        raise CalipersError(f"judged_only={value!r} of '{name}' is neither True nor False")
+    if (
+        parameter in ("rel", "max_grade", "p", "T", "beta", "recall")
+        and value is not LARGEST
+        and (not isinstance(value, int | float) or isinstance(value, bool))
+    ):
+        raise CalipersError(f"parameter {parameter}={value!r} of '{name}' is not a number")
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return ("table", tuple(sorted(value.items())))
+    return ("list", tuple(value)) if isinstance(value, list) else value
+
+
+def _thawed(value: Any) -> Any:
+    if isinstance(value, tuple) and value[0] == "table":
+        return dict(value[1])
+    return list(value[1]) if isinstance(value, tuple) and value[0] == "list" else value
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{_written(k)}:{_written(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_written(v) for v in value) + "]"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

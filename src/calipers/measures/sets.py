@@ -1,0 +1,85 @@
+"""Measures of the retrieved set, whatever its order.
+
+    SetP = relevant retrieved / retrieved        SetR = relevant retrieved / R
+    SetF = (1 + beta^2) SetP SetR / (beta^2 SetP + SetR)
+
+van Rijsbergen, Information Retrieval, 1979.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.measures.forms import Counted, Form
+from calipers.measures.registry import measure
+from calipers.record import Record
+
+
+@measure("SetP", rel=1, aliases=("set_P",))
+def set_precision(rel: float) -> Form:
+    """The share of the retrieved documents that are relevant."""
+    return Counted(_precision, rel)
+
+
+@measure("SetR", rel=1, aliases=("set_recall",))
+def set_recall(rel: float) -> Form:
+    """The share of the relevant documents that are retrieved."""
+    return Counted(_recall, rel)
+
+
+@measure("SetF", beta=1, rel=1, aliases=("set_F",))
+def set_f(beta: float, rel: float) -> Form:
+    """The weighted harmonic mean of the two."""
+    if beta <= 0:
+        raise CalipersError(f"beta={beta} of 'SetF' is not above 0")
+    return Counted(_HarmonicMean(beta), rel)
+
+
+@measure("NumRet", aliases=("num_ret",), average="sum")
+def number_retrieved() -> Form:
+    """How many documents are retrieved."""
+    return Counted(_retrieved)
+
+
+@measure("NumRel", rel=1, aliases=("num_rel",), average="sum")
+def number_relevant(rel: float) -> Form:
+    """How many relevant documents there are."""
+    return Counted(_relevant, rel)
+
+
+@measure("NumRelRet", rel=1, aliases=("num_rel_ret",), average="sum")
+def number_relevant_retrieved(rel: float) -> Form:
+    """How many relevant documents are retrieved."""
+    return Counted(_found, rel)
+
+
+def _precision(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return found / np.maximum(retrieved, 1.0)
+
+
+def _recall(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return np.where(relevant > 0, found / relevant, np.nan)
+
+
+def _retrieved(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return retrieved
+
+
+def _found(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return found
+
+
+def _relevant(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return relevant
+
+
+class _HarmonicMean(Record):
+    beta: float
+
+    def __call__(self, retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+        share = found / np.maximum(retrieved, 1.0)
+        recall = np.where(relevant > 0, found / relevant, np.nan)
+        down = self.beta**2 * share + recall
+        return np.where(down == 0, 0.0, (1 + self.beta**2) * share * recall / down)

@@ -1,0 +1,363 @@
+"""The measures that only trec_eval has.
+
+Buckley, trec_eval 9: the explanation of each measure there is its definition.
+Yilmaz & Aslam, Estimating average precision with incomplete and imperfect judgments, CIKM 2006 (infAP).
+Robertson, On smoothing average precision, ECIR 2012 (yaap).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints, Lists, Pool
+from calipers.measures.forms import (
+    CUTOFF,
+    RELEVANT,
+    Counted,
+    Deterministic,
+    Form,
+    Linear,
+    Paired,
+    Preference,
+    RelevantPrefix,
+    Smaller,
+)
+from calipers.measures.forms.reading import Worthy
+from calipers.measures.precision import PrefixDepth
+from calipers.measures.registry import NEEDED, measure
+from calipers.measures.values import DISCOUNTS, FLAT, AtLeast, Negative, Value, gain_of
+from calipers.record import Record
+
+EPSILON = 0.00001  # infAP's smoothing
+
+
+# -- variants of precision ---------------------------------------------------------------------------
+
+
+@measure("relative_P", cutoff=NEEDED, rel=1)
+def relative_precision(cutoff: int, rel: float) -> Form:
+    """Precision at k as a share of the most that it could be: of R where there are fewer than k relevant ones."""
+    return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / Smaller(RELEVANT(rel), CUTOFF(cutoff))
+
+
+@measure("Rprec_mult", multiple=NEEDED, rel=1, at="multiple", example="Rprec_mult@0.2")
+def precision_at_multiple(multiple: float, rel: float) -> Form:
+    """Precision at a multiple of R."""
+    if not isinstance(multiple, int | float) or multiple < 0:
+        raise CalipersError(f"multiple {multiple} of 'Rprec_mult' is not a number of at least 0")
+    prefix = MultiplePrefix(rel, multiple=multiple)
+    return prefix / PrefixDepth(prefix)
+
+
+@measure("infAP", rel=1)
+def inferred_average_precision(rel: float) -> Form:
+    """AP where only a sample of the pool was judged: a grade below 0 says that a document was not in the sample."""
+    return Deterministic(InferredPrecisions(rel)) / RELEVANT(rel)
+
+
+@measure("gm_map", rel=1, average="geometric")
+def geometric_map(rel: float) -> Form:
+    """AP, whose mean over the queries is the geometric one."""
+    return Paired(rel) / RELEVANT(rel)
+
+
+@measure("gm_bpref", rel=1, average="geometric")
+def geometric_bpref(rel: float) -> Form:
+    """bpref, whose mean over the queries is the geometric one."""
+    return Preference(rel) / RELEVANT(rel)
+
+
+@measure("yaap", rel=1)
+def yet_another_average_precision(rel: float) -> Form:
+    """log((1 + SP) / (1 + R - SP)): AP on a scale that can be averaged."""
+    return Worthy(Deterministic(LogOdds(rel)), AtLeast(rel))
+
+
+# -- gains -------------------------------------------------------------------------------------------
+
+
+@measure("binG", rel=1)
+def binary_gain(rel: float) -> Form:
+    """The mean over the relevant documents of 1 / log2(2 + non-relevant documents above)."""
+    return Worthy(Deterministic(_per_nonrelevant), AtLeast(rel)) / RELEVANT(rel)
+
+
+@measure("G", gain="linear", gains=None)
+def normalised_gain(gain: Any, gains: Any) -> Form:
+    """Gains, each discounted by how much more the ideal ranking has gained by then, as a share of all gains."""
+    value = gain_of(gain, gains)
+    return Worthy(Deterministic(GainsBehindIdeal(value)), value)
+
+
+@measure("ndcg_rel", gain="linear", gains=None)
+def ndcg_at_relevant(gain: Any, gains: Any) -> Form:
+    """The mean of nDCG over the ranks of the relevant documents; for those not retrieved, at the end of the list."""
+    value = gain_of(gain, gains)
+    return Worthy(Deterministic(AtEachRelevant(value)), value)
+
+
+@measure("Rndcg", gain="linear", gains=None, rel=1)
+def ndcg_at_levels(gain: Any, gains: Any, rel: float) -> Form:
+    """The mean of nDCG over the ranks at which the ideal ranking goes down to a lower gain, and the last rank."""
+    value = gain_of(gain, gains)
+    return Worthy(Deterministic(AtEachLevel(value, rel)), value)
+
+
+@measure("ideal_dcg", gain="linear", gains=None)
+def ideal_dcg(gain: Any, gains: Any) -> Form:
+    """The DCG of the best ranking of the judged documents."""
+    return OfPool(Linear(DISCOUNTS["log2"], gain_of(gain, gains)))
+
+
+# -- sets --------------------------------------------------------------------------------------------
+
+
+@measure("SetAP", rel=1, aliases=("set_map",))
+def set_average_precision(rel: float) -> Form:
+    """The precision of the retrieved set times its recall."""
+    return Counted(_set_ap, rel)
+
+
+@measure("SetRelP", rel=1, aliases=("set_relative_P",))
+def set_relative_precision(rel: float) -> Form:
+    """The precision of the retrieved set as a share of the most that a set of its size could have."""
+    return Counted(_set_relative, rel)
+
+
+@measure("utility", weights=[1, -1, 0, 0], documents=0, rel=1)
+def utility(weights: list[float], documents: int, rel: float) -> Form:
+    """Weights for relevant and other documents retrieved, and relevant and other documents not retrieved."""
+    if len(weights) != 4:
+        raise CalipersError(f"'utility' has four weights, not {len(weights)}: {weights}")
+    return Counted(Utility(tuple(weights), documents), rel)
+
+
+@measure("unj", cutoff=NEEDED)
+def unjudged(cutoff: int) -> Form:
+    """The share of the first k ranks that hold an unjudged document. A grade below 0 counts as unjudged."""
+    return Unjudged(cutoff) / CUTOFF(cutoff)
+
+
+@measure("NumQ", aliases=("num_q",), average="sum")
+def number_of_queries() -> Form:
+    """1 for each query: all of them together."""
+    return Counted(_one)
+
+
+@measure("num_nonrel_judged_ret", rel=1, average="sum")
+def number_judged_not_relevant(rel: float) -> Form:
+    """How many documents are retrieved that are judged and not relevant."""
+    return GradesBetween(0, rel)
+
+
+# -- kernels: functions of lists without ties --------------------------------------------------------
+
+
+def _above(lists: Lists, counted: Any) -> Ints:
+    """For each row the sum of what is counted over the rows above it, in the same list."""
+    total = np.concatenate([[0], np.cumsum(counted)])
+    return np.asarray(total[:-1] - total[lists.offsets[:-1][lists.list]])
+
+
+def _place(lists: Lists) -> Ints:
+    """1, 2, 3 ... down each list's rows."""
+    return np.arange(len(lists.first)) - lists.offsets[:-1][lists.list] + 1
+
+
+def _per_nonrelevant(lists: Lists) -> Floats:
+    return lists.sum(1.0 / np.log2(2.0 + (lists.first - _place(lists))))
+
+
+class InferredPrecisions(Record):
+    """At each relevant document, at rank i: 1/i for itself and, for the i - 1 above it, the share of them that is
+    in the pool times the share of the judged that is relevant."""
+
+    rel: float
+
+    def __call__(self, lists: Lists) -> Floats:
+        relevant = lists.grade >= self.rel
+        sampled = relevant | (lists.grade >= 0)
+        share = (_above(lists, relevant) + EPSILON) / (_above(lists, sampled) + 2 * EPSILON)
+        pooled = _place(lists) - 1
+        return lists.sum(np.where(relevant, (1.0 + pooled * share) / lists.first, 0.0))
+
+
+class LogOdds(Record):
+    rel: float
+
+    def __call__(self, lists: Lists) -> Floats:
+        precisions = lists.sum(_place(lists) / lists.first)
+        relevant = lists.pool.relevant(self.rel)[lists.query]
+        return np.log((1.0 + precisions) / (1.0 + relevant - precisions))
+
+
+class IdealGains(Record):
+    """The gains of each query's judged documents, best first, with sums down to any rank."""
+
+    offsets: Ints
+    gain: Floats
+
+    @classmethod
+    def of(cls, pool: Pool, value: Value) -> IdealGains:
+        def sort() -> IdealGains:
+            gain = value(pool.grade)
+            return cls(pool.offsets, gain[np.lexsort((-gain, pool.query))])
+
+        return pool.once(("ideal gains", value), sort)
+
+    @property
+    def place(self) -> Ints:
+        return np.arange(len(self.gain)) - np.repeat(self.offsets[:-1], np.diff(self.offsets)) + 1
+
+    def sums(self, values: Floats, query: Ints, rank: Ints) -> Floats:
+        """The sum of the values, one a document, of each query's first documents down to the rank."""
+        total = np.concatenate([[0.0], np.cumsum(values)])
+        start = self.offsets[query]
+        return np.asarray(total[np.minimum(start + rank, self.offsets[query + 1])] - total[start])
+
+    def dcg(self, query: Ints, rank: Ints) -> Floats:
+        return self.sums(self.gain / np.log2(self.place + 1.0), query, rank)
+
+
+class GainsBehindIdeal(Record):
+    """Each gain over log2(2 + what the ideal ranking has gained, at least 1 a rank, less what the list has)."""
+
+    value: Value
+
+    def __call__(self, lists: Lists) -> Floats:
+        ideal = IdealGains.of(lists.pool, self.value)
+        gain = self.value(lists.grade)
+        query, rank = lists.query[lists.list], lists.first.astype(np.int64)
+        beyond = np.maximum(rank - lists.pool.size[query], 0)
+        cost = ideal.sums(np.maximum(ideal.gain, 1.0), query, rank) + beyond
+        gained = _above(lists, gain) + gain
+        everything = lists.pool.sum(self.value(lists.pool.grade))[lists.query]
+        with np.errstate(invalid="ignore"):
+            score = lists.sum(gain / np.log2(2.0 + cost - gained)) / everything
+        return np.where(everything > 0, score, np.nan)
+
+
+class AtEachRelevant(Record):
+    value: Value
+
+    def __call__(self, lists: Lists) -> Floats:
+        ideal = IdealGains.of(lists.pool, self.value)
+        gain = self.value(lists.grade) / np.log2(lists.first + 1.0)
+        dcg = _above(lists, gain) + gain
+        at_found = lists.sum(dcg / ideal.dcg(lists.query[lists.list], lists.first.astype(np.int64)))
+        relevant = lists.pool.count(self.value(lists.pool.grade) > 0)[lists.query]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at_end = lists.sum(gain) / ideal.dcg(lists.query, lists.pool.size[lists.query])
+            score = (at_found + (relevant - np.diff(lists.offsets)) * at_end) / relevant
+        return np.where(relevant > 0, score, np.nan)
+
+
+class AtEachLevel(Record):
+    value: Value
+    rel: float
+
+    def __call__(self, lists: Lists) -> Floats:
+        pool = lists.pool
+        ideal = IdealGains.of(pool, self.value)
+        query, depth = self._levels(ideal, pool)
+        levels = np.bincount(query, minlength=pool.queries)
+        column = np.arange(len(query)) - np.searchsorted(query, query)
+        width = int(levels.max(initial=0))
+        depths = np.full((pool.queries, width), np.iinfo(np.int64).max)
+        depths[query, column] = depth
+        best = np.full((pool.queries, width), np.inf)
+        best[query, column] = ideal.dcg(query, depth)
+        # A row a list and a column a level: what the list gains between one level's depth and the next one's.
+        gain = self.value(lists.grade) / np.log2(lists.first + 1.0)
+        band = (depths[lists.query[lists.list]] < lists.first[:, None]).sum(axis=1)
+        cell = lists.list * (width + 1) + band
+        gained = np.bincount(cell, weights=gain, minlength=len(lists) * (width + 1))
+        dcg = np.cumsum(gained.reshape(len(lists), width + 1), axis=1)
+        # The last rank counts too where at least two documents follow the last one with a gain in the ideal ranking.
+        positive = pool.count(self.value(pool.grade) > 0)[lists.query]
+        goes_on = lists.length > positive + 1
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at_end = dcg[:, -1] / ideal.dcg(lists.query, positive)
+            score = (dcg[:, :width] / best[lists.query]).sum(axis=1) + np.where(goes_on, at_end, 0.0)
+        defined = (pool.relevant(self.rel)[lists.query] > 0) & (positive > 0)
+        return np.where(defined, score / np.maximum(levels[lists.query] + goes_on, 1), np.nan)
+
+    def _levels(self, ideal: IdealGains, pool: Pool) -> tuple[Ints, Ints]:
+        """The query and the depth of the last document of each gain above 0, best first."""
+        gain, query = ideal.gain, pool.query
+        final = np.ones(len(gain), bool)
+        final[:-1] = (gain[1:] != gain[:-1]) | (query[1:] != query[:-1])
+        row = np.flatnonzero(final & (gain > 0))
+        return query[row], ideal.place[row]
+
+
+# -- forms and counts --------------------------------------------------------------------------------
+
+
+class MultiplePrefix(RelevantPrefix):
+    """How many relevant documents stand in the first ranks, a multiple of R."""
+
+    multiple: float = 1.0
+
+    def depth(self, lists: Lists) -> Floats:
+        return np.asarray(np.floor(self.multiple * lists.pool.relevant(self.rel)[lists.query] + 0.9))
+
+
+class OfPool(Form):
+    """What the ideal ranking gets, whatever the list."""
+
+    of: Form
+
+    def score(self, lists: Lists) -> Floats:
+        return self.of.ideal(lists.pool.everything)[lists.query]
+
+
+class Unjudged(Form):
+    """How many of the first documents are unjudged."""
+
+    cutoff: int
+
+    def score(self, lists: Lists) -> Floats:
+        judged = Linear(FLAT.up_to(self.cutoff), AtLeast(0)).score(lists)
+        return np.minimum(lists.length, self.cutoff) - judged
+
+    @property
+    def worth(self) -> Value:
+        return Negative(AtLeast(0))
+
+
+class GradesBetween(Form):
+    """How many documents of the list have a grade of at least one number and below another."""
+
+    low: float
+    high: float
+
+    def score(self, lists: Lists) -> Floats:
+        return lists.count((lists.grade >= self.low) & (lists.grade < self.high)).astype(np.float64)
+
+
+class Utility(Record):
+    """The contingency table of retrieved and relevant, weighted."""
+
+    weights: tuple[float, ...]
+    documents: int  # in the collection
+
+    def __call__(self, retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+        neither = self.documents - retrieved - relevant + found
+        table = (found, retrieved - found, relevant - found, neither)
+        return np.asarray(sum(weight * count for weight, count in zip(self.weights, table, strict=True)))
+
+
+def _set_ap(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return np.where(relevant > 0, found * found / (np.maximum(retrieved, 1.0) * relevant), np.nan)
+
+
+def _set_relative(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return np.where(relevant > 0, found / np.maximum(np.minimum(retrieved, relevant), 1.0), np.nan)
+
+
+def _one(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
+    return np.ones_like(retrieved)

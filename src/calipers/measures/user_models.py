@@ -1,0 +1,86 @@
+"""Measures that follow a reader down the list.
+
+    RBP@k = (1 - p) * sum over i <= k of p^(i - 1) * value_i
+    RBP-residual@k = 1 - (1 - p) * sum over judged ranks i <= k of p^(i - 1)
+    INSQ@k = sum over i <= k of w_i * value_i, w_i = 1 / (i + 2 T - 1)^2 scaled to a sum of 1 over all ranks
+    Weighted@k = sum over i <= k of discount(i) * value_i
+    ERR@k = sum over i <= k of (1 / i) * s_i * product over j < i of (1 - s_j), s = (2^grade - 1) / 2^max_grade
+    RR@k  = 1 / rank of the first relevant document
+
+Moffat & Zobel, Rank-biased precision, TOIS 2008 (RBP, RBP-residual, Weighted).
+Chapelle, Metzler, Zhang & Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009 (ERR).
+Moffat, Scholer & Thomas, Models and metrics: IR evaluation as a user process, ADCS 2012 (INSQ).
+Voorhees, The TREC-8 question answering track report, TREC 1999 (RR).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calipers.errors import CalipersError
+from calipers.measures.forms import Cascade, Complement, Form, Linear
+from calipers.measures.registry import LARGEST, measure
+from calipers.measures.values import (
+    DISCOUNTS,
+    AtLeast,
+    Geometric,
+    InverseSquare,
+    Judged,
+    ShareOfLargest,
+    StopProbability,
+    Value,
+    Weights,
+    discount_of,
+    gain_of,
+)
+
+
+@measure("RR", cutoff=None, rel=1, aliases=("MRR", "recip_rank"))
+def reciprocal_rank(cutoff: int | None, rel: float) -> Form:
+    """One over the rank of the first relevant document, 0 where none is found."""
+    return Cascade(DISCOUNTS["zipf"].up_to(cutoff), AtLeast(rel))
+
+
+@measure("ERR", cutoff=None, max_grade=LARGEST)
+def expected_reciprocal_rank(cutoff: int | None, max_grade: float | None) -> Form:
+    """The mean of one over the rank at which a reader, satisfied by better documents more often, stops."""
+    return Cascade(DISCOUNTS["zipf"].up_to(cutoff), StopProbability(1.0 if max_grade is None else max_grade))
+
+
+@measure("RBP", cutoff=None, p=0.8, rel=1, gain=None, max_grade=LARGEST)
+def rank_biased_precision(cutoff: int | None, p: float, rel: float, gain: Any, max_grade: float | None) -> Form:
+    """The rate at which a reader, who goes on to the next rank with probability p, meets relevant documents."""
+    return Linear(_persistence(p).up_to(cutoff), worth_of(rel, gain, max_grade))
+
+
+@measure("RBP-residual", cutoff=None, p=0.8, aliases=("RBPResidual",))
+def rank_biased_residual(cutoff: int | None, p: float) -> Form:
+    """What RBP could still grow by if every unjudged document and every rank not shown were relevant."""
+    return Complement(Linear(_persistence(p).up_to(cutoff), Judged()))
+
+
+@measure("INSQ", cutoff=None, T=1, rel=1, gain=None, max_grade=LARGEST)
+def inverse_squares(cutoff: int | None, T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
+    """RBP for a reader who wants T relevant documents and grows more persistent on the way down."""
+    if T <= 0:
+        raise CalipersError(f"T={T} of 'INSQ' is not above 0")
+    return Linear(Weights(InverseSquare(T), cutoff), worth_of(rel, gain, max_grade))
+
+
+@measure("Weighted", cutoff=None, discount="telescoping", rel=1, gain=None, max_grade=LARGEST)
+def weighted(cutoff: int | None, discount: Any, rel: float, gain: Any, max_grade: float | None) -> Form:
+    """The sum of any weight of each rank times the worth of its document."""
+    return Linear(discount_of(discount).up_to(cutoff), worth_of(rel, gain, max_grade))
+
+
+def _persistence(p: float) -> Weights:
+    if not 0 <= p < 1:
+        raise CalipersError(f"p={p} of 'RBP' is not a probability below 1")
+    return Weights(Geometric(p))
+
+
+def worth_of(rel: float, gain: Any, max_grade: float | None) -> Value:
+    """Relevant or not; or, with a gain, the share of what the largest grade is worth."""
+    if gain is None:
+        return AtLeast(rel)
+    return ShareOfLargest(gain_of(gain), 1.0 if max_grade is None else max_grade)

@@ -1,0 +1,281 @@
+"""What a document at a grade is worth, and what a rank is worth: the two halves of most measures.
+
+Both are values themselves: named, hashable, passed to a form, never looked up deep inside one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.record import Record
+
+
+class Value(Protocol):
+    """The worth of a judged document, from its grade. Unjudged documents are worth nothing."""
+
+    def __call__(self, grade: Floats) -> Floats: ...
+
+
+class Grade(Record):
+    """The grade as it is."""
+
+    def __call__(self, grade: Floats) -> Floats:
+        return grade
+
+
+class Negative(Record):
+    """A worth turned round."""
+
+    of: Value
+
+    def __call__(self, grade: Floats) -> Floats:
+        return -self.of(grade)
+
+
+class AtLeast(Record):
+    """1 for a relevant document: one whose grade reaches the relevance level."""
+
+    rel: float = 1
+
+    def __call__(self, grade: Floats) -> Floats:
+        return (grade >= self.rel).astype(np.float64)
+
+
+class Judged(Record):
+    """1 for every judged document."""
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.ones_like(grade)
+
+
+class LinearGain(Record):
+    """The grade itself; grades below 0 are worth 0."""
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.maximum(grade, 0.0)
+
+
+class ExponentialGain(Record):
+    """2^grade - 1; grades below 0 are worth 0."""
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.exp2(np.maximum(grade, 0.0)) - 1.0
+
+
+class TableGain(Record):
+    """A worth for each grade; a grade of 0 or less that the table lacks is worth 0."""
+
+    table: tuple[tuple[float, float], ...]
+
+    def __call__(self, grade: Floats) -> Floats:
+        grades = np.array([entry[0] for entry in self.table])
+        gains = np.array([entry[1] for entry in self.table])
+        place = np.minimum(np.searchsorted(grades, grade), len(grades) - 1)
+        listed = grades[place] == grade
+        missing = grade[~listed & (grade > 0)]
+        if len(missing):
+            raise CalipersError(f"the gain table has no entry for grade {missing[0]:g}")
+        return np.where(listed, gains[place], 0.0)
+
+
+class Except(Record):
+    """A gain, but another worth for some grades."""
+
+    gain: Value
+    table: tuple[tuple[float, float], ...]
+
+    def __call__(self, grade: Floats) -> Floats:
+        worth = self.gain(grade)
+        for level, gain in self.table:
+            worth = np.where(grade == level, gain, worth)
+        return worth
+
+
+class ShareOfLargest(Record):
+    """A gain as a share of what the largest grade is worth, so that it lies in [0, 1]."""
+
+    gain: Value
+    max_grade: float
+
+    def __call__(self, grade: Floats) -> Floats:
+        largest = float(self.gain(np.array([self.max_grade]))[0])
+        if largest <= 0:
+            return np.zeros_like(grade)
+        return np.asarray(self.gain(_not_above(grade, self.max_grade)) / largest)
+
+
+class StopProbability(Record):
+    """(2^grade - 1) / 2^max_grade: how likely a reader is satisfied and stops."""
+
+    max_grade: float
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.asarray(ExponentialGain()(_not_above(grade, self.max_grade)) / 2.0**self.max_grade)
+
+
+def _not_above(grade: Floats, max_grade: float) -> Floats:
+    if len(grade) and grade.max() > max_grade:
+        raise CalipersError(f"grade {grade.max():g} is above max_grade={max_grade:g}")
+    return grade
+
+
+GAINS: dict[str, Value] = {"linear": LinearGain(), "exp": ExponentialGain()}
+
+
+def gain_of(gain: str | Mapping[float, float] | Value, gains: Mapping[float, float] | None = None) -> Value:
+    """The gain that parameters name: a name, a table {grade: gain}, or a function of an array of grades.
+
+    gains: a table of exceptions to it, as in trec_eval and ir_measures.
+    """
+    if gains:
+        if not isinstance(gains, Mapping) or not all(value >= 0 for value in gains.values()):
+            raise CalipersError(f"gains={gains} is not a table of a gain of at least 0 for some grades")
+        return Except(gain_of(gain), tuple(sorted((float(grade), float(value)) for grade, value in gains.items())))
+    if isinstance(gain, str):
+        if gain not in GAINS:
+            raise CalipersError(f"unknown gain '{gain}'; expected a table or one of {', '.join(sorted(GAINS))}")
+        return GAINS[gain]
+    if isinstance(gain, Mapping):
+        if not gain:
+            raise CalipersError("the gain table is empty")
+        return TableGain(tuple(sorted((float(grade), float(value)) for grade, value in gain.items())))
+    return gain
+
+
+# -- ranks -------------------------------------------------------------------------------------------
+
+
+class Weights(Record):
+    """The weight of each rank: a function of an array of ranks from 1, nothing beyond the cutoff."""
+
+    at: Callable[[Floats], Floats]
+    cutoff: int | None = None
+
+    def up_to(self, cutoff: int | None) -> Weights:
+        return Weights(self.at, cutoff)
+
+    def of_ranks(self, depth: int) -> Floats:
+        """The weights of ranks 1 to depth, or to the cutoff where that comes first."""
+        return self.at(np.arange(1, self._cut(depth) + 1, dtype=np.float64))
+
+    def total(self) -> float:
+        """The weight of all ranks up to the cutoff."""
+        if self.cutoff is None:
+            raise CalipersError("this measure needs a cutoff")
+        return float(self.of_ranks(self.cutoff).sum())
+
+    def mean(self, first: Ints, last: Ints) -> Floats:
+        """The mean weight over each span of ranks."""
+        depth = self._cut(int(last.max(initial=0)))
+        weight = np.zeros(depth + 2)  # nothing at rank 0, nothing just beyond the cut
+        weight[1:-1] = self.of_ranks(depth)
+        alone = weight[np.minimum(first, depth + 1)]
+        spread = np.flatnonzero(first != last)
+        if len(spread):
+            start, end = first[spread].astype(np.int64), last[spread].astype(np.int64)
+            total = np.cumsum(weight)
+            inside = total[np.minimum(end, depth)] - total[np.minimum(start - 1, depth)]
+            alone[spread] = inside / (end - start + 1)
+        return alone
+
+    def _cut(self, depth: int) -> int:
+        return depth if self.cutoff is None else min(depth, self.cutoff)
+
+
+def _flat(rank: Floats) -> Floats:
+    return np.ones_like(rank)
+
+
+def _log2(rank: Floats) -> Floats:
+    return 1.0 / np.log2(rank + 1.0)
+
+
+def _zipf(rank: Floats) -> Floats:
+    return 1.0 / rank
+
+
+class Telescoping(Record):
+    """1 / (rank (rank + 1)): all ranks after the first k together weigh 1 / (k + 1)."""
+
+    total = 1.0  # over all ranks
+
+    def __call__(self, rank: Floats) -> Floats:
+        return 1.0 / (rank * (rank + 1.0))
+
+
+class JarvelinKekalainen(Record):
+    """No discount before rank b, then 1 / log_b(rank). With b = 2 ranks 1 and 2 weigh the same."""
+
+    base: float
+
+    def __call__(self, rank: Floats) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.where(rank < self.base, 1.0, np.log(self.base) / np.log(rank))
+
+
+class Geometric(Record):
+    """(1 - p) p^(rank - 1): a reader who goes on with probability p."""
+
+    p: float
+    total = 1.0  # over all ranks
+
+    def __call__(self, rank: Floats) -> Floats:
+        return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0))
+
+
+class InverseSquare(Record):
+    """1 / (rank + 2T - 1)^2, scaled to a sum of 1 over all ranks: a reader who wants T documents."""
+
+    target: float
+    total = 1.0  # over all ranks
+
+    def __call__(self, rank: Floats) -> Floats:
+        from scipy.special import polygamma
+
+        return np.asarray(1.0 / ((rank + 2.0 * self.target - 1.0) ** 2 * polygamma(1, 2.0 * self.target)))
+
+
+class Listed(Record):
+    """A weight for each rank, given one by one; ranks beyond them weigh nothing."""
+
+    weights: tuple[float, ...]
+
+    def __call__(self, rank: Floats) -> Floats:
+        padded = np.append(self.weights, 0.0)
+        return np.asarray(padded[np.minimum(rank.astype(np.int64) - 1, len(self.weights))])
+
+
+DISCOUNTS: dict[str, Weights] = {
+    "log2": Weights(_log2),
+    "zipf": Weights(_zipf),
+    "none": Weights(_flat),
+    "telescoping": Weights(Telescoping()),
+}
+FLAT = DISCOUNTS["none"]
+
+
+def discount_of(discount: str | Sequence[float] | Callable[[Floats], Floats]) -> Weights:
+    """The weights that a parameter names: log2, jk2 (or any base), zipf, none, telescoping, a list, or a function."""
+    if isinstance(discount, Sequence) and not isinstance(discount, str):
+        if not discount or not all(isinstance(weight, int | float) and weight >= 0 for weight in discount):
+            raise CalipersError(f"discount={list(discount)} does not list weights of at least 0")
+        return Weights(Listed(tuple(float(weight) for weight in discount)))
+    if not isinstance(discount, str):
+        return Weights(discount)
+    if discount in DISCOUNTS:
+        return DISCOUNTS[discount]
+    if discount.startswith("jk"):
+        try:
+            base = float(discount[2:])
+        except ValueError:
+            base = 0.0
+        if base > 1:
+            return Weights(JarvelinKekalainen(base))
+    raise CalipersError(
+        f"unknown discount '{discount}'; expected jk2 (or another base) or one of {', '.join(sorted(DISCOUNTS))}"
+    )
