@@ -1,0 +1,60 @@
+"""Calipers measures search rankings between their bounds, and judges the measures themselves."""
+
+from importlib import import_module as _import
+
+from calipers._version import __version__
+
+_HOMES = {
+    "errors": ("CalipersError", "CheckFailed"),
+    "lists": ("Lists", "Pool"),
+    "collection.model": ("Judgments", "Run"),
+    "collection.sources": ("read_judgments", "read_qrels", "read_letor", "read_run", "read_runs"),
+    "collection.writing": ("write_qrels", "write_run"),
+    "collection.simulate": ("simulate",),
+    "measures.registry": ("Measure", "measure"),
+    "measures.grammar": ("parse",),
+    "measures.forms": ("Cascade", "Form", "Linear", "Paired", "Peak"),
+    "measures.values": ("AtLeast", "Weights"),
+    "conventions": ("Convention", "Labels", "read_convention"),
+    "evaluation": ("evaluate",),
+    "scores": ("Scores",),
+    "limits": ("Bounds", "bounds", "depth_for_residual", "residuals"),
+    "queries": ("QueryTypes", "Thresholds", "query_types"),
+    "normalize": ("U", "V1", "V2", "V2s", "W", "Z"),
+    "score_files": ("as_scores", "read_scores"),
+    "stats.comparison": ("Comparison", "compare"),
+    "stats.correlation": ("rank_correlation",),
+    "stats.overlap": ("rbo",),
+    "metaeval.study": ("Choices", "MetaEvaluation", "meta_evaluate"),
+    "metaeval.power": ("discriminative_power",),
+    "metaeval.consistency": ("split_half_swap_rate", "stability", "swap_rate"),
+    "information.tau": ("InformationTau", "information_tau", "tau_of_measures"),
+    "information.joint": ("JointInformation", "joint_ric"),
+    "information.difference": ("InformationDifference", "information_difference", "same_group_share"),
+    "information.validation": ("RicStudy", "ric_study"),
+    "collection.subtopics": ("SubtopicJudgments", "read_subtopics"),
+    "fusion.combine": ("FusedRun", "fuse"),
+    "fusion.ceiling": ("fusion_bound",),
+    "fusion.study": ("FusionStudy", "fusion_study"),
+    "auditing.audit": ("Audit", "audit"),
+    "auditing.explanation": ("Explanation", "explain"),
+    "axioms.verdicts": ("Counterexample", "Properties", "Verdict", "properties"),
+    "axioms.cards": ("Card", "measure_card"),
+    "tables": ("Table",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> object:
+    """Public names are loaded when they are first used, so that `import calipers` costs next to nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'calipers' has no attribute '{name}'")
+    value = getattr(_import(f"calipers.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,327 @@
+"""From judgments and runs to scores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, TypeGuard
+
+import numpy as np
+
+from calipers.collection.columns import Retrieved
+from calipers.collection.frames import is_frame
+from calipers.collection.model import ArrayRun, DictRun, Judgments, Run, distinct_names
+from calipers.collection.sources import read_judgments, read_run, read_runs
+from calipers.conventions import Convention, convention
+from calipers.errors import CalipersError, CheckFailed
+from calipers.lists import TIE_RULES, Floats, Lists
+from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.registry import Measure
+from calipers.normalize import Normalised
+from calipers.scores import Coverage, Reason, Scores
+
+Policy = float | Literal["skip", "error"]
+ROWS_AT_ONCE = 2_000_000  # judged documents whose lists are scored in one go
+
+
+def evaluate(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    like: str | Convention | None = None,
+    ties: str | None = None,
+    depth: int | None = None,
+    condensed: bool = False,
+    empty: Policy | None = None,
+    missing: Policy | None = None,
+    degenerate: Policy | None = None,
+    single: bool | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Scores:
+    """Score runs on judgments under measures.
+
+    judgments: from `read_qrels` and the like, a path, `irds:DATASET_ID`, a frame, or {query: {document: grade}};
+        for measures of diversity from `read_subtopics`, a path, or {query: {subtopic: {document: grade}}}.
+    runs: from `read_runs`, paths, frames, {query: {document: score}}, {name: that}, or arrays of one score a label.
+    like: the tool whose conventions fill what is left open, as `trec_eval` (10.0), `letor4`, `lightgbm` (see
+        `calipers.conventions`), a TOML file, or a Convention. What is given here, or in the name of a measure, wins.
+    ties: what documents of equal score count as: `average` over all their orders, or one order: by document
+        id (`docid`, trec_eval's), as in the `input`, `best` or `worst`.
+    depth: only the first so many documents of each list. condensed: without unjudged documents.
+    empty: what a query counts for which a measure is undefined whatever the ranking (mostly: no relevant
+        document); without it 0, or what `like` says, for plain measures, while normalised ones skip the query.
+        missing: what the measure counts where only this list makes it undefined, and, as `skip`, also the queries
+        that a run lacks; without it 0, or what `like` says. degenerate: what a normalised score counts where all
+        rankings score the same; without it, what the formula gives. All three: a number, `skip` or `error`.
+    single: compare scores in single precision, as trec_eval before 10.0 does.
+
+    >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}
+    >>> run = {"q1": {"d2": 1.5, "d1": 1.5}, "q2": {"d3": 0.5}}
+    >>> evaluate(qrels, run, ["RR", "nDCG@10"])["RR"]         # d1 is first in half of the orders
+    array([[0.75, 1.  ]])
+    >>> evaluate(qrels, run, ["RR"], ties="worst")["RR"]
+    array([[0.5, 1. ]])
+    """
+    rules = convention(like)
+    ties = rules.ties if ties is None else ties
+    single = rules.single if single is None else single
+    missing = _policy(rules.missing) if missing is None else missing
+    if ties not in TIE_RULES:
+        raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
+    if depth is not None and depth < 1:
+        raise CalipersError(f"depth {depth} is not a whole number of at least 1")
+    named = parse_all(measures, rules.defaults)
+    known = rules.judgments(as_judgments(judgments, reads_subtopics(measure for _, measure in named)))
+    systems = as_runs(runs, known)
+    bound = {name: measure.bind(known.pool) for name, measure in named}
+    rules.check(known, bound.values())
+    values = np.empty((len(bound), len(systems), len(known.queries)))
+    reasons = np.zeros(values.shape, np.uint8)
+    coverage = Coverage.blank(len(systems), len(known.queries))
+    start = 0
+    for batch in in_batches(systems, known, depth or 0, single, jobs):
+        part = slice(start, start + len(batch))
+        lists = Lists.of(known.pool, batch)
+        shape = (len(batch), len(known.queries))
+        _describe(coverage, part, batch, lists)
+        if condensed:
+            lists = lists.condensed()
+        ranked = lists.under(ties)
+        for m, measure in enumerate(bound.values()):
+            score, reason = scored(measure, ranked, empty, missing, degenerate, _policy(rules.empty))
+            values[m, part], reasons[m, part] = score.reshape(shape), reason.reshape(shape)
+        start += len(batch)
+        if progress:
+            progress(len(batch))
+    if missing == "skip":
+        values[:, coverage.missing] = np.nan
+        reasons[:, coverage.missing] = Reason.MISSING
+    _refuse(reasons, bound, known, {"empty": empty, "missing": missing, "degenerate": degenerate})
+    if coverage.missing.all():
+        raise CalipersError(f"no query in common: none of the runs answers a query of {known.name}")
+    return Scores(
+        measures=tuple(bound),
+        systems=tuple(name for name, _ in distinct_names(systems)),
+        queries=known.queries,
+        values=values,
+        reasons=reasons,
+        definitions=tuple(bound.values()),
+        coverage=coverage,
+        metadata={
+            "like": None if like is None else rules.name,
+            "like_sentence": rules.sentence,
+            "ties": ties,
+            "depth": depth,
+            "condensed": condensed,
+            "empty": empty,
+            "empty_plain": rules.empty,
+            "missing": missing,
+            "degenerate": degenerate,
+        },
+    )
+
+
+def as_judgments(judgments: Any, by_subtopic: bool = False) -> Judgments:
+    """Judgments from whatever a user may have; by_subtopic: a file's second field is the subtopic."""
+    if isinstance(judgments, Judgments):
+        return judgments
+    if isinstance(judgments, Mapping):
+        if not _three_deep(judgments):
+            return Judgments.from_dict(judgments)
+        from calipers.collection.subtopics import SubtopicJudgments
+
+        return SubtopicJudgments.from_subtopics(judgments)
+    if isinstance(judgments, str | Path) or is_frame(judgments):
+        return read_judgments(judgments, "subtopics" if by_subtopic and not is_frame(judgments) else None)
+    raise CalipersError(
+        f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, or "
+        "{query: {document: grade}}; arrays go through Judgments.from_arrays"
+    )
+
+
+def _three_deep(judgments: Mapping[Any, Any]) -> bool:
+    """Whether they are {query: {subtopic: {document: grade}}}, by the first that there is."""
+    inner = (value for graded in judgments.values() if isinstance(graded, Mapping) for value in graded.values())
+    return isinstance(next(inner, None), Mapping)
+
+
+def reads_subtopics(measures: Iterable[Measure]) -> bool:
+    """Whether some measures read judgments by subtopic: all of them, or none."""
+    reads = {measure.reads: measure for measure in measures}
+    if len(reads) > 1:
+        raise CalipersError(
+            f"{reads['subtopics']!r} needs judgments by subtopic and {reads['grades']!r} one grade a document: "
+            "ask for them apart, each with its own judgments"
+        )
+    return "subtopics" in reads
+
+
+def as_runs(runs: Any, judgments: Judgments) -> list[Run]:
+    """A list of runs from whatever a user may have."""
+    if isinstance(runs, str | Path) or is_frame(runs):
+        return read_runs(runs)
+    if isinstance(runs, Mapping):
+        if not runs:
+            raise CalipersError("the run is empty")
+        inner = next(iter(runs.values()))
+        if isinstance(inner, Mapping) and not any(isinstance(value, Mapping) for value in inner.values()):
+            return [DictRun(runs)]
+        return [_named(str(name), run) for name, run in runs.items()]
+    if isinstance(runs, np.ndarray):
+        return [ArrayRun(runs)]
+    if hasattr(runs, "retrieved"):
+        return [runs]
+    found: list[Run] = []
+    for run in runs:
+        found.extend(as_runs(run, judgments))
+    if not found:
+        raise CalipersError("there is no run to evaluate")
+    return found
+
+
+def _named(name: str, run: Any) -> Run:
+    if isinstance(run, Mapping):
+        return DictRun(run, name)
+    if isinstance(run, str | Path) or is_frame(run):
+        return read_run(run, name=name)
+    return ArrayRun(run, name)
+
+
+def in_batches(
+    systems: Sequence[Run], judgments: Judgments, depth: int = 0, single: bool = False, jobs: int | None = None
+) -> Iterator[list[Retrieved]]:
+    """What each system retrieved, as many systems at a time as are scored in one go."""
+    return _batches(_retrieved(systems, judgments, depth, single, jobs))
+
+
+def _retrieved(
+    systems: Sequence[Run], judgments: Judgments, depth: int, single: bool, jobs: int | None
+) -> Iterator[Retrieved]:
+    """What each system retrieved, read side by side: over files, or over the parts of one."""
+    workers = jobs or os.cpu_count() or 1
+    if len(systems) == 1 or workers == 1:
+        for system in systems:
+            yield system.retrieved(judgments, depth, single, workers)
+        return
+    judgments.index if any(hasattr(system, "path") for system in systems) and judgments.names else None  # built once
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(workers) as pool:
+        waiting = iter(systems)
+        ahead = [pool.submit(s.retrieved, judgments, depth, single, 1) for s in islice(waiting, 2 * workers)]
+        try:
+            while ahead:
+                yield ahead.pop(0).result()
+                ahead.extend(pool.submit(s.retrieved, judgments, depth, single, 1) for s in islice(waiting, 1))
+        finally:
+            for task in ahead:
+                task.cancel()
+
+
+def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:
+    """Runs whose lists fit into one block."""
+    batch: list[Retrieved] = []
+    rows = 0
+    for run in retrieved:
+        if batch and rows + len(run.document) > ROWS_AT_ONCE:
+            yield batch
+            batch, rows = [], 0
+        batch.append(run)
+        rows += len(run.document)
+    if batch:
+        yield batch
+
+
+def _describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists) -> None:
+    shape = coverage.length[part].shape
+    coverage.length[part] = lists.length.reshape(shape)
+    top = lists.top(10)
+    shown = np.clip(11 - top.first, 0, top.last - top.first + 1) / (top.last - top.first + 1)
+    coverage.judged_at_10[part] = np.rint(top.sum(shown)).reshape(shape)
+    for row, run in zip(range(part.start, part.stop), batch, strict=True):
+        coverage.tied[row, run.query] = run.tied
+        coverage.unjudged_queries[row] = run.unjudged_queries
+
+
+def scored(
+    measure: Measure,
+    lists: Lists,
+    empty: Policy | None,
+    missing: Policy,
+    degenerate: Policy | None,
+    empty_plain: Policy = 0.0,
+) -> tuple[Floats, Any]:
+    """The score of each list with the policies applied, and the reason where the measure gave none of its own.
+
+    empty_plain: what `empty` is, where it is not given, for measures that are not normalised.
+    """
+    form = measure.form
+    score = form.score(lists)
+    reason = np.zeros(len(lists), np.uint8)
+    normalised = isinstance(form, Normalised)
+    undefined = np.isnan(score)
+    if undefined.any():
+        always = form.hopeless(lists)
+        reason[undefined] = np.where(always, Reason.NO_RELEVANT, Reason.NOTHING_FOUND)[undefined]
+        here = reason == Reason.NOTHING_FOUND
+        if here.any() and _is_number(missing):
+            score[here] = form.counted_as(missing, lists)[here]
+        if empty is None and not normalised:
+            empty = empty_plain
+        if empty is not None and _is_number(empty):
+            score[reason == Reason.NO_RELEVANT] = empty
+    if isinstance(form, Normalised):
+        flat = form.degenerate(lists)
+        reason[flat] = Reason.DEGENERATE
+        if degenerate is not None:
+            score[flat] = degenerate if _is_number(degenerate) else np.nan
+    return score, reason
+
+
+def _policy(policy: float | str) -> Policy:
+    """A convention's choice."""
+    return policy if isinstance(policy, int | float) else "skip"
+
+
+def _is_number(policy: Policy) -> TypeGuard[float]:
+    if isinstance(policy, int | float):
+        return True
+    if policy in ("skip", "error"):
+        return False
+    raise CalipersError(f"unknown policy '{policy}'; expected a number, skip or error")
+
+
+def _refuse(
+    reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, policies: Mapping[str, Policy | None]
+) -> None:
+    """Stop where a policy says so, and where a normalisation has hardly any query to work on."""
+    for policy, reason in (
+        ("empty", Reason.NO_RELEVANT),
+        ("missing", Reason.NOTHING_FOUND),
+        ("degenerate", Reason.DEGENERATE),
+    ):
+        if policies[policy] == "error" and (reasons == reason).any():
+            m, _, q = np.argwhere(reasons == reason)[0]
+            raise CalipersError(f"{list(measures)[m]} is undefined for query '{judgments.queries[q]}': {reason}")
+    for name, measure, of_measure in zip(measures, measures.values(), reasons, strict=True):
+        if not isinstance(measure.form, Normalised):
+            continue
+        flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
+        if 2 * flat > len(judgments.queries):
+            raise CheckFailed(
+                f"{name}: for {flat} of {len(judgments.queries)} queries every ranking of the population "
+                f"'{measure.parameters['population']}' scores the same, so that nothing lies between random and ideal; "
+                f"populations that would work: {_working_populations(measure, judgments)}"
+            )
+
+
+def _working_populations(measure: Measure, judgments: Judgments) -> str:
+    """Populations that have documents of different worth for most queries."""
+    largest = 2 * int(judgments.pool.size.max(initial=1)) + 1000
+    return (
+        f"retrieved (a re-ranking of each run's own documents), collection(N) with the size N, as collection({largest})"
+    )

@@ -1,0 +1,233 @@
+"""Scores: measure x system x query, with names on each axis and the reason where one is undefined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.measures.registry import Measure
+from calipers.tables import Table
+
+
+class Reason(IntEnum):
+    """Why a kernel gave no number. What such a query then counts is the policy's choice."""
+
+    DEFINED = 0
+    NO_RELEVANT = 1  # undefined for every ranking of the query
+    NOTHING_FOUND = 2  # undefined for this list
+    MISSING = 3  # the run lacks the query, and missing queries are skipped
+    DEGENERATE = 4  # every ranking scores the same
+
+    def __str__(self) -> str:
+        return {
+            Reason.DEFINED: "defined",
+            Reason.NO_RELEVANT: "no relevant document",
+            Reason.NOTHING_FOUND: "nothing relevant found",
+            Reason.MISSING: "query missing from the run",
+            Reason.DEGENERATE: "all rankings score the same",
+        }[self]
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """What the lists were like: arrays of system x query."""
+
+    length: Ints  # documents retrieved
+    tied: Ints  # documents that share their score with another
+    judged_at_10: Ints  # judged documents among the first ten
+    unjudged_queries: Ints  # of each system: queries that it answers but nobody judged
+
+    @classmethod
+    def blank(cls, systems: int, queries: int) -> Coverage:
+        length, tied, judged = (np.zeros((systems, queries), np.int64) for _ in range(3))
+        return cls(length, tied, judged, np.zeros(systems, np.int64))
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        return np.asarray(self.length == 0)
+
+    def unjudged_share_at_10(self) -> Floats:
+        """Of each system: the share of unjudged documents among the first ten of its lists."""
+        shown = np.minimum(self.length, 10).sum(axis=1)
+        return np.asarray(1.0 - self.judged_at_10.sum(axis=1) / np.maximum(shown, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of systems on queries under measures.
+
+    >>> import calipers as cal
+    >>> scores = cal.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": {"a": 2, "c": 1}, "q2": {"c": 1}}, ["RR", "AP"])
+    >>> scores["RR"]
+    array([[1., 0.]])
+    >>> print(scores.mean())
+    system      RR      AP
+    ------  ------  ------
+    run     0.5000  0.5000
+    <BLANKLINE>
+    """
+
+    measures: tuple[str, ...]  # as they were named
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    values: Floats  # [measure, system, query]; NaN where skipped
+    reasons: NDArray[np.uint8]  # of the same shape, a Reason each
+    definitions: tuple[Measure, ...] = ()
+    coverage: Coverage | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, measure: str) -> Floats:
+        """The scores of one measure: an array of system x query."""
+        return np.asarray(self.values[self._place(measure)])
+
+    def _place(self, measure: str) -> int:
+        if measure in self.measures:
+            return self.measures.index(measure)
+        lowered = [name.lower() for name in self.measures]
+        if measure.lower() in lowered:
+            return lowered.index(measure.lower())
+        raise CalipersError(f"no scores for '{measure}'; there are {', '.join(self.measures)}")
+
+    # -- over queries ------------------------------------------------------------------------------
+
+    def mean(self) -> Table:
+        """The mean over the queries that count: a table of systems x measures.
+
+        Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one: they say so.
+        """
+        averages = [_AVERAGES[measure.declaration.average] for measure in self.definitions] or [
+            np.mean for _ in self.measures
+        ]
+        rows = []
+        for s, system in enumerate(self.systems):
+            cells = [row[~np.isnan(row)] for row in self.values[:, s]]
+            pairs = zip(averages, cells, strict=True)
+            rows.append((system, *(_number(average(cell)) if len(cell) else math.nan for average, cell in pairs)))
+        return Table(("system", *self.measures), tuple(rows), self.metadata)
+
+    def median(self) -> Table:
+        return self.aggregate(np.median)
+
+    def gmean(self, floor: float = 1e-5) -> Table:
+        """The geometric mean, scores below the floor counting as the floor (trec_eval's gm_map)."""
+        return self.aggregate(lambda x: _geometric(x, floor))
+
+    def std(self) -> Table:
+        """The standard deviation of a sample."""
+        return self.aggregate(lambda x: np.std(x, ddof=1) if len(x) > 1 else np.nan)
+
+    def counted(self) -> Table:
+        """How many queries each mean is over."""
+        return self.aggregate(len)
+
+    def aggregate(self, function: Callable[[Floats], Any]) -> Table:
+        """A function of the defined scores of each system under each measure."""
+        return self._table(lambda values: _number(function(values)) if len(values) else math.nan)
+
+    def interval(self, level: float = 0.95) -> tuple[Table, Table]:
+        """The lower and upper ends of Student's confidence interval of each mean."""
+        from scipy.special import stdtrit
+
+        if not 0 < level < 1:
+            raise CalipersError(f"confidence level {level} is not between 0 and 1")
+
+        def end(sign: int) -> Callable[[Floats], float]:
+            def of(values: Floats) -> float:
+                n = len(values)
+                if n < 2:
+                    return math.nan
+                spread = stdtrit(n - 1, (1 + level) / 2) * np.std(values, ddof=1) / math.sqrt(n)
+                return float(np.mean(values) + sign * spread)
+
+            return of
+
+        return self._table(end(-1)), self._table(end(1))
+
+    def _table(self, function: Callable[[Floats], Any]) -> Table:
+        rows = []
+        for s, system in enumerate(self.systems):
+            cells = self.values[:, s]
+            rows.append((system, *(function(row[~np.isnan(row)]) for row in cells)))
+        return Table(("system", *self.measures), tuple(rows), self.metadata)
+
+    # -- query by query ----------------------------------------------------------------------------
+
+    def per_query(self) -> Table:
+        """One row a system and query: system, query, and each measure."""
+        by_row = np.moveaxis(self.values, 0, -1).tolist()
+        rows = tuple(
+            (system, query, *by_row[s][q])
+            for s, system in enumerate(self.systems)
+            for q, query in enumerate(self.queries)
+        )
+        return Table(("system", "query", *self.measures), rows, self.metadata)
+
+    def to_pandas(self) -> Any:
+        """A pandas frame, one row a system and query: system, query, and each measure."""
+        import pandas
+
+        return pandas.DataFrame(self._columns())
+
+    def to_polars(self) -> Any:
+        """A polars frame of the same form."""
+        import polars
+
+        return polars.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {
+            "system": np.repeat(np.array(self.systems, dtype=object), len(self.queries)).tolist(),
+            "query": list(self.queries) * len(self.systems),
+        }
+        for name, values in zip(self.measures, self.values, strict=True):
+            columns[name] = values.ravel()
+        return columns
+
+    def reason(self, measure: str, system: str, query: str) -> str:
+        """Why a score is undefined, or 'defined'."""
+        code = self.reasons[self._place(measure), self.systems.index(system), self.queries.index(query)]
+        return str(Reason(int(code)))
+
+    def undefined(self, reason: Reason) -> Ints:
+        """Of each measure: how many scores have no value of their own for this reason."""
+        return np.asarray((self.reasons == reason).sum(axis=(1, 2)))
+
+    def of_systems(self, systems: Sequence[str]) -> Scores:
+        """The scores of these systems only."""
+        place = [self.systems.index(system) for system in systems]
+        return Scores(
+            self.measures,
+            tuple(systems),
+            self.queries,
+            self.values[:, place],
+            self.reasons[:, place],
+            self.definitions,
+            None,
+            self.metadata,
+        )
+
+    def __repr__(self) -> str:
+        shape = f"{len(self.measures)} measures x {len(self.systems)} systems x {len(self.queries)} queries"
+        return f"<Scores: {shape}>\n{self.mean()}"
+
+    def _repr_html_(self) -> str:
+        return f"{self.mean()._repr_html_()}<p>means over {len(self.queries)} queries</p>"
+
+
+def _geometric(values: Floats, floor: float = 1e-5) -> float:
+    return float(np.exp(np.mean(np.log(np.maximum(values, floor)))))
+
+
+_AVERAGES: dict[str, Callable[[Floats], Any]] = {"arithmetic": np.mean, "geometric": _geometric, "sum": np.sum}
+
+
+def _number(value: Any) -> float | int:
+    return value if isinstance(value, int) else float(value)
