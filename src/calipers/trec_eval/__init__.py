@@ -1,0 +1,1 @@
+"""trec_eval, as it was called and as it printed."""

@@ -1,0 +1,150 @@
+"""What a call of trec_eval asks for: its options, read as trec_eval reads them, before anything heavy is loaded."""
+
+from __future__ import annotations
+
+import getopt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from calipers.errors import CalipersError
+from calipers.measures.dialects import NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
+
+SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
+LONG = (
+    "help", "version", "query_eval_wanted", "measure=", "complete_rel_info_wanted", "level_for_rel=", "nosummary",
+    "Debug_level=", "Judged_docs_only", "Number_docs_in_coll=", "Max_retrieved_per_topic=", "Rel_info_format=",
+    "Results_format=", "Output_old_results_format", "Zscore=", "v9", "jobs=",
+)  # fmt: skip
+_LETTERS = {
+    "--help": "-h", "--version": "-v", "--query_eval_wanted": "-q", "--measure": "-m",
+    "--complete_rel_info_wanted": "-c", "--level_for_rel": "-l", "--nosummary": "-n", "--Debug_level": "-D",
+    "--Judged_docs_only": "-J", "--Number_docs_in_coll": "-N", "--Max_retrieved_per_topic": "-M",
+    "--Rel_info_format": "-R", "--Results_format": "-T", "--Output_old_results_format": "-o", "--Zscore": "-Z",
+}  # fmt: skip
+
+USAGE = """\
+Usage: calipers trec_eval [-h] [-q] [-m measure[.params]]* [-c] [-n] [-l num] [-M num] [-J] [-N num] [--v9]
+                          judgments run...
+"""
+HELP = (
+    USAGE
+    + """
+Print what trec_eval prints, for one run or for several, one after the other.
+
+  -q             values for each query too, before those for all
+  -m measure     a measure, or a set of them: official (the default), all_trec, set; may be repeated.
+                 Parameters follow a dot: -m P.5,10  -m ndcg.1=3,2=9  -m iprec_at_recall..1,.5
+  -c             queries that the run lacks count 0; without it they are an error (9.x leaves them out)
+  -n             no values for all queries
+  -l num         grades from num on are relevant (1)
+  -M num         only the first num documents of each list
+  -J             without unjudged documents
+  -N num         documents in the collection, which utility may need
+  --v9           as trec_eval 9.x: scores compared in single precision, its interpolation, its missing queries
+  --jobs num     threads that read files (the cores)
+  -h, -v         this help (with -m: what the measures are); the version
+
+judgments and runs may be compressed; - is standard input. Exit codes are trec_eval's: 1 for a wrong call, 2 for
+wrong input, 7 where no query has both results and judgments.
+"""
+)
+
+
+class Refused(CalipersError):
+    """Something that ends trec_eval with a code of its own."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of one call."""
+
+    files: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()  # as they were typed
+    by_query: bool = False
+    summary: bool = True
+    complete: bool = False
+    level: int = 1
+    depth: int | None = None
+    judged_only: bool = False
+    documents: int = 0
+    version_9: bool = False
+    jobs: int | None = None
+    help: bool = False
+    version: bool = False
+
+    @property
+    def convention(self) -> str:
+        return "trec_eval-9" if self.version_9 else "trec_eval"
+
+    def roots(self) -> list[tuple[Root, str]]:
+        """The measures that are asked for, in trec_eval's order, each with its parameters: the first ones given."""
+        asked: dict[str, str] = {}
+        nicknames = NICKNAMES_9 if self.version_9 else NICKNAMES
+        for typed in self.measures or ("official",):
+            for name, text in _named(typed, nicknames):
+                asked[name] = asked.get(name) or text
+        return [(root, asked[name]) for name, root in ROOTS.items() if name in asked]
+
+
+def _named(typed: str, nicknames: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
+    if typed.partition(".")[0] in nicknames:
+        return [(name, "") for name in nicknames[typed.partition(".")[0]]]
+    found = split_root(typed)
+    if found is None or not typed.startswith(found[0].name):  # names are told apart by case here
+        reason = refusal(typed.partition(".")[0])
+        raise Refused(f"illegal measure '{typed}'" + (f": {reason}" if reason else ""), 1)
+    root, text = found
+    return [(root.name, text)]
+
+
+def read_request(arguments: Sequence[str]) -> Request:
+    """The options, in trec_eval's own syntax: -qc, -M100, -M 100, --measure P.5."""
+    try:
+        options, files = getopt.gnu_getopt(list(arguments), SHORT, LONG)
+    except getopt.GetoptError as error:
+        raise Refused(f"{error}\n{USAGE}".rstrip(), 1) from None
+    measures: list[str] = []
+    found: dict[str, object] = {}
+    for option, value in options:
+        letter = _LETTERS.get(option, option)
+        match letter:
+            case "-m":
+                measures.append(value)
+            case "-q" | "-c" | "-J" | "-h" | "-v" | "--v9":
+                found[_FLAGS[letter]] = True
+            case "-n":
+                found["summary"] = False
+            case "-l" | "-M" | "-N" | "--jobs":
+                found[_COUNTS[letter][0]] = _count(letter, value)
+            case "-R" | "-T" if value not in ("qrels", "trec_results"):
+                raise Refused(f"format '{value}' is not read here; {letter} can be qrels or trec_results", 2)
+            case "-Z":
+                raise Refused("-Z (z scores) is not offered", 1)
+            case _:  # -D, -o, and the formats that are read anyway
+                pass
+    request = Request(files=tuple(files), measures=tuple(measures), **found)  # type: ignore[arg-type]
+    if not request.help and not request.version and len(files) < 2:
+        raise Refused(f"expected judgments and at least one run\n{USAGE}".rstrip(), 1)
+    if files.count("-") > 1:
+        raise Refused("only one of the inputs can be - (standard input)", 1)
+    request.roots()
+    return request
+
+
+_FLAGS = {"-q": "by_query", "-c": "complete", "-J": "judged_only", "-h": "help", "-v": "version", "--v9": "version_9"}
+_COUNTS = {"-l": ("level", 0), "-M": ("depth", 1), "-N": ("documents", 0), "--jobs": ("jobs", 1)}
+
+
+def _count(letter: str, value: str) -> int:
+    least = _COUNTS[letter][1]
+    try:
+        number = int(value)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise Refused(f"{letter} {value} is not a whole number of at least {least}", 1)
+    return number
