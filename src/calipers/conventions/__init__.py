@@ -1,0 +1,11 @@
+"""What other tools do where definitions leave a choice: conventions, as values.
+
+A convention only fills what the user leaves open. An argument that is given wins over it, and so does a parameter
+that a measure's name gives; a measure that comes as an object is taken as it is.
+"""
+
+from calipers.conventions.profile import Convention, Labels
+from calipers.conventions.profiles import CONVENTIONS, PLAIN, TOOLS, convention
+from calipers.conventions.toml import read_convention
+
+__all__ = ["CONVENTIONS", "PLAIN", "TOOLS", "Convention", "Labels", "convention", "read_convention"]

@@ -1,0 +1,122 @@
+"""Conventions of one's own, from a TOML file.
+
+name = "ours"
+based_on = "letor4"          # another convention, whose choices hold where the file says nothing
+gain = { 1 = 1, 2 = 5 }      # or "exp", "linear"
+short = "pad"                # or [short] with nDCG = "zero", P = "n"
+empty = "skip"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from calipers.conventions.profile import Convention, Labels, WrongChoice
+from calipers.errors import CalipersError
+
+KEYS = (
+    "name", "sentence", "based_on", "gain", "discount", "empty", "missing", "short", "ties", "single", "rel", "ideal",
+    "norm", "averaged", "max_grade", "whole_grades", "labels", "measures",
+)  # fmt: skip
+LABEL_KEYS = ("lowest", "highest", "whole")
+_SWITCHES = ("single", "whole_grades")
+
+
+def read_convention(path: str | Path, known: Mapping[str, Convention] | None = None) -> Convention:
+    """The convention that a TOML file describes."""
+    import tomllib
+
+    if known is None:
+        from calipers.conventions.profiles import CONVENTIONS
+
+        known = CONVENTIONS
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise CalipersError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except UnicodeDecodeError:
+        raise CalipersError("is not text in UTF-8, as TOML must be", file=str(path)) from None
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"line (\d+)", str(error))
+        message = re.sub(r" \(at .*\)$", "", str(error))
+        raise CalipersError(f"no TOML: {message}", file=str(path), line=int(at[1]) if at else None) from None
+    return _made(found, text, str(path), known)
+
+
+def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Convention]) -> Convention:
+    def fail(key: str, message: str) -> NoReturn:
+        raise CalipersError(message, file=path, line=_line_of(key, text))
+
+    for key in found:
+        if key not in KEYS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(key, KEYS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEYS)}"
+            fail(key, f"unknown key '{key}'; {hint}")
+    values = {key: value for key, value in found.items() if key != "based_on"}
+    values.setdefault("name", Path(path).stem)
+    values.setdefault("sentence", f"the conventions of {Path(path).name}")
+    values["edition"] = "own"
+    for key in ("name", "sentence"):
+        if not isinstance(values[key], str):
+            fail(key, f"{key} is not a text")
+    for key in _SWITCHES:
+        if key in values and not isinstance(values[key], bool):
+            fail(key, f"{key}={values[key]!r} is neither true nor false")
+    for table, keys in (("labels", LABEL_KEYS), ("short", ("nDCG", "P"))):
+        if isinstance(values.get(table), dict):
+            for key in values[table]:
+                if key not in keys:
+                    fail(key, f"unknown key '{key}' of {table}; there are {', '.join(keys)}")
+    if "labels" in values:
+        values["labels"] = _labels(values["labels"], fail)
+    if "gain" in values and not isinstance(values["gain"], str):
+        values["gain"] = _gains(values["gain"], fail)
+    if "measures" in values:
+        if not isinstance(values["measures"], list):
+            fail("measures", "measures is not a list of names")
+        values["measures"] = tuple(map(str, values["measures"]))
+    based_on = found.get("based_on")
+    if based_on is not None and based_on not in known:
+        fail("based_on", f"based_on={based_on!r} is not one of {', '.join(known)}")
+    try:
+        return known[based_on].with_(**values) if based_on else Convention(**values)
+    except WrongChoice as error:
+        fail(error.key, error.message)
+
+
+def _labels(given: Any, fail: Any) -> Labels:
+    if not isinstance(given, dict):
+        fail("labels", f"labels={given!r} is not a table such as {{ lowest = 0, highest = 4, whole = true }}")
+    for key, value in given.items():
+        if isinstance(value, bool) != (key == "whole") or not isinstance(value, int | float):
+            fail(key, f"{key}={value!r} of labels is not {'true or false' if key == 'whole' else 'a number'}")
+    return Labels(**given)
+
+
+def _gains(given: Any, fail: Any) -> dict[float, float]:
+    if not isinstance(given, dict) or not given:
+        fail("gain", f"gain={given!r} is not exp, linear or a table such as {{ 1 = 1, 2 = 3 }}")
+    gains = {}
+    for grade, gain in given.items():
+        try:
+            gains[float(grade)] = float(gain)
+        except (TypeError, ValueError):
+            fail("gain", f"'{grade} = {gain}' of gain is not a grade and a number")
+    return gains
+
+
+def _line_of(key: str, text: str) -> int | None:
+    """The line that sets a key, or opens its table."""
+    quoted = rf"[\"']?{re.escape(key)}[\"']?"
+    pattern = re.compile(rf"(?:^|[{{,])\s*{quoted}\s*[=.]|^\s*\[\s*{quoted}\s*[\].]")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if pattern.search(line):
+            return number
+    return None

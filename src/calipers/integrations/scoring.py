@@ -1,0 +1,63 @@
+"""What the callbacks share: one figure for labels and scores in groups."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from calipers.collection.model import ArrayRun, Judgments
+from calipers.conventions import Convention, convention
+from calipers.errors import CalipersError
+from calipers.evaluation import evaluate
+from calipers.measures.grammar import parse_all
+from calipers.measures.registry import Measure
+
+
+def package(module: str, install: str) -> Any:
+    """A package that this machine may lack; the error says what to install."""
+    try:
+        return import_module(module)
+    except ImportError:
+        name = module.partition(".")[0]
+        raise CalipersError(f"this needs the package {name}, which is not installed: pip install {install}") from None
+
+
+class Figure:
+    """A measure under a convention, as a function of scores; judgments are made once for each set of data."""
+
+    def __init__(self, measure: str | Measure, like: str | Convention | None, options: dict[str, Any]) -> None:
+        self.like = None if like is None else convention(like)
+        named = parse_all(measure, convention(like).defaults)
+        if len(named) != 1:
+            raise CalipersError(f"'{measure}' names {len(named)} measures; expected one")
+        self.name, self.measure = named[0]
+        self.options = options
+        self._known: WeakKeyDictionary[Any, Judgments] = WeakKeyDictionary()
+
+    @property
+    def label(self) -> str:
+        """A name that survives in logs: no blanks, and no colons, which end a name there."""
+        name = self.name if self.like is None else f"{self.name}, like {self.like.name}"
+        return name.replace(":", "=").replace(", ", ",").replace(" ", "_")
+
+    def of(self, judgments: Judgments, scores: Any) -> float:
+        """The mean over the queries that count."""
+        run = ArrayRun(np.asarray(scores, np.float64).ravel())
+        found = evaluate(judgments, run, self.measure, like=self.like, **self.options)
+        value = float(found.mean().rows[0][1])  # type: ignore[arg-type]  # a number
+        if math.isnan(value):
+            raise CalipersError(f"{self.name} is undefined for every query of this data")
+        return value
+
+    def known(self, data: Any, labels: Any, groups: Any) -> Judgments:
+        """The judgments of a set of data that comes back at every iteration."""
+        found = self._known.get(data)
+        if found is None:
+            if groups is None or not len(groups):
+                raise CalipersError(f"{self.name} needs to know the documents of each query: give the data its group")
+            found = self._known[data] = Judgments.from_arrays(labels, group=np.asarray(groups, np.int64))
+        return found
