@@ -1,0 +1,50 @@
+"""How far apart scores are, in percent: between systems (PAD), and of a new measure over a base (PAI)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.stats.differences import all_pairs
+
+
+def percentage_absolute_difference(scores: ArrayLike, denominator: str = "absolute") -> float:
+    """PAD: the mean over the pairs of systems of 100 |a - b| / max(a, b), of one score a system.
+
+    denominator: `absolute` takes |max(a, b)|, so that two negative scores have a distance too; `literal` is the
+    formula as printed, where they count against it. A pair whose larger score is 0 is left out.
+
+    Karmaker & Feng, Joint upper and lower bound normalization for IR evaluation, 2022, equation 8.
+
+    >>> percentage_absolute_difference([0.5, 0.25])
+    50.0
+    """
+    if denominator not in ("absolute", "literal"):
+        raise CalipersError(f"unknown denominator '{denominator}' of PAD; expected absolute or literal")
+    values = np.asarray(scores, dtype=np.float64)
+    values = values[~np.isnan(values)]
+    a, b = all_pairs(len(values))
+    larger = np.maximum(values[a], values[b])
+    by = np.abs(larger) if denominator == "absolute" else larger
+    counted = by != 0
+    if not counted.any():
+        return float("nan")
+    return float(np.mean(100 * np.abs(values[a] - values[b])[counted] / by[counted]))
+
+
+def percentage_absolute_increase(new: ArrayLike, base: ArrayLike, zero: str = "points") -> Floats:
+    """PAI: 100 (new - base) / |base|.
+
+    zero: where the base is 0, `points` takes 100 (new - base), as the dissertation does without saying so;
+    `undefined` gives NaN.
+
+    >>> percentage_absolute_increase([0.25, 0.03], [0.2, 0.0]).round(9).tolist()
+    [25.0, 3.0]
+    """
+    if zero not in ("points", "undefined"):
+        raise CalipersError(f"unknown rule '{zero}' for a base of 0; expected points or undefined")
+    after, before = np.asarray(new, dtype=np.float64), np.asarray(base, dtype=np.float64)
+    by = np.where(before == 0, 1.0 if zero == "points" else np.nan, np.abs(before))
+    return np.asarray(100 * (after - before) / by)

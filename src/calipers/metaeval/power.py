@@ -1,0 +1,133 @@
+"""Discriminative power: how many pairs of systems a measure tells apart, and where two measures disagree about it.
+
+Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.metaeval.families import Family, at_same_cutoffs, families
+from calipers.scores import Scores
+from calipers.stats.comparison import Comparison, compare
+from calipers.stats.significance import SEED, Samples
+from calipers.tables import Table
+
+
+@dataclass(frozen=True, eq=False)
+class DiscriminativePower:
+    """Of each family of measures: its achieved significance levels, one a pair of systems and cutoff."""
+
+    families: tuple[Family, ...]
+    levels: tuple[Floats, ...]  # of each family, descending
+    alpha: float
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, family: str) -> float:
+        """The share of the tests that are significant."""
+        levels = self.levels[self._place(family)]
+        return float((levels < self.alpha).mean()) if len(levels) else float("nan")
+
+    def table(self) -> Table:
+        """measure, significant, tests, power; the most discriminative first."""
+        rows = [
+            (family.name, int((levels < self.alpha).sum()), len(levels), self[family.name])
+            for family, levels in zip(self.families, self.levels, strict=True)
+        ]
+        rows.sort(key=lambda row: -row[3])
+        return Table(("measure", "significant", "tests", "power"), tuple(rows), self.metadata)
+
+    def curve(self, family: str | None = None) -> Table:
+        """The curve of achieved significance levels: a row a pair, sorted by descending p. Lower is better."""
+        chosen = self.families if family is None else (self.families[self._place(family)],)
+        rows = [
+            (each.name, rank, float(p))
+            for each in chosen
+            for rank, p in enumerate(self.levels[self._place(each.name)], 1)
+        ]
+        return Table(("measure", "pair", "p"), tuple(rows), self.metadata)
+
+    def _place(self, name: str) -> int:
+        for place, family in enumerate(self.families):
+            if family.name == name:
+                return place
+        raise CalipersError(f"no measure '{name}'; there are {', '.join(f.name for f in self.families)}")
+
+    def __repr__(self) -> str:
+        about = ", ".join(f"{key} {value}" for key, value in self.metadata.items() if value is not None)
+        return f"<DiscriminativePower: {about}>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def discriminative_power(
+    scores: Scores,
+    test: str = "t",
+    alpha: float = 0.05,
+    *,
+    correction: str | None = None,
+    samples: Samples | None = None,
+    seed: int = SEED,
+) -> DiscriminativePower:
+    """The share of pairs of systems that differ significantly under each measure, its cutoffs taken together.
+
+    As in the literature nothing is corrected for the number of pairs, unless asked for.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31], [0.5, 0.41, 0.3]], measure="AP")
+    >>> discriminative_power(scores)["AP"]
+    0.6666666666666666
+    """
+    compared = compare(scores, test, correction, alpha=alpha, samples=samples, seed=seed)
+    return power_of(compared, families(scores))
+
+
+def power_of(compared: Comparison, of: Sequence[Family]) -> DiscriminativePower:
+    """Discriminative power from a comparison of all pairs."""
+    levels = []
+    for family in of:
+        p = compared.p_adjusted[list(family.members)].ravel()
+        levels.append(np.sort(p[~np.isnan(p)])[::-1])
+    kept = ("test", "correction", "samples", "seed", "queries")
+    about = {"alpha": compared.alpha, **{key: compared.metadata.get(key) for key in kept}}
+    return DiscriminativePower(tuple(of), tuple(levels), compared.alpha, about)
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Where two measures disagree about the significance of a difference."""
+
+    only_one: int  # significant under the first alone
+    only_other: int
+    opposite: int  # significant under both, in opposite directions
+    both: int  # significant under both, in the same direction
+    tests: int
+
+    @property
+    def count(self) -> int:
+        """Significant under exactly one. Opposite directions are counted apart."""
+        return self.only_one + self.only_other
+
+
+def conflicts(compared: Comparison, one: Family, other: Family) -> Conflicts:
+    """The tests in which two families of measures disagree, cutoff by cutoff."""
+    pairs = at_same_cutoffs(one, other)
+    first, second = [m for m, _ in pairs], [m for _, m in pairs]
+    significant = compared.significant
+    sign = np.sign(np.array([outcome.difference for outcome in compared.outcomes]))
+    x, y = significant[first], significant[second]
+    opposite = x & y & (sign[first] != sign[second])
+    return Conflicts(
+        only_one=int((x & ~y).sum()),
+        only_other=int((y & ~x).sum()),
+        opposite=int(opposite.sum()),
+        both=int((x & y & ~opposite).sum()),
+        tests=x.size,
+    )

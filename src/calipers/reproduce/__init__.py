@@ -1,0 +1,1 @@
+"""The printed figures of the papers, recomputed: from other printed figures where that is possible, else from data."""

@@ -1,0 +1,122 @@
+"""Documents 000 and 003 run again on a user's data: two learning-to-rank collections, ranked by eight methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.metaeval.consistency import swap_rate
+from calipers.metaeval.power import conflicts
+from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
+from calipers.stats.correlation import kendall_b
+
+METHODS = ("ARank", "LNet", "RBoost", "RF", "RNet", "CA", "L2LR", "LMART")
+COLLECTIONS = ("MSLR-WEB30K", "MQ2007")
+CUTOFFS = (5, 10, 15, 20, 30)
+SIZE = {"MSLR-WEB30K": 0.1, "MQ2007": 0.5}  # of the uninformative and ideal sets, as shares of the queries
+SIZE_ACROSS = {"MSLR-WEB30K": 0.05, "MQ2007": 0.5}  # as large as each other, for 10,000 and 1,000 queries
+DATA = "MSLR-WEB30K and MQ2007, ranked by eight methods"
+LAYOUT = (
+    f"for each of {' and '.join(COLLECTIONS)} a folder with judgments.txt (LETOR form) and a file of one score a line "
+    f"for each method: {', '.join(f'{method}.txt' for method in METHODS)}; any of them may be compressed"
+)
+FAMILIES = {
+    "nDCG": [
+        *(f"nDCG(gain=exp)@{k}" for k in CUTOFFS),
+        *(f"V1(nDCG(gain=exp)@{k})" for k in CUTOFFS),
+        *(f"V2(nDCG(gain=exp)@{k})" for k in CUTOFFS),
+    ],
+    "MAP": [
+        *(f"AP(norm=k)@{k}" for k in CUTOFFS),
+        *(f"V1(AP(norm=k)@{k}, expected=paper, ideal=k)" for k in CUTOFFS),
+        *(f"V2(AP(norm=k)@{k}, expected=paper, ideal=k)" for k in CUTOFFS),
+    ],
+}
+_PLACE = {"nDCG": ("nDCG", 0), "DCG-V1": ("nDCG", 1), "DCG-V2": ("nDCG", 2),
+          "MAP": ("MAP", 0), "MSP-V1": ("MAP", 1), "MSP-V2": ("MAP", 2)}  # fmt: skip
+_SETS = ("all", "uninformative", "ideal", "broad", "focused", "left", "right")
+
+
+@dataclass(frozen=True, eq=False)
+class LetorStudy:
+    """What the papers' tables become on the collections that a folder has."""
+
+    folder: Path
+    collections: tuple[str, ...]
+    _made: dict[tuple[str, str, bool], MetaEvaluation] = field(default_factory=dict)
+
+    @staticmethod
+    def of(folder: Path | None) -> LetorStudy | None:
+        return None if folder is None else _study(folder)
+
+    def scores(self, collection: str, measure: str) -> Floats | None:
+        """[method, cutoff]; None where the folder lacks the collection."""
+        if collection not in self.collections:
+            return None
+        meta, f = self._of(collection, measure)
+        return np.asarray(meta.views["all"][f].values.mean(axis=-1).T)
+
+    def tau(self, collection: str, base: str, measure: str, of_set: str) -> float:
+        meta, f = self._of(collection, measure)
+        _, b = self._of(collection, base)
+        return kendall_b(meta.averages[of_set][b], meta.averages[of_set][f])
+
+    def conflicts(self, collection: str, base: str, measure: str, of_set: str) -> float:
+        meta, f = self._of(collection, measure)
+        compared = meta.compared[of_set]
+        if compared is None:
+            return float("nan")
+        return conflicts(compared, meta.placed[_PLACE[base][1]], meta.placed[f]).count
+
+    def significant(self, collection: str, measure: str, of_set: str) -> float:
+        meta, f = self._of(collection, measure)
+        return float((meta.power(of_set).levels[f] < meta.choices.alpha).sum())
+
+    def pad(self, collection: str, measure: str, of_set: str) -> float:
+        from calipers.metaeval.distance import percentage_absolute_difference
+
+        meta, f = self._of(collection, measure)
+        return percentage_absolute_difference(meta.averages[of_set][f])
+
+    def swaps_between(self, collection: str, measure: str, one: str, other: str) -> float:
+        meta, f = self._of(collection, measure)
+        return swap_rate(meta.averages[one][f], meta.averages[other][f])
+
+    def swaps_across(self, measure: str, of_set: str) -> float:
+        both = [self._of(collection, measure, across=True) for collection in COLLECTIONS]
+        return swap_rate(*(meta.averages[of_set][f] for meta, f in both))
+
+    def _of(self, collection: str, measure: str, across: bool = False) -> tuple[MetaEvaluation, int]:
+        family, f = _PLACE[measure]
+        key = collection, family, across
+        if key not in self._made:
+            size = (SIZE_ACROSS if across else SIZE)[collection]
+            folder = self.folder / collection
+            self._made[key] = meta_evaluate(
+                _file(folder, "judgments"),
+                {method: _file(folder, method) for method in METHODS},
+                FAMILIES[family],
+                sets=_SETS[:3] if across else _SETS,
+                choices=Choices(size=size),
+            )
+        return self._made[key], f
+
+
+@cache
+def _study(folder: Path) -> LetorStudy:
+    there = tuple(name for name in COLLECTIONS if (folder / name).is_dir())
+    if not there:
+        raise CalipersError(f"has neither of the collections; expected {LAYOUT}", file=str(folder))
+    return LetorStudy(folder, there)
+
+
+def _file(folder: Path, name: str) -> str:
+    for path in sorted(folder.iterdir()):
+        if path.name.split(".")[0] == name:
+            return str(path)
+    raise CalipersError(f"there is no file {name}.txt; expected {LAYOUT}", file=str(folder))

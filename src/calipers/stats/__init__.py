@@ -1,0 +1,1 @@
+"""Judging systems: significance tests over all pairs at once, corrections, rank correlation."""

@@ -1,0 +1,203 @@
+"""How alike two orderings of the same things are, from a score for each thing under either.
+
+    tau-a = (c - d) / pairs
+    tau-b = (c - d) / sqrt((pairs - tied in x) (pairs - tied in y))
+    gamma = (c - d) / (c + d)
+
+with c concordant and d discordant pairs. Larger scores rank higher.
+
+Kendall, A new measure of rank correlation, Biometrika 1938. Yilmaz, Aslam & Robertson, A new rank correlation
+coefficient for information retrieval, SIGIR 2008. Vigna, A weighted correlation index for rankings with ties,
+WWW 2015. Urbano & Marrero, The treatment of ties in AP correlation, ICTIR 2017.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+
+ROWS_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """What becomes of the pairs of things between two orderings."""
+
+    concordant: int
+    discordant: int
+    tied_x: int  # tied in x, whether in y or not
+    tied_y: int
+    pairs: int
+
+
+def pair_counts(x: ArrayLike, y: ArrayLike) -> PairCounts:
+    """Count the pairs that x and y order alike and otherwise.
+
+    >>> pair_counts([1, 2, 3], [1, 3, 2])
+    PairCounts(concordant=2, discordant=1, tied_x=0, tied_y=0, pairs=3)
+    """
+    x, y = _both(x, y)
+    n = len(x)
+    alike = tied_x = tied_y = both = 0
+    step = max(1, ROWS_AT_ONCE // max(n, 1))
+    for start in range(0, n, step):
+        rows = slice(start, start + step)
+        sign_x = np.sign(x[rows, None] - x)
+        sign_y = np.sign(y[rows, None] - y)
+        product = sign_x * sign_y
+        alike += int(product.sum())
+        both += int(np.count_nonzero(product))
+        tied_x += int(np.count_nonzero(sign_x == 0))
+        tied_y += int(np.count_nonzero(sign_y == 0))
+    both //= 2  # each pair was met twice, and each thing was met by itself
+    alike //= 2
+    return PairCounts((both + alike) // 2, (both - alike) // 2, (tied_x - n) // 2, (tied_y - n) // 2, n * (n - 1) // 2)
+
+
+def kendall_a(x: ArrayLike, y: ArrayLike) -> float:
+    """Kendall's tau-a: a tied pair counts as neither concordant nor discordant, but counts.
+
+    >>> kendall_a([1, 2, 3, 4], [2, 1, 3, 4])
+    0.6666666666666666
+    """
+    count = pair_counts(x, y)
+    return _quotient(count.concordant - count.discordant, count.pairs)
+
+
+def kendall_b(x: ArrayLike, y: ArrayLike) -> float:
+    """Kendall's tau-b: reaches 1 in spite of ties, where both orderings tie the same things.
+
+    >>> kendall_b([1, 1, 2], [1, 1, 2])
+    1.0
+    """
+    count = pair_counts(x, y)
+    untied = (count.pairs - count.tied_x) * (count.pairs - count.tied_y)
+    return _quotient(count.concordant - count.discordant, math.sqrt(untied))
+
+
+def gamma(x: ArrayLike, y: ArrayLike) -> float:
+    """Goodman and Kruskal's gamma: tied pairs do not count at all.
+
+    >>> gamma([1, 1, 2], [1, 2, 3])
+    1.0
+    """
+    count = pair_counts(x, y)
+    return _quotient(count.concordant - count.discordant, count.concordant + count.discordant)
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float:
+    """Spearman's rho: the linear correlation of the ranks, tied things having their mean rank.
+
+    >>> spearman([1, 2, 3], [1, 3, 2])
+    0.5
+    """
+    x, y = _both(x, y)
+    rank_x, rank_y = _centred_ranks(x), _centred_ranks(y)
+    return _quotient(float(rank_x @ rank_y), math.sqrt(float(rank_x @ rank_x) * float(rank_y @ rank_y)))
+
+
+def tau_ap(truth: ArrayLike, other: ArrayLike) -> float:
+    """AP correlation of an ordering with the true one: mistakes near its top cost more.
+
+        tau_AP = 2 / (n - 1) sum over ranks i >= 2 of C(i) / (i - 1)  -  1
+        C(i) = things above rank i that belong there
+
+    It is not symmetric. Ties in the ordering are averaged over their orders; two things that are tied in the truth
+    are half right whatever their order.
+
+    >>> tau_ap([4, 3, 2, 1], [3, 4, 2, 1])       # a b c d, as b a c d
+    0.33333333333333326
+    """
+    truth, other = _both(truth, other)
+    n = len(truth)
+    if n < 2:
+        return math.nan
+    right = (np.sign(truth[:, None] - truth) + 1) / 2  # [above, below]: how right it is to have one above the other
+    above = other[:, None] > other
+    tied = (other[:, None] == other) & ~np.eye(n, dtype=bool)
+    before = above.sum(axis=0)
+    peers = tied.sum(axis=0)
+    right_above = (right * above).sum(axis=0)
+    right_among = (right * tied).sum(axis=0) / np.maximum(peers, 1)  # of a peer that happens to be above
+    # At rank before + j + 1 there are j peers above, for j = 0..peers with equal chances.
+    j = np.arange(int(peers.max(initial=0)) + 1)
+    over = before[:, None] + j
+    share = (right_above[:, None] + j * right_among[:, None]) / np.maximum(over, 1)
+    counted = (j <= peers[:, None]) & (over > 0)
+    total = float((np.where(counted, share, 0.0).sum(axis=1) / (peers + 1)).sum())
+    return 2 / (n - 1) * total - 1
+
+
+def tau_ap_reversed(truth: ArrayLike, other: ArrayLike) -> float:
+    """AP correlation in the other direction: of the true ordering with the other one."""
+    return tau_ap(other, truth)
+
+
+def tau_ap_symmetric(x: ArrayLike, y: ArrayLike) -> float:
+    """The mean of both directions of AP correlation."""
+    return (tau_ap(x, y) + tau_ap(y, x)) / 2
+
+
+def weighted_tau(x: ArrayLike, y: ArrayLike) -> float:
+    """Vigna's weighted tau, hyperbolic weights, the mean over ranking by x and by y."""
+    from scipy.stats import weightedtau
+
+    x, y = _both(x, y)
+    return float(weightedtau(x, y).statistic) if len(x) > 1 else math.nan
+
+
+CORRELATIONS: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
+    "tau-a": kendall_a,
+    "tau-b": kendall_b,
+    "gamma": gamma,
+    "tau_AP": tau_ap,
+    "tau_AP-reversed": tau_ap_reversed,
+    "tau_AP-symmetric": tau_ap_symmetric,
+    "spearman": spearman,
+    "weighted-tau": weighted_tau,
+}
+_OTHER_NAMES = {"tau": "tau-b", "kendall": "tau-b", "rho": "spearman", "tau-ap": "tau_AP"}
+
+
+def rank_correlation(x: ArrayLike, y: ArrayLike, kind: str = "tau-b") -> float:
+    """A rank correlation by its name: tau-a, tau-b, gamma, tau_AP (y against the truth x), spearman, weighted-tau, ...
+
+    >>> rank_correlation([1, 2, 3, 4], [2, 1, 3, 4], "tau-a")
+    0.6666666666666666
+    """
+    return CORRELATIONS[correlation_name(kind)](x, y)
+
+
+def correlation_name(kind: str) -> str:
+    """The name of a correlation as `CORRELATIONS` has it."""
+    by_lower = {name.lower(): name for name in CORRELATIONS}
+    name = _OTHER_NAMES.get(kind.lower(), by_lower.get(kind.lower(), ""))
+    if not name:
+        raise CalipersError(f"unknown rank correlation '{kind}'; there are {', '.join(CORRELATIONS)}")
+    return name
+
+
+def _both(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+    """As arrays, without the things that either leaves undefined."""
+    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if first.shape != second.shape or first.ndim != 1:
+        raise CalipersError(f"expected two lists of scores of one length, found {first.shape} and {second.shape}")
+    defined = ~(np.isnan(first) | np.isnan(second))
+    return first[defined], second[defined]
+
+
+def _centred_ranks(values: Floats) -> Floats:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place.ravel()]
+    return np.asarray(ranks - (len(values) + 1) / 2)
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    return numerator / denominator if denominator else math.nan

@@ -1,0 +1,105 @@
+"""The differences between two systems, query by query, for many pairs at once.
+
+A query that is undefined for either system of a pair is left out of that pair, and of no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.lists import Floats, Ints
+
+Bools = NDArray[np.bool_]
+
+CELLS_AT_ONCE = 4_000_000  # differences that are kept in memory together
+NOISE = 1e-13  # a sum below this share of what it sums, or a spread of the mean, is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """One row a pair, one column a query; 0 where the pair does not share the query."""
+
+    value: Floats
+    shared: Bools
+
+    @classmethod
+    def of(cls, scores: Floats, a: Ints, b: Ints) -> Differences:
+        """The score of system a less that of system b, for arrays of systems.
+
+        >>> d = Differences.of(np.array([[0.5, 0.25, np.nan], [0.25, 0.5, 1.0]]), np.array([0]), np.array([1]))
+        >>> d.value, d.n
+        (array([[ 0.25, -0.25,  0.  ]]), array([2]))
+        """
+        value = scores[a] - scores[b]
+        shared = ~np.isnan(value)
+        value[~shared] = 0.0
+        return cls(value, shared)
+
+    @cached_property
+    def n(self) -> Ints:
+        """How many queries each pair shares."""
+        return np.asarray(self.shared.sum(axis=1))
+
+    @cached_property
+    def mean(self) -> Floats:
+        total = self.value.sum(axis=1)
+        total[np.abs(total) <= NOISE * np.abs(self.value).sum(axis=1)] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(total / self.n)  # NaN where a pair shares nothing
+
+    @cached_property
+    def centred(self) -> Floats:
+        """The differences less their mean; exactly 0 where they are all the same but for rounding."""
+        centred = np.where(self.shared, self.value - self.mean[:, None], 0.0)
+        centred[np.abs(centred).max(axis=1, initial=0.0) <= NOISE * np.abs(self.mean)] = 0.0
+        return centred
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """The standard deviation of a sample; NaN under two queries."""
+        return np.asarray(np.sqrt(np.square(self.centred).sum(axis=1) / np.where(self.n > 1, self.n - 1, np.nan)))
+
+    @property
+    def error(self) -> Floats:
+        """The standard error of the mean difference."""
+        return np.asarray(self.deviation / np.sqrt(np.maximum(self.n, 1)))
+
+    @cached_property
+    def student(self) -> Floats:
+        """t: the mean in standard errors; 0 for systems that never differ, infinite for a constant difference."""
+        return ratio(self.mean, self.error)
+
+    @cached_property
+    def standardised(self) -> Floats:
+        """The mean difference in standard deviations of the differences (Cohen's d for paired samples)."""
+        return ratio(self.mean, self.deviation)
+
+
+def ratio(mean: Floats, spread: Floats) -> Floats:
+    """mean / spread, with 0 / 0 = 0 and the sign of the mean where only the spread is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((mean == 0) & (spread == 0), 0.0, mean / spread)
+
+
+def all_pairs(systems: int) -> tuple[Ints, Ints]:
+    """Each pair of systems once, in the order of the systems."""
+    a, b = np.triu_indices(systems, 1)
+    return a, b
+
+
+def against(baseline: int, systems: int) -> tuple[Ints, Ints]:
+    """Each other system, and the baseline: a positive difference is an improvement."""
+    others = np.flatnonzero(np.arange(systems) != baseline)
+    return others, np.full(len(others), baseline)
+
+
+def blocks(pairs: int, queries: int) -> Iterator[slice]:
+    """Parts of the pairs that are small enough to be treated at once."""
+    step = max(1, CELLS_AT_ONCE // max(queries, 1))
+    for start in range(0, pairs, step):
+        yield slice(start, min(start + step, pairs))

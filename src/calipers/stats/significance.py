@@ -1,0 +1,411 @@
+"""Tests of the difference between two systems over the same queries, for all pairs at once.
+
+Every test is two-sided. What each assumes and how it is computed stands with its function; `TESTS` names them.
+
+Carterette, Multiple testing in statistical analysis of systems-based information retrieval experiments, TOIS 2012.
+Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
+Smucker, Allan & Carterette, A comparison of statistical significance tests for information retrieval evaluation,
+CIKM 2007.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Literal
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.stats.differences import Differences, blocks, ratio
+from calipers.stats.rows import ranks_of_sorted, times_drawn
+
+Samples = int | Literal["all"]
+SEED = 42
+SAMPLES_AT_ONCE = 1_000_000  # sampled statistics that are kept in memory together
+TIED = 1e-9  # sampled statistics this close to the observed one, relatively, are equal to it
+MOST_ENUMERATED = 2_000_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a test is run."""
+
+    level: float = 0.95  # of the confidence interval
+    samples: Samples = 10_000
+    seed: int = SEED
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a test says of each pair: arrays in the order of the pairs."""
+
+    difference: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    effect: Floats
+    n: Ints
+
+
+Test = Callable[[Floats, Ints, Ints, Settings], Outcome]
+
+
+def student(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+    """Student's paired t test.
+
+        t = mean(d) / (sd(d) / sqrt(n)),  n - 1 degrees of freedom
+
+    Assumes that the mean difference is normally distributed, which it nearly is from a few dozen queries on.
+
+    >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
+    >>> round(float(student(x, np.array([0]), np.array([1])).p[0]), 6)
+    0.162733
+    """
+    return _blockwise(_student, scores, a, b, settings)
+
+
+def wilcoxon(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+    """Wilcoxon's signed-rank test: the sum of the ranks of |d| over the queries where a is better.
+
+    Queries without a difference are dropped. Exact for up to 50 queries without ties or zeros and for up to 13
+    with them; else by the normal approximation with the correction for ties, which is what SciPy does.
+    It tests the symmetry of the differences, not their mean; the interval is Student's.
+
+    Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1945.
+
+    >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
+    >>> float(wilcoxon(x, np.array([0]), np.array([1])).p[0])
+    0.25
+    """
+    return _blockwise(_wilcoxon, scores, a, b, settings)
+
+
+def randomization(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+    """Fisher's randomisation test: if the systems are alike, the sign of each query's difference is a coin flip.
+
+        p = (b + 1) / (B + 1),  b = flips whose mean is at least as far from 0 as the observed one
+
+    The same flips for every pair. With samples="all" each of the 2^n flips once, and p is their share.
+
+    >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
+    >>> float(randomization(x, np.array([0]), np.array([1]), Settings(samples="all")).p[0])     # 4 of 16
+    0.25
+    """
+    return _blockwise(_randomization, scores, a, b, settings)
+
+
+def bootstrap(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+    """Sakai's paired bootstrap test, studentised.
+
+        z = x - y,  t = mean(z) / (sd(z) / sqrt(n)),  w = z - mean(z);  resample n of w:  t* = mean* / (sd* / sqrt(n))
+        ASL = share of |t*| >= |t|
+
+    A resample of equal values has t* = 0 where they are 0 and an infinite one otherwise. The interval is the one that
+    this test leads to: it holds 0 exactly where ASL >= 1 - level. With samples="all" each of the n^n resamples once.
+
+    >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
+    >>> float(bootstrap(x, np.array([0]), np.array([1]), Settings(samples="all")).p[0]) * 256
+    40.0
+    """
+    return _blockwise(_bootstrap, scores, a, b, settings)
+
+
+def tukey(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+    """Randomised two-way Tukey HSD: is the difference larger than the largest one among systems that are all alike?
+
+        p = (b + 1) / (B + 1),  b = permutations of each query's scores over the systems in which the best mean
+            is at least as far above the worst one as these two are apart
+
+    p is corrected for all pairs already, and the interval holds for all of them together. Queries that are undefined
+    for any system are left out of every pair. The effect is the difference in residual standard deviations of the
+    two-way analysis of variance.
+
+    >>> x = np.array([[0.9, 0.8, 0.7, 0.9], [0.1, 0.2, 0.1, 0.3], [0.2, 0.1, 0.3, 0.2]])
+    >>> (tukey(x, np.array([0, 0, 1]), np.array([1, 2, 2])).p < 0.05).tolist()
+    [True, True, False]
+    """
+    complete = scores[:, ~np.isnan(scores).any(axis=0)]
+    systems, n = complete.shape
+    if n == 0:
+        raise CalipersError(
+            "no query is defined for every system, which Tukey's test needs; leave out the systems that lack queries"
+        )
+    if settings.samples == "all":
+        raise CalipersError("the permutations of Tukey's test are too many to enumerate; give a number of samples")
+    largest = np.sort(_largest_ranges(complete, settings.samples, settings.seed))
+    mean = complete.mean(axis=1)
+    difference = mean[a] - mean[b]
+    beyond = len(largest) - np.searchsorted(largest, np.abs(difference) * (1 - TIED), side="left")
+    width = largest[min(len(largest) - 1, math.ceil(settings.level * (len(largest) + 1)) - 1)]
+    residual = complete - mean[:, None] - complete.mean(axis=0) + complete.mean()
+    freedom = (systems - 1) * (n - 1)
+    spread = math.sqrt(np.square(residual).sum() / freedom) if freedom else math.nan
+    return Outcome(
+        difference=difference,
+        low=difference - width,
+        high=difference + width,
+        p=(beyond + 1) / (len(largest) + 1),
+        effect=ratio(difference, np.full(len(difference), spread)),
+        n=np.full(len(difference), n),
+    )
+
+
+TESTS: dict[str, Test] = {
+    "t": student,
+    "wilcoxon": wilcoxon,
+    "randomization": randomization,
+    "bootstrap": bootstrap,
+    "tukey": tukey,
+}
+CORRECTED = frozenset({"tukey"})  # tests whose p values need no further correction
+DEFAULT_SAMPLES = {"randomization": 10_000, "bootstrap": 1_000, "tukey": 1_000}
+_OTHER_NAMES = {
+    "student": "t", "ttest": "t", "randomisation": "randomization", "permutation": "randomization",
+    "sakai": "bootstrap", "hsd": "tukey",
+}  # fmt: skip
+
+
+def test_name(name: str) -> str:
+    """The name of a test as `TESTS` has it."""
+    known = _OTHER_NAMES.get(name.lower(), name.lower())
+    if known not in TESTS:
+        raise CalipersError(f"unknown test '{name}'; there are {', '.join(TESTS)}")
+    return known
+
+
+# -- one block of pairs ------------------------------------------------------------------------------
+
+
+def _blockwise(
+    test: Callable[[Differences, Settings], Outcome], scores: Floats, a: Ints, b: Ints, settings: Settings
+) -> Outcome:
+    parts = [test(Differences.of(scores, a[part], b[part]), settings) for part in blocks(len(a), scores.shape[1])]
+    names = ("difference", "low", "high", "p", "effect", "n")
+    return Outcome(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+
+def _outcome(differences: Differences, p: Floats, width: Floats) -> Outcome:
+    """Nothing can be said of pairs that share fewer than two queries."""
+    mean, enough = differences.mean, differences.n > 1
+    return Outcome(
+        difference=mean,
+        low=np.where(enough, mean - width, np.nan),
+        high=np.where(enough, mean + width, np.nan),
+        p=np.where(enough, p, np.nan),
+        effect=differences.standardised,
+        n=differences.n,
+    )
+
+
+def _students_width(differences: Differences, level: float) -> Floats:
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.maximum(differences.n - 1, 1), (1 + level) / 2) * differences.error)
+
+
+def _student(differences: Differences, settings: Settings) -> Outcome:
+    from scipy.special import stdtr
+
+    p = 2 * stdtr(np.maximum(differences.n - 1, 1), -np.abs(differences.student))
+    return _outcome(differences, np.minimum(p, 1.0), _students_width(differences, settings.level))
+
+
+def _randomization(differences: Differences, settings: Settings) -> Outcome:
+    queries = differences.value.shape[1]
+    observed = np.abs(differences.value.sum(axis=1))
+    scale = np.abs(differences.value).sum(axis=1)
+    reached = observed - TIED * scale
+    beyond = np.zeros(len(observed), np.int64)
+    total = 0
+    for flips in _flips(queries, settings, max(1, SAMPLES_AT_ONCE // max(len(observed), 1))):
+        mean = flips @ differences.value.T
+        np.abs(mean, out=mean)
+        beyond += np.count_nonzero(mean >= reached, axis=0)
+        total += len(flips)
+    p = beyond / total if settings.samples == "all" else (beyond + 1) / (total + 1)
+    return _outcome(differences, p, _students_width(differences, settings.level))
+
+
+def _flips(queries: int, settings: Settings, at_once: int) -> Iterator[Floats]:
+    """Rows of +1 and -1, a few at a time. A query that a pair does not share has difference 0 under either sign."""
+    if settings.samples == "all":
+        if 2**queries > MOST_ENUMERATED:
+            raise CalipersError(f"2^{queries} flips are too many to enumerate; give a number of samples")
+        place = np.arange(queries)
+        for start in range(0, 2**queries, at_once):
+            code = np.arange(start, min(start + at_once, 2**queries))
+            yield (1 - 2 * ((code[:, None] >> place) & 1)).astype(np.float64)
+        return
+    random = np.random.default_rng(settings.seed)
+    at_once = max(1, min(at_once, 4 * SAMPLES_AT_ONCE // max(queries, 1)))
+    # Whole words are drawn, so that the flips do not depend on how many rows fit into memory.
+    for start in range(0, settings.samples, at_once):
+        rows = min(at_once, settings.samples - start)
+        yield (2 * random.integers(0, 2, (rows, queries), dtype=np.int64) - 1).astype(np.float64)
+
+
+def _bootstrap(differences: Differences, settings: Settings) -> Outcome:
+    p = np.full(len(differences.n), np.nan)
+    width = np.full(len(differences.n), np.nan)
+    for rows, queries in _groups(differences):
+        n = len(queries)
+        if n < 2:
+            continue
+        counts, weight = _resamples(n, settings)
+        step = max(1, 4 * SAMPLES_AT_ONCE // len(counts))
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            centred = differences.centred[np.ix_(part, queries)]
+            squared = _squared_students(counts, centred)
+            p[part], reached = _achieved(squared, weight, differences.student[part], 1 - settings.level)
+            width[part] = reached * differences.error[part]
+    return _outcome(differences, p, width)
+
+
+def _groups(differences: Differences) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs that share the same queries, and these queries. Mostly all pairs share all of them."""
+    if differences.shared.all():
+        yield np.arange(len(differences.n)), np.arange(differences.shared.shape[1])
+        return
+    packed = np.packbits(differences.shared, axis=1)
+    _, group = np.unique(packed, axis=0, return_inverse=True)
+    order = np.argsort(group.ravel(), kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(group.ravel()[order])) + 1):
+        yield rows, np.flatnonzero(differences.shared[rows[0]])
+
+
+def _resamples(n: int, settings: Settings) -> tuple[Floats, Floats]:
+    """How often each query is in each resample, and the probability of each resample."""
+    if settings.samples == "all":
+        if math.comb(2 * n - 1, n) > MOST_ENUMERATED // 20:
+            raise CalipersError(f"the resamples of {n} queries are too many to enumerate; give a number of samples")
+        drawn = np.array(list(combinations_with_replacement(range(n), n)))
+        counts = times_drawn(drawn, n)
+        ways = [math.factorial(n) // math.prod(map(math.factorial, row)) for row in counts.astype(int).tolist()]
+        return counts, np.array(ways) / float(n**n)
+    random = np.random.default_rng(settings.seed)
+    counts = times_drawn(random.integers(0, n, (settings.samples, n)), n)
+    return counts, np.full(len(counts), 1 / len(counts))
+
+
+def _squared_students(counts: Floats, centred: Floats) -> Floats:
+    """t*^2 of each resample and pair."""
+    n = centred.shape[1]
+    scale = np.abs(centred).max(axis=1, initial=0.0)
+    scaled = centred / np.where(scale > 0, scale, 1.0)[:, None]  # so that rounding is of one size for all pairs
+    scaled[np.abs(scaled) < 1e-12] = 0.0
+    total = counts @ scaled.T
+    squares = counts @ np.square(scaled).T
+    np.square(total, out=total)
+    spread = squares - total / n
+    constant = spread <= 1e-12 * squares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = total * (n - 1) / (n * spread)
+    if constant.any():
+        result[constant] = np.where(total[constant] > (1e-12 * n) ** 2, np.inf, 0.0)
+    return np.asarray(result)
+
+
+def _achieved(squared: Floats, weight: Floats, observed: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """The achieved significance level of each pair, and the |t| from which on it is below alpha."""
+    with np.errstate(invalid="ignore"):
+        reached = squared >= np.square(observed) * (1 - TIED)
+    even = bool((weight == weight[0]).all())
+    if even:
+        samples = len(weight)
+        p = np.count_nonzero(reached, axis=0) / samples
+        place = min(max(samples - math.ceil(alpha * samples - 1e-9), 0), samples - 1)
+        return p, np.sqrt(np.partition(squared, place, axis=0)[place])
+    p = weight @ reached
+    order = np.argsort(-squared, axis=0)
+    tail = np.cumsum(weight[order], axis=0)
+    first = (tail >= alpha - 1e-12).argmax(axis=0)
+    return p, np.sqrt(np.take_along_axis(np.take_along_axis(squared, order, axis=0), first[None], axis=0)[0])
+
+
+def _largest_ranges(scores: Floats, samples: int, seed: int) -> Floats:
+    """The range of the systems' means, in samples where each query's scores are dealt out to the systems anew."""
+    random = np.random.default_rng(seed)
+    systems, queries = scores.shape
+    at_once = max(1, SAMPLES_AT_ONCE // scores.size)
+    by_query = np.ascontiguousarray(scores.T)
+    ranges = []
+    for start in range(0, samples, at_once):
+        rows = min(at_once, samples - start)
+        dealt = random.permuted(np.broadcast_to(by_query, (rows, queries, systems)), axis=2)
+        mean = dealt.mean(axis=1)
+        ranges.append(np.ptp(mean, axis=1))
+    return np.concatenate(ranges)
+
+
+# -- signed ranks ------------------------------------------------------------------------------------
+
+EXACT_UP_TO = 50
+EXACT_WITH_TIES_UP_TO = 13
+
+
+def _wilcoxon(differences: Differences, settings: Settings) -> Outcome:
+    from scipy.special import ndtr
+
+    size = np.where(differences.value == 0, np.inf, np.abs(differences.value))  # zeros and unshared queries go last
+    order = np.argsort(size, axis=1)
+    rank, group = ranks_of_sorted(np.take_along_axis(size, order, axis=1))
+    sign = np.sign(np.take_along_axis(differences.value, order, axis=1))
+    used = np.count_nonzero(sign, axis=1)
+    counted = sign != 0
+    better = np.where(sign > 0, rank, 0.0).sum(axis=1)
+    ties = np.where(counted, np.square(group) - 1.0, 0.0).sum(axis=1)
+
+    mean = used * (used + 1) / 4
+    variance = (used * (used + 1) * (2 * used + 1) - ties / 2) / 24
+    p = 2 * ndtr(-np.abs(ratio(better - mean, np.sqrt(variance))))
+
+    whole = (ties == 0) & (used == differences.n)
+    exact = whole & (differences.n <= EXACT_UP_TO)
+    for n in np.unique(used[exact]).tolist():
+        rows = np.flatnonzero(exact & (used == n))
+        p[rows] = _two_tails(_signed_rank_distribution(n), better[rows].astype(int))
+    small = ~whole & (differences.n <= EXACT_WITH_TIES_UP_TO)
+    if small.any():
+        most = EXACT_WITH_TIES_UP_TO
+        ranks = np.where(counted, rank, 0.0)[small][:, :most]  # the zeros are last, and nothing else is
+        p[small] = _tied_tails(ranks, better[small])
+    return _outcome(differences, np.minimum(p, 1.0), _students_width(differences, settings.level))
+
+
+def _signed_rank_distribution(n: int) -> Floats:
+    """The probability of each sum of ranks 1..n whose signs are coin flips."""
+    ways = np.ones(1)
+    for rank in range(1, n + 1):
+        longer = np.zeros(len(ways) + rank)
+        longer[: len(ways)] += ways / 2
+        longer[rank:] += ways / 2
+        ways = longer
+    return ways
+
+
+def _two_tails(probability: Floats, observed: Ints) -> Floats:
+    below = np.cumsum(probability)
+    above = np.cumsum(probability[::-1])[::-1]
+    return np.asarray(np.minimum(2 * np.minimum(below[observed], above[observed]), 1.0))
+
+
+def _tied_tails(ranks: Floats, observed: Floats) -> Floats:
+    """Both tails of the sum of each row's ranks under all flips of their signs."""
+    doubled = np.rint(2 * ranks).astype(np.int64)  # mean ranks are whole or half
+    longest = int(doubled.sum(axis=1).max(initial=0))
+    place = np.arange(longest + 1)
+    probability = np.zeros((len(ranks), longest + 1))
+    probability[:, 0] = 1.0
+    for column in doubled.T:
+        source = place - column[:, None]
+        shifted = np.where(source >= 0, np.take_along_axis(probability, np.maximum(source, 0), axis=1), 0.0)
+        probability = (probability + shifted) / 2
+    at = np.rint(2 * observed).astype(np.int64)[:, None]
+    below = np.take_along_axis(np.cumsum(probability, axis=1), at, axis=1)[:, 0]
+    above = np.take_along_axis(np.cumsum(probability[:, ::-1], axis=1)[:, ::-1], at, axis=1)[:, 0]
+    return np.asarray(np.minimum(2 * np.minimum(below, above), 1.0))
