@@ -1,0 +1,148 @@
+"""What several systems know together about the judgments, and how much of that is chance.
+
+    RIC(S_1, ..., S_m) = sum over sign vectors s of f(s) lg(2 f(s) / (f(s) + f(-s)))
+
+f(s) is the share of pairs, better document first, that the systems order as s says. With many systems hardly two pairs
+have the same vector, and whatever the systems do they seem to know everything: so the value is given beside that of
+copies of the systems whose ranks are shuffled among the judged documents, and who know nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.errors import CalipersError
+from calipers.information.patterns import check_number_of_lists, merged, tally, told, written
+from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
+from calipers.lists import Floats
+from calipers.tables import Table
+
+DRAWS = 20
+SEED = 42
+
+
+@dataclass(frozen=True, eq=False)
+class JointInformation:
+    """What systems know together, in bits, query by query."""
+
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    joint: Floats  # of each query
+    null: Floats  # [draw, query], of systems whose ranks are shuffled
+    alone: Floats  # [system, query]: RIC
+    skipped: int = 0  # queries whose judgments tell no documents apart
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def mean(self) -> float:
+        return float(self.joint.mean())
+
+    @property
+    def null_mean(self) -> float:
+        return float(self.null.mean())
+
+    @property
+    def null_sd(self) -> float:
+        """The standard deviation, over draws, of the mean over queries."""
+        return float(self.null.mean(axis=1).std(ddof=1)) if len(self.null) > 1 else float("nan")
+
+    @property
+    def mostly_bias(self) -> bool:
+        """Whether systems that know nothing would get more than half of it."""
+        return self.null_mean > self.mean / 2
+
+    def table(self) -> Table:
+        """systems (how many), joint, null_mean, null_sd."""
+        row = (len(self.systems), self.mean, self.null_mean, self.null_sd)
+        return Table(("systems", "joint", "null_mean", "null_sd"), (row,), self.metadata)
+
+    def per_query(self) -> Table:
+        """query, joint, null_mean, null_sd, and the largest RIC of a single system."""
+        spread = self.null.std(axis=0, ddof=1) if len(self.null) > 1 else np.full(len(self.queries), np.nan)
+        columns = (self.joint, self.null.mean(axis=0), spread, self.alone.max(axis=0))
+        rows = tuple(zip(self.queries, *(column.tolist() for column in columns), strict=True))
+        return Table(("query", "joint", "null_mean", "null_sd", "best alone"), rows, self.metadata)
+
+    def __repr__(self) -> str:
+        return f"<JointInformation: {len(self.systems)} systems, {len(self.queries)} queries>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def joint_ric(
+    judgments: Any,
+    runs: Any,
+    *,
+    rel: float = 1.0,
+    ties: str = "average",
+    depth: int | None = None,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> JointInformation:
+    """The joint relevance information correlation of some systems, at most 40, beside its null value.
+
+    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. The null value has
+    `draws` samples. `ties` as for `evaluate`; `average` takes a tied pair half each way.
+
+    >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
+    >>> runs = {"A": {"q": {"r1": 3, "a": 2, "r2": 1}}, "B": {"q": {"r2": 3, "b": 2, "r1": 1}}}
+    >>> found = joint_ric(judgments, runs)
+    >>> round(found.mean, 6), found.alone.round(6).tolist()
+    (0.666667, [[0.349978], [0.349978]])
+    """
+    if draws < 1:
+        raise CalipersError(f"draws {draws} is not a whole number of at least 1")
+    rankings = Rankings.of(judgments, runs, rel, ties, depth, jobs)
+    return joint_of(rankings, draws, seed, progress)
+
+
+def joint_of(
+    rankings: Rankings, draws: int = DRAWS, seed: int = SEED, progress: Callable[[int], None] | None = None
+) -> JointInformation:
+    """The joint value of rankings that are read already."""
+    check_number_of_lists(len(rankings.systems))
+    names, joint, null, alone = [], [], [], []
+    for query in rankings.queries():
+        rank = query.until_last_relevant()
+        names.append(query.query)
+        joint.append(known_together(query, rank))
+        alone.append([known_together(query, rank[s : s + 1]) for s in range(len(rank))])
+        null.append([known_together(query, shuffled) for shuffled in _shuffled(query, draws, seed)])
+        if progress:
+            progress(1)
+    if not names:
+        raise CalipersError("no query has judgments that tell its documents apart", file=rankings.judgments.name)
+    return JointInformation(
+        systems=rankings.systems,
+        queries=tuple(names),
+        joint=np.array(joint),
+        null=np.array(null).T,
+        alone=np.array(alone).T,
+        skipped=len(rankings.judgments.queries) - len(names),
+        metadata={"draws": draws, "seed": seed, "rel": rankings.rel},
+    )
+
+
+def known_together(query: Preferences, rank: NDArray[np.int32]) -> float:
+    """The joint RIC of some systems on one query, from ranks that are cut already."""
+    parts = []
+    for better, worse in query.pairs():
+        for tied in ways_to_break_ties(rank):
+            signs = (sign_of(each[better], each[worse], tied) for each in rank)
+            parts.append(tally(written(signs, len(rank), len(better)), len(rank)))
+    return told(*merged(parts))
+
+
+def _shuffled(query: Preferences, draws: int, seed: int) -> Iterator[NDArray[np.int32]]:
+    """Copies of the systems, each with its ranks shuffled among the judged documents by itself."""
+    random = np.random.default_rng([seed, query.place])
+    for _ in range(draws):
+        yield query.until_last_relevant(random.permuted(query.rank, axis=1))

@@ -1,0 +1,181 @@
+"""Rank correlation in bits, also given what other orderings say.
+
+    tau_I(R, S)     = I(X_R; X_S) = (1 + t)/2 lg(1 + t) + (1 - t)/2 lg(1 - t)          t = Kendall's tau, without ties
+    tau_I(R, S | T) = H(R, T) + H(S, T) - H(R, S, T) - H(T)
+
+X_R is 1 for an ordered pair whose first thing R ranks above the second, and -1 the other way round. It is blind to the
+sign: an ordering and its reverse are as alike as can be. Given T it can be larger than without, so that "bits explained
+by T" is a manner of speaking.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calipers.errors import CalipersError
+from calipers.information.patterns import check_number_of_lists
+from calipers.lists import Floats
+from calipers.scores import Scores
+from calipers.tables import Cell, Table
+
+TIES = ("null", "drop")
+CELLS_AT_ONCE = 4_000_000  # pairs of things, over several queries
+
+
+def information_tau(x: ArrayLike, y: ArrayLike, given: Sequence[ArrayLike] = (), *, ties: str = "null") -> float:
+    """Information tau between two orderings of the same things, from a score for each thing under either.
+
+    given: further orderings, that are taken as known. ties: `null`, a tied pair has a value of its own; `drop`, pairs
+    that are tied in any of the orderings do not count. Things that one of them leaves undefined do not either. Without
+    ties it lies between 0 and 1; a value of their own for ties can carry a little more, up to lg 3.
+
+    >>> round(information_tau([0, 1, 2, 3], [1, 0, 2, 3]), 9)             # Kendall's tau is 2/3
+    0.349977578
+    >>> round(information_tau([0, 1, 2, 3], [0, 1, 3, 2], [[1, 0, 2, 3]]), 9)
+    0.316689088
+    """
+    lists = [np.asarray(scores, np.float64) for scores in (x, y, *given)]
+    shapes = {scores.shape for scores in lists}
+    if len(shapes) > 1 or lists[0].ndim != 1:
+        raise CalipersError(f"expected lists of scores of one length, found {', '.join(map(str, shapes))}")
+    return float(_of_queries(np.array(lists)[:, :, None], ties)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class InformationTau:
+    """Information tau between measures over some systems, query by query."""
+
+    queries: tuple[str, ...]
+    rows: tuple[tuple[str, str, tuple[str, ...]], ...]  # x, y, and what is given
+    values: Floats  # [row, query]; NaN where all is tied
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, key: tuple[str, ...]) -> Floats:
+        """Of each query: `found["ERR", "nDCG"]`, or `found["ERR", "nDCG", "AP"]` with what is given."""
+        for row, values in zip(self.rows, self.values, strict=True):
+            if (row[0], row[1], *row[2]) == key:
+                return np.asarray(values)
+        raise CalipersError(f"no information tau of {', '.join(key)}")
+
+    def table(self) -> Table:
+        """x, y, given, tau_I (the mean over queries), queries (that count): document 004's table 1."""
+        rows: list[tuple[Cell, ...]] = []
+        for (x, y, given), values in zip(self.rows, self.values, strict=True):
+            defined = values[~np.isnan(values)]
+            mean = float(defined.mean()) if len(defined) else math.nan
+            rows.append((x, y, " ".join(given), mean, len(defined)))
+        return Table(("x", "y", "given", "tau_I", "queries"), tuple(rows), self.metadata)
+
+    def per_query(self) -> Table:
+        """query, x, y, given, tau_I: the points of figure 1."""
+        rows = [
+            (query, x, y, " ".join(given), float(value))
+            for q, query in enumerate(self.queries)
+            for (x, y, given), value in zip(self.rows, self.values[:, q], strict=True)
+        ]
+        return Table(("query", "x", "y", "given", "tau_I"), tuple(rows), self.metadata)
+
+    def __repr__(self) -> str:
+        return f"<InformationTau: {len(self.rows)} rows x {len(self.queries)} queries>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def tau_of_measures(
+    scores: Scores,
+    x: str | None = None,
+    y: str | None = None,
+    given: Iterable[str] = (),
+    *,
+    ties: str = "null",
+) -> InformationTau:
+    """How alike measures order the systems of each query, in bits: without conditions, given each of some measures, and
+    given all of them.
+
+    x, y: two measures; without them, each two that are not given.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[[4.], [3.], [2.], [1.]], [[3.], [4.], [2.], [1.]]], measure=["ERR", "nDCG"])
+    >>> round(float(tau_of_measures(scores)["ERR", "nDCG"][0]), 9)
+    0.349977578
+    """
+    known = [scores.measures[scores._place(name)] for name in given]
+    if (x is None) != (y is None):
+        raise CalipersError("name both measures, x and y, or none to have all pairs")
+    if x is not None and y is not None:
+        pairs = [(scores.measures[scores._place(x)], scores.measures[scores._place(y)])]
+    else:
+        pairs = list(combinations([name for name in scores.measures if name not in known], 2))
+    if not pairs:
+        raise CalipersError(f"fewer than two measures to correlate: there are {', '.join(scores.measures)}")
+    if len(scores.systems) < 2:
+        raise CalipersError(f"there is only one system ({', '.join(scores.systems)}): nothing to order")
+    check_number_of_lists(2 + len(known), "measures")
+    conditions: list[tuple[str, ...]] = [(), *((name,) for name in known)]
+    if len(known) > 1:
+        conditions.append(tuple(known))
+    rows = [(one, other, condition) for one, other in pairs for condition in conditions]
+    values = [
+        _of_queries(np.array([scores[name] for name in (one, other, *condition)]), ties)
+        for one, other, condition in rows
+    ]
+    about = {"systems": len(scores.systems), "ties": ties}
+    return InformationTau(scores.queries, tuple(rows), np.array(values), about)
+
+
+# -- entropies ---------------------------------------------------------------------------------------
+
+
+def _of_queries(lists: Floats, ties: str) -> Floats:
+    """Of each query: I(first; second | others), from scores of [list, thing, query]."""
+    if ties not in TIES:
+        raise CalipersError(f"ties={ties} is not one of {', '.join(TIES)}")
+    check_number_of_lists(len(lists), "orderings")
+    _, things, queries = lists.shape
+    a, b = np.triu_indices(things, 1)
+    result = np.full(queries, np.nan)
+    step = max(1, CELLS_AT_ONCE // max(len(a), 1))
+    for start in range(0, queries, step):
+        part = lists[:, :, start : start + step]
+        difference = np.moveaxis(part[:, a] - part[:, b], 1, 2)  # [list, query, pair]
+        counted = np.asarray(~np.isnan(difference).any(axis=0))
+        sign = np.sign(np.where(counted, difference, 0.0)).astype(np.int64)
+        if ties == "drop":
+            counted = counted & np.asarray((sign != 0).all(axis=0))
+        first, second, rest = range(1), range(1, 2), range(2, len(lists))
+        entropy = [_entropy(sign[[*some]], counted) for some in ((*first, *rest), (*second, *rest), range(len(lists)))]
+        bits = entropy[0] + entropy[1] - entropy[2] - (_entropy(sign[2:], counted) if len(lists) > 2 else 0.0)
+        # What is tied throughout, in either, says nothing of the other; where nothing counts at all, nothing is known.
+        result[start : start + step] = np.where(counted.any(axis=1), np.maximum(bits, 0.0), np.nan)
+    return result
+
+
+def _entropy(sign: NDArray[np.int64], counted: NDArray[np.bool_]) -> Floats:
+    """Of each query: the entropy of the patterns of the counted pairs, each pair taken in both directions."""
+    code = np.zeros(sign.shape[1:], np.int64)
+    for i, each in enumerate(sign):
+        code += each * np.int64(3**i)
+    # A pair and its reverse have opposite patterns: |code| counts both, at half the share each.
+    code = np.where(counted, np.abs(code), -1)
+    code.sort(axis=1)
+    queries, pairs = counted.shape
+    flat = code.ravel()
+    fresh = np.ones(flat.shape, bool)
+    fresh[1:] = flat[1:] != flat[:-1]
+    fresh[::pairs] = True
+    start = np.flatnonzero(fresh)
+    count = np.diff(np.append(start, flat.size)).astype(np.float64)
+    query, pattern = start // pairs, flat[start]
+    total = counted.sum(axis=1)[query]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = count / total
+        bits = np.where(pattern > 0, -share * np.log2(share / 2), -share * np.log2(share))
+    return np.bincount(query, np.where(pattern >= 0, bits, 0.0), queries).astype(np.float64)
