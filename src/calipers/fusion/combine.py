@@ -1,0 +1,142 @@
+"""Several runs as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calipers.collection.ids import Ids
+from calipers.collection.model import Run
+from calipers.collection.rows import Rows, RowsRun
+from calipers.errors import CalipersError
+from calipers.evaluation import as_runs
+from calipers.fusion.ballots import Ballots
+from calipers.fusion.methods import Votes, method
+from calipers.fusion.scaling import constant
+from calipers.lists import Floats
+
+
+@dataclass(eq=False, repr=False)
+class FusedRun(RowsRun):
+    """A run that was made from others."""
+
+    of: tuple[str, ...] = ()  # their names
+    constant: int = 0  # lists in which all documents had one score
+    alone: int = 0  # queries that only one of the runs answers
+
+    def __repr__(self) -> str:
+        rows = self.load()
+        return f"<FusedRun {self.name}: {len(self.of)} runs, {len(rows.queries)} queries, {len(rows)} documents>"
+
+
+def fuse(
+    runs: Any,
+    method: str = "combmnz",
+    *,
+    normalize: str = "minmax",
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    depth: int | None = None,
+    keep: int | None = None,
+    k: float = 60.0,
+    p: float = 0.8,
+    name: str | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> FusedRun:
+    """One run from several.
+
+    runs: from `read_runs`, paths, frames, or {name: {query: {document: score}}}; at least two.
+    method: combsum, combmnz, combanz, combmin, combmax, combmed, borda, condorcet, copeland, rrf, rbc, isr.
+    normalize: what the comb methods do to the scores of each list first: minmax, z, rank, sum, none.
+    weights: of the runs, in their order or by name. depth: only the first so many documents of each list take part.
+    keep: only the first so many documents of each fused list. k is rrf's constant, p rbc's persistence.
+
+    A query that only some runs answer is fused from those. Tied documents keep their tie; they are written by id.
+
+    >>> runs = {"x": {"q": {"a": 3, "b": 2, "c": 1}}, "y": {"q": {"b": 10, "c": 5, "d": 0}}}
+    >>> fuse(runs, "combsum").documents()
+    {'q': {'b': 1.5, 'a': 1.0, 'c': 0.5, 'd': 0.0}}
+    """
+    chosen = by_name(method)
+    read = several(runs)
+    ballots = Ballots.of(read, _depth(depth, "depth"), jobs, progress)
+    votes = Votes(ballots, _weights(weights, ballots.runs), normalize, _positive(k, "k"), _share(p))
+    # A method that does not read scores still says when a normalisation does not exist.
+    score = chosen.fuse(votes)
+    return fused(ballots, score, name or method.lower(), keep)
+
+
+by_name = method  # `fuse` has a parameter of that name
+
+
+def several(runs: Any) -> list[Run]:
+    """At least two runs, from whatever a user may have."""
+    read = as_runs(runs, None)  # type: ignore[arg-type]
+    if len(read) < 2:
+        raise CalipersError(f"there is only one run ({read[0].name}): nothing to fuse it with")
+    return read
+
+
+def fused(ballots: Ballots, score: Floats, name: str, keep: int | None = None) -> FusedRun:
+    """A run from a score for each candidate."""
+    answered = np.bincount(ballots.query, minlength=len(ballots.queries))
+    if (answered < 2).all():
+        raise CalipersError("no query in common: each query is answered by one of the runs alone, so nothing is fused")
+    order = ballots.ordered(score)
+    size = np.diff(ballots.offsets)
+    query = np.repeat(np.arange(len(size)), size)
+    if keep is not None:
+        place = np.arange(len(order)) - ballots.offsets[query]
+        kept = place < _depth(keep, "keep")  # type: ignore[operator]
+        order, query = order[kept], query[kept]
+    rows = Rows(
+        queries=Ids.of(ballots.queries),
+        query=query.astype(np.int32),
+        documents=ballots.documents.take(order),
+        value=score[order],
+        file=name,
+    )
+    return FusedRun(
+        load=lambda: rows,
+        name=name,
+        of=ballots.runs,
+        constant=int(constant(ballots).sum()),
+        alone=int((answered == 1).sum()),
+    )
+
+
+def _weights(weights: Sequence[float] | Mapping[str, float] | None, runs: tuple[str, ...]) -> Floats:
+    if weights is None:
+        return np.ones(len(runs))
+    if isinstance(weights, Mapping):
+        unknown = [name for name in weights if name not in runs]
+        if unknown:
+            raise CalipersError(f"a weight for '{unknown[0]}', but the runs are {', '.join(runs)}")
+        weights = [weights.get(name, 1.0) for name in runs]
+    if len(weights) != len(runs):
+        raise CalipersError(f"{len(weights)} weights for {len(runs)} runs ({', '.join(runs)})")
+    found = np.asarray(weights, np.float64)
+    if not np.isfinite(found).all() or (found < 0).any() or not found.any():
+        raise CalipersError("the weights of runs must be numbers of at least 0, not all of them 0")
+    return found
+
+
+def _depth(depth: int | None, what: str) -> int | None:
+    if depth is not None and depth < 1:
+        raise CalipersError(f"{what} {depth} is not a whole number of at least 1")
+    return depth
+
+
+def _positive(k: float, what: str = "k") -> float:
+    if not k >= 0:
+        raise CalipersError(f"{what}={k} is not a number of at least 0")
+    return float(k)
+
+
+def _share(p: float) -> float:
+    if not 0 <= p < 1:
+        raise CalipersError(f"p={p} is not a probability below 1")
+    return float(p)

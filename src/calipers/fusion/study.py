@@ -1,0 +1,160 @@
+"""How far fusion gets of what the fused systems know together (document 004, section 6).
+
+Groups of systems are drawn at random. The joint RIC of a group says what its systems tell about the judgments together,
+without fusing them; RIC of a fusion says what is left of that in one list, and RIC of a bound what could be.
+With many systems the joint value is partly chance, so that of the same systems with shuffled ranks stands beside it.
+
+Golbus & Aslam, A mutual information-based framework for the analysis of information retrieval systems, SIGIR 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.fusion.ballots import Ballots
+from calipers.fusion.ceiling import BOUNDS, bound_score, judged
+from calipers.fusion.combine import FusedRun, fused
+from calipers.fusion.methods import METHODS, Votes
+from calipers.information.joint import joint_of
+from calipers.information.patterns import check_number_of_lists
+from calipers.information.rankings import Rankings
+from calipers.lists import Floats, Ints
+from calipers.metaeval.sets import RememberedRun
+from calipers.stats.correlation import rank_correlation
+from calipers.tables import Cell, Table
+
+FUSIONS = ("combanz", "combmnz", "condorcet", "majoritarian", "pareto", "naive")  # table 3
+SAMPLES = 100
+SIZE = 10
+DRAWS = 5
+SEED = 42
+
+
+@dataclass(frozen=True, eq=False)
+class FusionStudy:
+    """Groups of systems: what each knows together, and RIC of their fusions."""
+
+    systems: tuple[str, ...]
+    groups: Ints  # [sample, member]: places among the systems
+    joint: Floats  # of each sample
+    null: Floats  # of each sample, with the ranks of its systems shuffled
+    ric: dict[str, Floats]  # of each fusion, for each sample
+    best: Floats  # of each sample: the largest RIC of one of its systems
+    queries: int  # that count
+    skipped: int = 0  # whose judgments tell no documents apart
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def table(self) -> Table:
+        """fusion, RIC, tau, rho, RMSE: a row a fusion or bound, against the joint RIC of the same systems (table 3).
+
+        Two rows are for comparison: the best single system of each group, and the null value of the joint RIC.
+        """
+        others = {**self.ric, "best system alone": self.best, "joint, ranks shuffled": self.null}
+        rows = tuple(
+            (
+                name,
+                float(values.mean()),
+                rank_correlation(self.joint, values, "tau-b"),
+                rank_correlation(self.joint, values, "spearman"),
+                float(np.sqrt(np.mean((self.joint - values) ** 2))),
+            )
+            for name, values in others.items()
+        )
+        return Table(("fusion", "RIC", "tau", "rho", "RMSE"), rows, self.metadata)
+
+    def per_sample(self) -> Table:
+        """sample, systems, joint, null, best, and RIC of each fusion: a row a sample."""
+        columns = (self.joint, self.null, self.best, *self.ric.values())
+        rows: tuple[tuple[Cell, ...], ...] = tuple(
+            (i + 1, " ".join(self.systems[s] for s in group), *(float(column[i]) for column in columns))
+            for i, group in enumerate(self.groups.tolist())
+        )
+        return Table(("sample", "systems", "joint", "null", "best", *self.ric), rows, self.metadata)
+
+    def __repr__(self) -> str:
+        drawn = f"{len(self.groups)} groups of {self.groups.shape[1]} of {len(self.systems)} systems"
+        return f"<FusionStudy: {drawn}, joint RIC {self.joint.mean():.4f}, null {self.null.mean():.4f}>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def fusion_study(
+    judgments: Any,
+    runs: Any,
+    *,
+    samples: int = SAMPLES,
+    size: int = SIZE,
+    fusions: Sequence[str] = FUSIONS,
+    normalize: str = "minmax",
+    rel: float = 1.0,
+    depth: int | None = None,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> FusionStudy:
+    """Draw groups of `size` systems, and compare what each knows together with RIC of its fusions and bounds.
+
+    fusions: methods of `fuse`, and the bounds naive, pareto, majoritarian. draws: of the null value, for each sample.
+    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped.
+    """
+    for name in fusions:
+        if name not in METHODS and name not in BOUNDS:
+            raise CalipersError(f"unknown fusion '{name}'; expected one of {', '.join((*METHODS, *BOUNDS))}")
+    if samples < 2:
+        raise CalipersError(f"samples {samples} is not a whole number of at least 2: a correlation needs more")
+    known = as_judgments(judgments)
+    read = [RememberedRun(run) for run in as_runs(runs, known)]
+    if not 2 <= size <= len(read):
+        raise CalipersError(f"groups of {size} cannot be drawn from {len(read)} systems; there must be at least two")
+    check_number_of_lists(size)
+    rankings = Rankings.of(known, read, rel, depth=depth, jobs=jobs)
+    ballots = judged(Ballots.of([run.run for run in read], depth, jobs), known)
+    groups = np.array(list(_groups(len(read), samples, size, seed)))
+    found: dict[str, list[float]] = {name: [] for name in fusions}
+    joint, null, best = [], [], []
+    information = None
+    for number, group in enumerate(groups.tolist()):
+        part = replace(rankings, systems=tuple(rankings.systems[s] for s in group), rank=rankings.rank[group])
+        information = joint_of(part, draws, seed + number)
+        joint.append(information.mean)
+        null.append(information.null_mean)
+        best.append(float(information.alone.mean(axis=1).max()))
+        drawn = ballots.only(group)
+        made = {name: _fused(drawn, name, normalize) for name in fusions}
+        scores = evaluate(known, list(made.values()), f"RIC(rel={rel:g})", empty="skip")
+        for name, values in zip(fusions, scores.values[0], strict=True):
+            found[name].append(float(np.nanmean(values)))
+        if progress:
+            progress(1)
+    assert information is not None
+    return FusionStudy(
+        systems=rankings.systems,
+        groups=groups,
+        joint=np.array(joint),
+        null=np.array(null),
+        ric={name: np.array(values) for name, values in found.items()},
+        best=np.array(best),
+        queries=len(information.queries),
+        skipped=information.skipped,
+        metadata={"samples": samples, "size": size, "normalize": normalize, "rel": rel, "draws": draws, "seed": seed},
+    )
+
+
+def _groups(systems: int, samples: int, size: int, seed: int) -> Iterator[list[int]]:
+    random = np.random.default_rng(seed)
+    for _ in range(samples):
+        yield sorted(random.choice(systems, size, replace=False).tolist())
+
+
+def _fused(ballots: Ballots, name: str, normalize: str) -> FusedRun:
+    if name in BOUNDS:
+        return fused(ballots, bound_score(ballots, name), name)
+    return fused(ballots, METHODS[name].fuse(Votes(ballots, np.ones(len(ballots.runs)), normalize)), name)
