@@ -1,0 +1,201 @@
+"""calipers audit"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import (
+    Profile,
+    judgments_and_systems,
+    measures_option,
+    note,
+    open_collection,
+    output_options,
+    progress,
+)
+from calipers.cli.several import write_several
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.auditing.audit import Audit
+    from calipers.collection.model import Judgments, Run
+    from calipers.tables import Table
+
+SHOWN = ("figures", "causes", "parts", "correlations", "swaps", "significance", "changes")
+BY_DEFAULT = ("figures", "causes", "correlations", "swaps", "significance", "changes")
+TITLES = {
+    "figures": "figures",
+    "causes": "why they differ: parts of the difference, means over the systems",
+    "parts": "parts of the difference of each system",
+    "correlations": "tau between the orders of the systems",
+    "swaps": "pairs of systems that two tools order differently",
+    "significance": "significant differences between systems, and what becomes of them",
+    "changes": "significant differences that appear, vanish or turn",
+}
+MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless asked for
+
+
+@click.command("audit")
+@judgments_and_systems
+@measures_option
+@click.option(
+    "--tool", "tools", type=Profile(), multiple=True,
+    help="A convention to look at, as letor4 or ours.toml; may be repeated [default: every tool].",
+)  # fmt: skip
+@click.option("--reference", type=Profile(), default="definition", show_default=True,
+              help="The convention that the others are compared with.")  # fmt: skip
+@click.option("--stated", is_flag=True, help="Also the tools as document 002 states them.")
+@click.option("--explain", "query", metavar="QUERY",
+              help="Instead: the arithmetic of one query, term by term, under the reference and a tool.")  # fmt: skip
+@click.option("--system", metavar="NAME", help="Whose list --explain shows [default: the first].")
+@click.option("--show", type=click.Choice(SHOWN), multiple=True,
+              help="One of the tables; may be repeated [default: all but parts].")  # fmt: skip
+@click.option("--depth", type=click.IntRange(min=1), help="Cut every list after so many documents.")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores].")
+@output_options
+def command(
+    judgments: str,
+    systems: tuple[str, ...],
+    judgments_as: str | None,
+    systems_as: str | None,
+    max_unpacked: float | None,
+    measures: tuple[str, ...],
+    tools: tuple[Any, ...],
+    reference: Any,
+    stated: bool,
+    query: str | None,
+    system: str | None,
+    show: tuple[str, ...],
+    depth: int | None,
+    alpha: float,
+    jobs: int | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Every tool's figures for the same rankings, side by side, and why they differ.
+
+    The difference between a tool and the reference is divided among its causes; the parts add up to it.
+
+    \b
+    calipers audit test.svm a.txt b.txt c.txt -m "nDCG@10"
+    calipers audit qrels.txt runs/* -m "nDCG@10 AP" --tool trec_eval --tool lightgbm
+    calipers audit test.svm a.txt -m "nDCG@10" --tool letor4 --explain 18219
+    """
+    from calipers.auditing.audit import audit
+    from calipers.conventions import CONVENTIONS, TOOLS
+    from calipers.measures.grammar import parse_all
+
+    wanted = [name for name, _ in parse_all(measures or ("nDCG@10",))]
+    chosen = list(tools or (CONVENTIONS[name] for name in TOOLS))
+    if stated:
+        chosen += [each for each in CONVENTIONS.values() if each.edition == "stated" and each not in chosen]
+    known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    if query is not None:
+        _explain(known, runs, query, wanted, chosen, reference, system, depth, form, output)
+        return
+    with progress(len(runs), "runs") as advance:
+        found = audit(
+            known,
+            runs,
+            wanted,
+            tools=chosen,
+            reference=reference,
+            depth=depth,
+            alpha=alpha,
+            jobs=jobs,
+            progress=advance,
+        )
+    _say(found)
+    write_several(_tables(found, show, form), form, output)
+    if form == "table" and output is None:
+        click.echo(f"\n{found.advice()}")
+    else:
+        note(found.advice())
+
+
+def _explain(
+    known: Judgments,
+    runs: list[Run],
+    query: str,
+    wanted: list[str],
+    tools: list[Any],
+    reference: Any,
+    system: str | None,
+    depth: int | None,
+    form: str,
+    output: str | None,
+) -> None:
+    from calipers.auditing.bench import Bench
+    from calipers.auditing.explanation import explained
+
+    if query not in known.queries:
+        raise CalipersError(f"query '{query}' is not judged", file=known.name)
+    bench = Bench(known, runs, depth)
+    tables: dict[str, tuple[str, Table]] = {}
+    for name in wanted:
+        able = [each for each in tools if each.name != reference.name and _is_able(bench, name, each)]
+        if not able:
+            raise CalipersError(f"none of the tools has a figure for {name}")
+        place = 0 if system is None or system not in bench.systems else bench.systems.index(system)
+        at = bench.queries.index(query)
+
+        def score(tool: Any, name: str = name, place: int = place, at: int = at) -> float:
+            return float(bench.scores(name, tool).values[0, place, at])
+
+        tool = max(able, key=lambda each: _apart(score(each), score(reference)))
+        found = explained(bench, name, query, [reference, tool], system)
+        for like, table in found.tables.items():
+            title = f"{name} of {found.system} for query {query}, like {like}: {found.scores[like]:.4f}"
+            tables[f"{name}-{like}"] = (title, table)
+        note(f"{reference.name}: {reference.sentence}")
+        note(f"{tool.name}: {tool.sentence}")
+    note("ranks without a line hold unjudged documents")
+    write_several(tables, form, output)
+
+
+def _is_able(bench: Any, name: str, tool: Any) -> bool:
+    try:
+        measure = bench.measure(name, tool)
+        bench.scores(name, tool)
+        return tool.offers(measure) and tool.refusal(bench.judgments, [measure]) is None
+    except CalipersError:
+        return False
+
+
+def _apart(a: float, b: float) -> float:
+    """How far two scores are apart; one that is left out is as far as can be."""
+    return abs(a - b) if a == a and b == b else 2.0 * (a == a or b == b)
+
+
+def _say(found: Audit) -> None:
+    """What the data is like, and which tools have no figure."""
+    facts = found.facts
+    note(", ".join(f"{count} {what}" for what, count in facts.items() if count))
+    reasons: dict[str, list[str]] = {}
+    for (name, tool), reason in found.unavailable.items():
+        reasons.setdefault(reason, []).append(f"{tool} ({name})")
+    for reason, tools in reasons.items():
+        note(f"n/a, {', '.join(tools)}: {reason}")
+
+
+def _tables(found: Audit, show: tuple[str, ...], form: str) -> dict[str, tuple[str, Table]]:
+    from calipers.tables import Table
+
+    tables: dict[str, tuple[str, Table]] = {}
+    for what in dict.fromkeys(show or BY_DEFAULT):
+        for name in found.measures:
+            table = getattr(found, what)(name)
+            alone = len(found.systems) == 1 and what in ("correlations", "swaps", "significance", "changes")
+            if not show and (alone or (not table.rows and form == "table")):
+                continue
+            title = f"{name}: {TITLES[what]}"
+            if what == "causes":
+                title += f" (from {found.reference.name})"
+            if not show and form == "table" and len(table.rows) > MANY_ROWS and what in ("swaps", "changes"):
+                title += f", the first {MANY_ROWS} of {len(table.rows)} (--show {what} shows all)"
+                table = Table(table.columns, table.rows[:MANY_ROWS], table.metadata)
+            tables[f"{what}-{name}"] = (title, table)
+    return tables

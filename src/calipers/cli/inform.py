@@ -1,0 +1,411 @@
+"""calipers inform"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from calipers.cli.options import (
+    TIES,
+    judgments_and_systems,
+    note,
+    open_collection,
+    output_options,
+    progress,
+    warn,
+    write,
+)
+from calipers.cli.several import open_matrices
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.collection.model import Judgments, Run
+    from calipers.information.rankings import Rankings
+    from calipers.information.validation import RicStudy
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group("inform")
+def command() -> None:
+    """What rankings tell about the judgments, in bits.
+
+    \b
+    calipers inform ric qrels.txt runs/*                       RIC of each system beside AP and nDCG
+    calipers inform joint qrels.txt a.run b.run c.run          how much the systems know together
+    calipers inform difference qrels.txt runs/* --plot d.html  which systems are the same underneath
+    calipers inform tau scores.csv --x ERR --y nDCG --given AP how alike measures are, given others
+    """
+
+
+def _list_options(command: Command) -> Command:
+    for option in reversed(
+        (
+            click.option("--rel", type=float, default=1.0, show_default=True,
+                         help="The smallest grade that is relevant: lists are cut after the last such document."),
+            click.option("--ties", type=click.Choice(TIES), default="average", show_default=True,
+                         help="What documents of equal score count as; average takes a tied pair half each way."),
+            click.option("--depth", type=click.IntRange(min=1), help="Cut every list after so many documents."),
+            click.option("--strict", is_flag=True, help="Treat warnings as errors."),
+            click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores]."),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+# -- RIC ---------------------------------------------------------------------------------------------
+
+
+@command.command("ric")
+@judgments_and_systems
+@_list_options
+@click.option(
+    "--correlations",
+    "correlated",
+    is_flag=True,
+    help="Instead: tau and rho of RIC with AP, nDCG and GAP, for all systems and the best ones.",
+)
+@click.option("--top", type=click.IntRange(min=2), default=10, show_default=True, help="How many the best ones are.")
+@click.option("--power", is_flag=True, help="Instead: discriminative power, by Sakai's bootstrap of 1,000 samples.")
+@click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
+@click.option("--plot", metavar="FILE", help="Draw RIC against AP and nDCG, as .html, .svg or .png.")
+@output_options
+def ric(
+    judgments: str,
+    systems: tuple[str, ...],
+    judgments_as: str | None,
+    systems_as: str | None,
+    max_unpacked: float | None,
+    rel: float,
+    ties: str,
+    depth: int | None,
+    strict: bool,
+    jobs: int | None,
+    correlated: bool,
+    top: int,
+    power: bool,
+    per_query: bool,
+    plot: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Relevance information correlation of each system, beside AP and nDCG.
+
+    Plain RIC rewards lists that are the wrong way round; signed counts them below 0.
+
+    \b
+    calipers inform ric qrels.txt runs/* --format csv
+    calipers inform ric qrels.txt runs/* --correlations
+    """  # fmt: skip
+    from calipers.information.validation import ric_study
+
+    if correlated + power + per_query > 1:
+        raise CalipersError("choose one of --correlations, --power and --per-query")
+    known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    with progress(len(runs), "runs") as advance:
+        study = ric_study(known, runs, rel=rel, ties=ties, depth=depth, jobs=jobs, progress=advance)
+    if nothing := study.finds_nothing:
+        warn([_nothing_judged(nothing, len(runs))], strict)
+    _note_skipped(study.skipped, len(known.queries))
+    _note_wrong_way_round(study)
+    if len(study.systems) > 2:
+        for name in ("AP", "nDCG"):
+            tau, rho = (_correlation(study, name, kind) for kind in ("tau-b", "spearman"))
+            note(f"RIC and {name} over {len(study.systems)} systems: tau {tau:.4f}, rho {rho:.4f}")
+    if plot:
+        from calipers import plot as charts
+
+        charts.save(charts.stacked(*(charts.ric_scatter(study, name) for name in ("AP", "nDCG"))), plot)
+        note(f"wrote {plot}")
+    if correlated:
+        write(study.correlations(top), form, output)
+    elif power:
+        write(study.power().table(), form, output)
+    elif per_query:
+        write(study.scores.per_query(), form, output)
+    else:
+        write(study.table(), form, output)
+
+
+def _correlation(study: RicStudy, name: str, kind: str) -> float:
+    from calipers.stats.correlation import rank_correlation
+
+    return rank_correlation(study.mean("RIC"), study.mean(name), kind)
+
+
+def _note_wrong_way_round(study: RicStudy) -> None:
+    wrong = study.wrong_way_round
+    if wrong.any():
+        counts = wrong.sum(axis=1)
+        most = int(counts.argmax())
+        note(
+            f"{wrong.sum()} of {wrong.size} lists have more pairs in the wrong order than in the right one (at most "
+            f"{counts[most]} of {wrong.shape[1]}, {study.systems[most]}); RIC rewards that, signed counts it below 0"
+        )
+
+
+# -- joint RIC ---------------------------------------------------------------------------------------
+
+
+@command.command("joint")
+@judgments_and_systems
+@_list_options
+@click.option("--draws", type=click.IntRange(min=2), default=20, show_default=True, help="Of the null value.")
+@click.option("--seed", default=42, show_default=True)
+@click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
+@output_options
+def joint(
+    judgments: str,
+    systems: tuple[str, ...],
+    judgments_as: str | None,
+    systems_as: str | None,
+    max_unpacked: float | None,
+    rel: float,
+    ties: str,
+    depth: int | None,
+    strict: bool,
+    jobs: int | None,
+    draws: int,
+    seed: int,
+    per_query: bool,
+    form: str,
+    output: str | None,
+) -> None:
+    """How much some systems know together: their joint RIC.
+
+    Beside it stands what the same systems get with their ranks shuffled among the judged documents. They then know
+    nothing, so that value is chance, and part of the joint value is too.
+
+    \b
+    calipers inform joint qrels.txt a.run b.run c.run
+    """
+    from calipers.information.joint import joint_of
+    from calipers.information.patterns import check_number_of_lists
+
+    known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    check_number_of_lists(len(runs))
+    rankings = _rankings(known, runs, rel, ties, depth, jobs, strict)
+    with progress(len(known.queries), "queries") as advance:
+        found = joint_of(rankings, draws, seed, advance)
+    _note_skipped(found.skipped, len(known.queries))
+    note(f"null value: {draws} draws, seed {seed}")
+    best = found.alone.mean(axis=1)
+    note(f"the best of them alone: {found.systems[int(best.argmax())]}, RIC {best.max():.4f}")
+    if found.mostly_bias:
+        warn(
+            [
+                f"the estimate is mostly bias: systems that know nothing would get {found.null_mean:.4f} of the "
+                f"{found.mean:.4f} bits; take fewer systems, or more judged documents"
+            ],
+            strict,
+        )
+    write(found.per_query() if per_query else found.table(), form, output)
+
+
+# -- information difference --------------------------------------------------------------------------
+
+
+@command.command("difference")
+@judgments_and_systems
+@_list_options
+@click.option(
+    "--bins",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only pairs of like AP: the systems by AP, in N bins of equal size (document 004 has 20).",
+)
+@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N most alike pairs.")
+@click.option(
+    "--groups",
+    metavar="FILE",
+    help="CSV whose first two columns are systems and their groups: count pairs of one group.",
+)
+@click.option(
+    "--linkage",
+    type=click.Choice(("average", "complete", "single", "weighted")),
+    default="average",
+    show_default=True,
+    help="Of the dendrogram.",
+)
+@click.option("--plot", metavar="FILE", help="Draw dendrogram, heat map and scatter, as .html, .svg or .png.")
+@output_options
+def difference(
+    judgments: str,
+    systems: tuple[str, ...],
+    judgments_as: str | None,
+    systems_as: str | None,
+    max_unpacked: float | None,
+    rel: float,
+    ties: str,
+    depth: int | None,
+    strict: bool,
+    jobs: int | None,
+    bins: int | None,
+    top: int | None,
+    groups: str | None,
+    linkage: str,
+    plot: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Which systems are the same underneath: the information difference of each two, the most alike first.
+
+    \b
+    calipers inform difference qrels.txt runs/* --plot difference.html
+    calipers inform difference qrels.txt runs/* --bins 20 --groups teams.csv --format csv
+    """  # fmt: skip
+    from calipers.evaluation import evaluate
+    from calipers.information.difference import difference_of
+    from calipers.metaeval.sets import RememberedRun
+    from calipers.tables import Table
+
+    of_group = None if groups is None else _groups(groups)
+    known, opened = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    runs = [RememberedRun(run) for run in opened]
+    if len(runs) < 2:
+        raise CalipersError(f"there is only one system ({runs[0].name}): nothing to compare it with")
+    rankings = _rankings(known, runs, rel, ties, depth, jobs, strict)
+    scores = evaluate(known, runs, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs)
+    with progress(len(known.queries), "queries") as advance:
+        found = difference_of(rankings, scores.values[0], advance)
+    _note_skipped(found.skipped, len(known.queries))
+    table = found.table() if bins is None else found.within_bins(bins)
+    if of_group is not None:
+        _note_groups(table, of_group, top or 27)
+    if plot:
+        from calipers import plot as charts
+
+        with_links = charts.dendrogram(found, linkage)
+        charts.save(charts.stacked(with_links, charts.heat_map(found), charts.difference_scatter(found)), plot)
+        note(f"wrote {plot}")
+    write(table if top is None else Table(table.columns, table.rows[:top]), form, output)
+
+
+def _groups(path: str) -> dict[str, str]:
+    import csv
+
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except OSError as error:
+        raise CalipersError(f"cannot be read: {error.strerror}", file=path) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise CalipersError(f"is not CSV: {error}", file=path) from None
+    if any(len(row) < 2 for row in rows) or len(rows) < 2:
+        raise CalipersError("expected a header and rows that begin with a system and its group", file=path)
+    return {row[0].strip(): row[1].strip() for row in rows[1:]}
+
+
+def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
+    from calipers.information.difference import same_group_share
+
+    shown = min(top, len(table.rows))
+    by_bits, by_ap = (same_group_share(table, groups, top, by) for by in ("information_difference", "delta_ap"))
+    note(f"of the {shown} most alike pairs {by_bits:.1%} are of one group; of the {shown} nearest in AP {by_ap:.1%}")
+    unknown = {name for row in table.rows for name in row[:2]} - set(groups)
+    if unknown:
+        note(f"warning: {len(unknown)} systems have no group: {_some(sorted(map(str, unknown)))}")
+
+
+# -- information tau ---------------------------------------------------------------------------------
+
+
+@command.command("tau")
+@click.argument("scores", nargs=-1, required=True, metavar="SCORES...")
+@click.option("--x", metavar="MEASURE", help="One measure [default: all pairs of measures].")
+@click.option("--y", metavar="MEASURE", help="The other one.")
+@click.option("--given", multiple=True, metavar="MEASURE", help="Taken as known; may be repeated.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAMES",
+    help="The names of the measures, for matrices whose files do not tell.",
+)
+@click.option(
+    "--ties",
+    type=click.Choice(("null", "drop")),
+    default="null",
+    show_default=True,
+    help="Systems that tie: a value of their own, or left out.",
+)
+@click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
+@click.option("--max-unpacked", type=float, metavar="GB", help="Most that a compressed file may unpack to.")
+@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
+@click.option("--plot", metavar="FILE", help="Draw each query without and with what is given.")
+@output_options
+def tau(
+    scores: tuple[str, ...],
+    x: str | None,
+    y: str | None,
+    given: tuple[str, ...],
+    measures: tuple[str, ...],
+    ties: str,
+    per_query: bool,
+    max_unpacked: float | None,
+    strict: bool,
+    plot: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """How alike measures order the systems, in bits, also given other measures.
+
+    SCORES are CSV files as evaluate --per-query writes them, or matrices of queries x systems, a measure each.
+
+    \b
+    calipers inform tau scores.csv --x ERR --y nDCG --given AP
+    calipers inform tau err.csv ndcg.csv ap.csv --given ap
+    """  # fmt: skip
+    from calipers.information.tau import tau_of_measures
+
+    found = tau_of_measures(open_matrices(scores, measures, max_unpacked, strict), x, y, given, ties=ties)
+    undefined = int((found.values != found.values).any(axis=0).sum())
+    if undefined:
+        note(f"{undefined} of {len(found.queries)} queries have no pair of systems that counts; skipped")
+    if plot:
+        from calipers import plot as charts
+
+        charts.save(charts.tau_scatter(found), plot)
+        note(f"wrote {plot}")
+    write(found.per_query() if per_query else found.table(), form, output)
+
+
+# -- what they share ---------------------------------------------------------------------------------
+
+
+def _rankings(
+    known: Judgments,
+    runs: Sequence[Run],
+    rel: float,
+    ties: str,
+    depth: int | None,
+    jobs: int | None,
+    strict: bool,
+) -> Rankings:
+    from calipers.information.rankings import Rankings
+
+    with progress(len(runs), "runs") as advance:
+        rankings = Rankings.of(known, list(runs), rel, ties, depth, jobs, advance)
+    nothing = rankings.finds_nothing
+    if len(nothing) == len(rankings.systems):
+        raise CalipersError(f"none of the runs retrieves a document that {known.name} judges")
+    if nothing:
+        warn([_nothing_judged(nothing, len(runs))], strict)
+    return rankings
+
+
+def _nothing_judged(systems: Sequence[str], runs: int) -> str:
+    return f"{len(systems)} of {runs} runs retrieve no judged document, and tell nothing: {_some(systems)}"
+
+
+def _note_skipped(skipped: int, queries: int) -> None:
+    if skipped:
+        note(f"{skipped} of {queries} queries: judgments that tell no documents apart, or none relevant; skipped")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,216 @@
+"""calipers metaeval"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.compare import CORRECTIONS, TESTS, samples_of
+from calipers.cli.options import (
+    form_for,
+    how_to_read,
+    list_options,
+    measures_option,
+    note,
+    open_collection,
+    output_options,
+    progress,
+    warn,
+)
+from calipers.cli.several import are_matrices, open_matrices, write_several
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.metaeval.study import MetaEvaluation
+    from calipers.tables import Table
+
+SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
+
+
+@click.command("metaeval")
+@click.argument("judgments")
+@click.argument("systems", nargs=-1, metavar="[SYSTEM...]")
+@how_to_read
+@measures_option
+@click.option(
+    "--sets",
+    default="all",
+    show_default=True,
+    metavar="NAMES",
+    help="all, uninformative, ideal, hard, easy, broad, focused, left, right; separated by commas.",
+)
+@click.option(
+    "--set-size",
+    type=float,
+    default=0.25,
+    show_default=True,
+    metavar="N|SHARE",
+    help="Queries in the uninformative and in the ideal set.",
+)
+@click.option("--absolute", is_flag=True, help="Choose these sets by the absolute difference to a random ranking.")
+@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="Of significance.")
+@click.option(
+    "--correction",
+    type=click.Choice(CORRECTIONS),
+    default="none",
+    show_default=True,
+    help="For the number of pairs; the papers make none.",
+)
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
+@click.option("--samples", metavar="N", callback=lambda c, p, v: samples_of(v), help="Of the tests that sample.")
+@click.option("--seed", default=42, show_default=True)
+@click.option(
+    "--correlation",
+    default="tau-b",
+    show_default=True,
+    metavar="NAME",
+    help="tau-a, tau-b, gamma, tau_AP, tau_AP-reversed, tau_AP-symmetric, spearman or weighted-tau.",
+)
+@click.option(
+    "--pad",
+    "denominator",
+    type=click.Choice(("absolute", "literal")),
+    default="absolute",
+    show_default=True,
+    help="The denominator of PAD: |max|, or max as printed.",
+)
+@click.option(
+    "--table",
+    "tables",
+    default=",".join(SHOWN),
+    metavar="NAMES",
+    help=f"{', '.join(SHOWN)}; also split-half, stability and curve (of the achieved significance levels).",
+)
+@click.option("--other-judgments", metavar="FILE", help="A second collection, for swap rates across the two.")
+@click.option(
+    "--other-system",
+    "other_systems",
+    multiple=True,
+    metavar="FILE",
+    help="A system of the second collection, of the same name as in the first; may be repeated.",
+)
+@click.option("--plot", metavar="FILE", help="Draw the curves of achieved significance levels and the systems' scores.")
+@list_options
+@output_options
+def command(
+    judgments: str,
+    systems: tuple[str, ...],
+    judgments_as: str | None,
+    systems_as: str | None,
+    max_unpacked: float | None,
+    measures: tuple[str, ...],
+    sets: str,
+    set_size: float,
+    absolute: bool,
+    test: str,
+    correction: str,
+    alpha: float,
+    samples: Any,
+    seed: int,
+    correlation: str,
+    denominator: str,
+    tables: str,
+    other_judgments: str | None,
+    other_systems: tuple[str, ...],
+    plot: str | None,
+    strict: bool,
+    jobs: int | None,
+    form: str,
+    output: str | None,
+    **policies: Any,
+) -> None:
+    """Judge the measures: how well they tell systems apart, and how stable the order is in which they put them.
+
+    Measures that differ in the cutoff only are taken together. The inputs are judgments and runs as for evaluate, or
+    one or more CSV files of scores, a measure each (then on all queries only).
+
+    \b
+    calipers metaeval qrels.txt runs/* -m "nDCG@{5,10} V1(nDCG@{5,10}) V2(nDCG@{5,10})" --sets all,uninformative,ideal
+    calipers metaeval qrels.txt runs/* -m "AP nDCG@10 RR" --table power --test bootstrap
+    calipers metaeval ap.csv rr.csv --table power,tau,stability
+    """  # fmt: skip
+    from calipers.cli.evaluate import note_undefined, warnings_of
+    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+    from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
+
+    wanted_tables = _words(tables)
+    _check_tables(wanted_tables)
+    choices = Choices(
+        test, None if correction == "none" else correction, alpha, samples, seed, correlation, denominator, set_size,
+        absolute,
+    )  # fmt: skip
+    if are_matrices(judgments, systems):
+        if _words(sets) != ["all"]:
+            raise CalipersError("a matrix of scores has no sets but all: the others need judgments and runs")
+        if other_judgments is not None or other_systems:
+            raise CalipersError("a second collection can only be compared with judgments and runs, not with scores")
+        meta = MetaEvaluation.of_scores(
+            open_matrices([judgments, *systems], measures, max_unpacked, strict), choices=choices
+        )
+    else:
+        asked = parse_all(measures or DEFAULT_MEASURES)
+        names = [name for name, _ in asked]
+        judgments_as = judgments_as or form_for(measure for _, measure in asked)
+        known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+        with progress(len(runs), "runs") as advance:
+            meta = meta_evaluate(known, runs, names, _words(sets), choices, jobs=jobs, progress=advance, **policies)
+        warn(warnings_of(meta.scores, runs), strict)
+        note_undefined(meta.scores)
+    _say(meta)
+    shown = _tables(meta, wanted_tables)
+    if other_judgments is not None or other_systems:
+        if other_judgments is None or not other_systems:
+            raise CalipersError("a second collection needs both --other-judgments and --other-system")
+        known, runs = open_collection(other_judgments, other_systems, judgments_as, systems_as, max_unpacked)
+        other = meta_evaluate(known, runs, names, _words(sets), choices, jobs=jobs, **policies)
+        shown["across"] = ("swap rates between the orderings on two collections", meta.across(other))
+    if plot:
+        from calipers import plot as charts
+
+        charts.save(charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)), plot)
+    write_several(shown, form, output)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.replace(",", " ").split() if word]
+
+
+def _check_tables(names: list[str]) -> None:
+    from calipers.metaeval.study import TABLES
+
+    known = (*TABLES, "curve")
+    for name in names:
+        if name not in known:
+            raise CalipersError(f"unknown table '{name}'; there are {', '.join(known)}")
+
+
+def _say(meta: MetaEvaluation) -> None:
+    choices = meta.choices
+    note(
+        f"{len(meta.families)} measures, {len(meta.systems)} systems; {choices.test} test at alpha {choices.alpha:g}, "
+        f"seed {choices.seed}"
+    )
+    for name, sizes in meta.sets_of_queries():
+        note(f"set {name}: {sizes} of {meta.metadata['queries']} queries")
+
+
+def _tables(meta: MetaEvaluation, names: list[str]) -> dict[str, tuple[str, Table]]:
+    from calipers.metaeval.study import TABLES
+
+    found: dict[str, tuple[str, Table]] = {}
+    for name in names:
+        if name == "swaps" and len(meta.sets) < 2:
+            continue
+        if name in ("tau", "conflicts") and len(meta.families) < 2:
+            continue
+        if name == "curve":
+            for of_set in meta.sets:
+                if meta.compared[of_set] is not None:
+                    title = f"achieved significance levels, {of_set}"
+                    found[f"curve-{of_set}"] = (title, meta.power(of_set).curve())
+            continue
+        found[name] = (TABLES[name], meta.table(name))
+    if not found:
+        raise CalipersError("these tables need at least two measures or two sets")
+    return found

@@ -1,0 +1,105 @@
+"""calipers properties"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from calipers.cli.options import note, output_options, progress, replacing, write
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.axioms.verdicts import Properties
+
+
+@click.command("properties")
+@click.argument("measures", nargs=-1, metavar="[MEASURE]...")
+@click.option("--why", is_flag=True, help="One line a property: counterexample, proof, or how far was searched.")
+@click.option("--all", "everything", is_flag=True, help="More measures, and two more properties.")
+@click.option("--prefer", metavar="PROPERTIES", help='Sort by these, the most wanted first, as "bounded,localized".')
+@click.option("--find", metavar="PROPERTIES", help='Only the measures that have all of these, as "bounded monotone".')
+@click.option("--card", metavar="MEASURE", help="All about one measure, in Markdown.")
+@click.option("--grades", callback=lambda *given: _numbers(given[2]), metavar="0,G,...", help="The grades to try.")
+@click.option("--bound", type=float, help="What no score may exceed for a measure to be bounded [default: 1].")
+@output_options
+def command(
+    measures: tuple[str, ...],
+    why: bool,
+    everything: bool,
+    prefer: str | None,
+    find: str | None,
+    card: str | None,
+    grades: tuple[float, ...] | None,
+    bound: float | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Decide the seven numeric properties of measures, by search and by proof.
+
+    Without MEASUREs, those of Moffat's Seven numeric properties of effectiveness metrics (AIRS 2013), Table 2.
+    A property holds over all cutoffs, so a cutoff may be left out, and is left out of account.
+
+    \b
+    calipers properties
+    calipers properties "nDCG(gain=exp)@10" "V2(AP)" ERR --why
+    calipers properties --prefer "bounded,monotone,realizable"
+    calipers properties --find "bounded monotone localized"
+    calipers properties --card "RBP(p=0.8)"
+    """
+    from calipers.axioms import table
+    from calipers.axioms.impossible import CONFLICT, impossibility
+    from calipers.axioms.subjects import subjects_of
+    from calipers.axioms.verdicts import NINE, SEVEN, examine
+
+    if card is not None:
+        _write_card(card, output)
+        return
+    wanted = table.property_names(prefer) if prefer is not None else []
+    needed = table.property_names(find) if find is not None else []
+    columns = list(NINE if everything or set(wanted + needed) - set(SEVEN) else SEVEN)
+    everywhere = (*table.DOCUMENT, *table.FURTHER)
+    subjects = subjects_of(measures or (everywhere if everything or needed else table.DOCUMENT))
+    rows: list[Properties] = []
+    with progress(len(subjects), "measures") as advance:
+        for subject in subjects:
+            rows.append(examine(subject, grades=grades, bound=bound))
+            advance(1)
+    if wanted:
+        rows = table.preferred(rows, wanted)
+    if needed:
+        rows = [row for row in rows if row.has(needed)]
+    if cut := [subject.name for subject in subjects if subject.fixed_cutoff is not None]:
+        note(f"properties hold over all k, so cutoffs are left out of account: {', '.join(cut[:3])}")
+    if needed and not rows:
+        note(f"none of the {len(subjects)} measures is {', '.join(needed)}")
+    if why:
+        write(table.reasons(rows, columns), form, output)
+    elif form in ("csv", "json"):
+        write(table.plain(rows, columns), form, output)
+    else:
+        write(table.annotated(rows, wanted + [name for name in columns if name not in wanted]), form, output)
+        click.echo("".join(f"{line}\n" for line in table.notes_of(rows, columns)), nl=False, err=True)
+    if set(CONFLICT) <= set(needed) or (why and len(rows) > 1):
+        click.echo(impossibility(), err=True)
+
+
+def _write_card(name: str, output: str | None) -> None:
+    from calipers.axioms.cards import measure_card
+
+    text = str(measure_card(name))
+    if output is None or output == "-":
+        click.echo(text, nl=False)
+        return
+    with replacing(output) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8")
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.replace(",", " ").split())
+    except ValueError:
+        raise CalipersError(f"--grades '{text}' are not numbers, as 0,1,2") from None

@@ -1,0 +1,103 @@
+"""calipers queries"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from calipers.cli.options import (
+    form_for,
+    how_to_read,
+    like_option,
+    measures_option,
+    note,
+    open_collection,
+    output_options,
+    population_option,
+    progress,
+    write,
+)
+
+
+@click.command("queries")
+@click.argument("judgments")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
+@how_to_read
+@measures_option
+@population_option
+@like_option
+@click.option("--uninformative", default=0.1, show_default=True, help="Largest difference of an uninformative query.")
+@click.option("--ideal", default=0.5, show_default=True, help="Smallest difference of an ideal query.")
+@click.option("--hard", default=0.3, show_default=True, help="Largest actual score of a hard query.")
+@click.option("--easy", default=0.7, show_default=True, help="Smallest expected score of an easy query.")
+@click.option("--top", type=click.IntRange(min=1), help="Only the N queries with the largest difference.")
+@click.option("--bottom", type=click.IntRange(min=1), help="Only the N queries with the smallest difference.")
+@click.option("--absolute", is_flag=True, help="With --top and --bottom: leave out the sign of the difference.")
+@click.option("--plot", metavar="FILE", help="Write the map of queries and the histogram, as .html, .svg or .png.")
+@output_options
+def command(
+    judgments: str,
+    systems: tuple[str, ...],
+    judgments_as: str | None,
+    systems_as: str | None,
+    max_unpacked: float | None,
+    measures: tuple[str, ...],
+    population: str,
+    like: Any,
+    uninformative: float,
+    ideal: float,
+    hard: float,
+    easy: float,
+    top: int | None,
+    bottom: int | None,
+    absolute: bool,
+    plot: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """The type of each query: how far the systems get above a random ranking of its documents.
+
+    Scores are shares of the ideal one, averaged over systems and measures. A query is ideal or informative where
+    systems clearly beat a random ranking, and uninformative where they do not: hard where both score low, easy
+    where both score high.
+
+    \b
+    calipers queries qrels.txt runs/* -m "nDCG@10" --plot queries.html
+    calipers queries qrels.txt runs/* -m "nDCG@{5,10,20}" --bottom 50
+    """
+    from calipers.evaluation import evaluate
+    from calipers.limits import bounds
+    from calipers.measures.grammar import parse_all
+    from calipers.queries import Thresholds, query_types
+    from calipers.tables import Table
+
+    asked = parse_all(measures or ("nDCG@10",))
+    wanted = [name for name, _ in asked]
+    form_of_judgments = judgments_as or form_for(measure for _, measure in asked)
+    known, runs = open_collection(judgments, systems, form_of_judgments, systems_as, max_unpacked)
+    with progress(len(runs), "runs") as advance:
+        scores = evaluate(known, runs, wanted, like=like, empty="skip", progress=advance)
+    if like is not None:
+        note(f"like {like.name}: {like.sentence}")
+    limits = bounds(known, wanted, population=population, runs=runs, like=like)
+    types = query_types(scores, limits, Thresholds(uninformative, ideal, hard, easy))
+    note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}; population: {population}")
+    if plot:
+        from calipers import plot as charts
+
+        charts.save(
+            charts.stacked(
+                charts.query_map(types, " ".join(wanted)),
+                *(charts.expected_histogram(limits, name) for name in wanted),
+            ),
+            plot,
+        )
+        note(f"wrote {plot}")
+    table = types.table()
+    chosen = (set(types.largest(top, absolute)) if top else set()) | (
+        set(types.smallest(bottom, absolute)) if bottom else set()
+    )
+    if chosen:
+        table = Table(table.columns, tuple(row for row in table.rows if row[0] in chosen))
+    write(table, form, output)

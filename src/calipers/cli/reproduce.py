@@ -1,0 +1,48 @@
+"""calipers reproduce"""
+
+from __future__ import annotations
+
+import click
+
+from calipers.cli.options import note, output_options, write
+from calipers.errors import CalipersError
+
+
+@click.command("reproduce")
+@click.argument("tables", nargs=-1, metavar="[TABLE...]")
+@click.option("--list", "listing", is_flag=True, help="What can be reproduced.")
+@click.option("--data", metavar="FOLDER", help="Where the data is that a table needs.")
+@output_options
+def command(tables: tuple[str, ...], listing: bool, data: str | None, form: str, output: str | None) -> None:
+    """The printed figures of the papers against computed ones, cell by cell.
+
+    A TABLE is named by its document and number; 000 stands for all of a document. Verdicts: exact (the computed figure,
+    cut at the printed digits, is the printed one), within rounding, differs, impossible; consistent where nothing can
+    be recomputed but nothing speaks against it; needs data.
+
+    \b
+    calipers reproduce --list
+    calipers reproduce 000/table-9
+    calipers reproduce 000 003 --format csv
+    calipers reproduce 004/table-2 --data scores/
+    """
+    from calipers.reproduce.figures import VERDICTS
+    from calipers.reproduce.registry import listing as list_of_tables
+    from calipers.reproduce.registry import reproductions
+    from calipers.tables import Table
+
+    if listing:
+        write(list_of_tables(), form, output)
+        return
+    if not tables:
+        raise CalipersError("name a table, as in calipers reproduce 000/table-9; --list shows what there is")
+    chosen = reproductions(*tables)
+    found = [each.table(data) for each in chosen]
+    joined = Table(found[0].columns, tuple(row for table in found for row in table.rows))
+    counts = {verdict: sum(row[4] == verdict for row in joined.rows) for verdict in VERDICTS}
+    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    note(f"{len(joined.rows)} figures: {said}")
+    if counts["needs data"] and data is None:
+        for layout in dict.fromkeys(table.metadata["layout"] for table in found if table.metadata["layout"]):
+            note(f"--data FOLDER: {layout}")
+    write(joined, form, output)

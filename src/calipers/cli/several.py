@@ -1,0 +1,78 @@
+"""What compare and metaeval share: scores from a collection or from matrices, and results of several tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import note, replacing, warn, write
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.scores import Scores
+    from calipers.tables import Table
+
+SUFFIX = {"table": "txt", "csv": "csv", "json": "json", "markdown": "md", "latex": "tex"}
+
+
+def are_matrices(judgments: str, systems: Sequence[str]) -> bool:
+    """Whether the inputs are files of scores rather than judgments and runs."""
+    from calipers.score_files import is_score_table
+
+    if judgments != "-" and is_score_table(judgments):
+        return True
+    if not systems:
+        raise CalipersError("expected judgments and at least one system, or a CSV file of scores", file=judgments)
+    return False
+
+
+def open_matrices(files: Sequence[str], measures: Sequence[str], max_unpacked: float | None, strict: bool) -> Scores:
+    """Scores from CSV files; what not all of them have is left out, and counted."""
+    from calipers.score_files import read_scores
+
+    limit = None if max_unpacked is None else int(max_unpacked * 1e9)
+    names = [name for each in measures for name in each.split()]
+    scores = read_scores(files, names or None, strict=strict, max_unpacked=limit)
+    left_out = scores.metadata.get("left_out", {})
+    if any(left_out.values()):
+        counts = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)
+        warn([f"{counts} are not in all files of scores; left out"], strict)
+    return scores
+
+
+def write_several(tables: Mapping[str, tuple[str, Table]], form: str, output: str | None) -> None:
+    """Print tables, each with its title, or write them to a file, or into a directory, a file each."""
+    if output is not None and (output.endswith("/") or Path(output).is_dir()):
+        Path(output).mkdir(parents=True, exist_ok=True)
+        for key, (_, table) in tables.items():
+            write(table, form, str(Path(output) / f"{_as_file(key)}.{SUFFIX[form]}"))
+        return
+    text = _joined(tables, form)
+    if output is None or output == "-":
+        click.echo(text, nl=False)
+        return
+    with replacing(output) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8", errors="surrogateescape")
+
+
+def _joined(tables: Mapping[str, tuple[str, Table]], form: str) -> str:
+    if form == "json":
+        if len(tables) == 1:
+            return next(iter(tables.values()))[1].to_json()
+        parts: dict[str, Any] = {key: json.loads(table.to_json()) for key, (_, table) in tables.items()}
+        return json.dumps(parts, ensure_ascii=False, indent=1) + "\n"
+    texts = []
+    for title, table in tables.values():
+        head = {"table": f"{title}\n", "markdown": f"### {title}\n\n", "latex": f"% {title}\n"}.get(form, "")
+        if form == "csv" and len(tables) > 1:
+            note(title)
+        texts.append(("" if len(tables) == 1 else head) + table.to(form))
+    return "\n".join(texts)
+
+
+def _as_file(key: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_.@" else "_" for c in key)

@@ -1,0 +1,79 @@
+"""calipers trec_eval"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from calipers.errors import CalipersError
+from calipers.trec_eval.request import HELP, Request, read_request
+
+
+class _Untouched(click.Command):
+    """Leaves the arguments to trec_eval's own syntax."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        context.args = list(args)
+        return context.args
+
+    def get_help(self, context: click.Context) -> str:
+        return HELP
+
+
+@click.command("trec_eval", cls=_Untouched, add_help_option=False)
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Print what trec_eval prints, for one run or for several.
+
+    \b
+    calipers trec_eval -q -c -m all_trec qrels.txt run.txt
+    """
+    try:
+        request = read_request(context.args)
+        if request.version:
+            from calipers._version import __version__
+
+            click.echo(f"calipers {__version__}, as trec_eval 10.0 (--v9: 9.0)", err=True)
+        elif request.help:
+            click.echo(HELP + _explained(request), nl=False)
+        else:
+            _run(request)
+    except CalipersError as error:
+        click.echo(f"calipers trec_eval: {error}", err=True)
+        context.exit(getattr(error, "code", 2))
+
+
+def _run(request: Request) -> None:
+    from calipers.collection.sources import read_qrels
+    from calipers.trec_eval.lenient import LenientRun
+    from calipers.trec_eval.report import columns, reports
+
+    columns(request)  # a wrong parameter is refused before anything is read
+    judgments, *runs = request.files
+    known = read_qrels(judgments)
+    for text in reports(known, [LenientRun(run) for run in runs], request, request.jobs):
+        _write(text)
+
+
+def _write(text: str) -> None:
+    """Ids are printed as the bytes that they were read as."""
+    stream: Any = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        click.echo(text, nl=False)
+    else:
+        stream.write(text.encode("utf-8", "surrogateescape"))
+
+
+def _explained(request: Request) -> str:
+    """What the measures are that the call names."""
+    if not request.measures:
+        return ""
+    from calipers.measures.registry import look_up
+
+    lines = []
+    for root, _ in request.roots():
+        known = look_up(root.measure) if root.measure else None
+        lines.append(f"\n{root.name}\n    {known[0].sentence if known else 'Text, not a number.'}\n")
+    return "".join(lines)
