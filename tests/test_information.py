@@ -1,0 +1,765 @@
+"""Evaluation as information: against direct counting of pairs, the vectors of the mathematics, and real runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import random
+import time
+from collections import Counter
+from itertools import permutations, product
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calipers as cal
+from calipers import plot
+from calipers.cli import root
+from calipers.errors import CalipersError
+from calipers.information import difference as difference_module
+from calipers.information import patterns, rankings
+from calipers.information.difference import information_difference, same_group_share
+from calipers.information.joint import joint_ric, known_together
+from calipers.information.rankings import MISSING, Preferences, Rankings
+from calipers.information.tau import information_tau, tau_of_measures
+from calipers.information.validation import ric_study
+from calipers.reproduce.registry import reproductions
+
+NEAR = 1e-12
+Pool = dict[str, float]
+Ranked = dict[str, float]
+
+
+# --- by hand ----------------------------------------------------------------------------------------------
+
+
+def entropy(counts: Counter[Any]) -> float:
+    total = sum(counts.values())
+    return -sum(count / total * log2(count / total) for count in counts.values() if count)
+
+
+def mutual(joint: Counter[tuple[Any, Any]]) -> float:
+    """I(X; Y) from how often each (x, y) occurs."""
+    x: Counter[Any] = Counter()
+    y: Counter[Any] = Counter()
+    for (one, other), count in joint.items():
+        x[one] += count
+        y[other] += count
+    return entropy(x) + entropy(y) - entropy(joint)
+
+
+def kept(pool: Pool, ranked: Ranked, rel: float) -> Ranked:
+    """The scores of the judged documents down to the last relevant one."""
+    judged = {d: s for d, s in ranked.items() if pool.get(d, -1) >= 0}
+    relevant = [s for d, s in judged.items() if pool[d] >= rel]
+    return {d: s for d, s in judged.items() if relevant and s >= min(relevant)}
+
+
+def signs(pool: Pool, runs: list[Ranked], rel: float) -> Counter[tuple[tuple[int, ...], int]]:
+    """How often the systems and the judgments say what, over all ordered pairs; ties both ways, half each."""
+    lists = [kept(pool, ranked, rel) for ranked in runs]
+    found: Counter[tuple[tuple[int, ...], int]] = Counter()
+    for one, other in permutations([d for d in pool if pool[d] >= 0], 2):
+        if pool[one] == pool[other]:
+            continue
+        for coin in (1, -1) if one < other else (-1, 1):  # the same tie is broken the same way by all
+            said = []
+            for scores in lists:
+                x, y = scores.get(one, -math.inf), scores.get(other, -math.inf)
+                said.append(0 if x == y == -math.inf else coin if x == y else 1 if x > y else -1)
+            found[tuple(said), int(pool[one] > pool[other])] += 1
+    return found
+
+
+def direct(pool: Pool, runs: list[Ranked], rel: float = 1) -> float:
+    return mutual(signs(pool, runs, rel))
+
+
+def drawn_case(seed: int, systems: int, grades: list[float], ties: bool) -> tuple[Pool, list[Ranked]]:
+    draw = random.Random(seed)
+    names = [f"d{i}" for i in range(draw.randint(3, 9))]
+    pool = {name: draw.choice(grades) for name in names}
+    pool["d0"], pool["d1"] = 0, max(grades)
+    runs = []
+    for _ in range(systems):
+        shown = draw.sample([*names, "u1", "u2"], draw.randint(0, len(names)))
+        runs.append({d: float(draw.randint(1, 4)) if ties else draw.random() for d in shown})
+    return pool, runs
+
+
+def ric_of(pool: Pool, ranked: Ranked, name: str = "RIC", **options: Any) -> float:
+    return float(cal.evaluate({"q": pool}, {"q": ranked}, [name], **options).values[0, 0, 0])
+
+
+def in_order(documents: str | list[str]) -> Ranked:
+    return {d: float(-i) for i, d in enumerate(documents)}
+
+
+# --- information tau --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("other", "tau"), [((1, 0, 2, 3), 2 / 3), ((1, 2, 0, 3), 1 / 3), ((2, 0, 3, 1), 0), ((3, 2, 1, 0), -1)]
+)
+def test_vectors_of_tau(other: tuple[int, ...], tau: float) -> None:
+    wanted = sum((1 + s * tau) / 2 * log2(1 + s * tau) for s in (1, -1) if 1 + s * tau)
+    assert information_tau([0, 1, 2, 3], other) == pytest.approx(wanted, abs=NEAR)
+
+
+def test_vectors_of_conditional_tau() -> None:
+    r, s, t = [0, 1, 2, 3], [0, 1, 3, 2], [1, 0, 2, 3]
+    assert information_tau(r, s) == pytest.approx(0.349977578, abs=1e-9)
+    assert information_tau(r, s, [t]) == pytest.approx(0.316689088, abs=1e-9)
+    assert information_tau(r, s, [t, [0, 2, 1, 3]]) == pytest.approx(1 / 3, abs=NEAR)
+    s, t = [0, 2, 3, 1], [1, 2, 0, 3]
+    assert information_tau(r, s, [t]) - information_tau(r, s) == pytest.approx(0.169925, abs=1e-6)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_theorem_1(n: int) -> None:
+    """Information tau is a function of Kendall's, for every pair of orderings."""
+    for order in permutations(range(n)):
+        t = cal.rank_correlation(range(n), order, "tau-a")
+        wanted = sum((1 + sign * t) / 2 * log2(1 + sign * t) for sign in (1, -1) if 1 + sign * t > 1e-15)
+        assert information_tau(range(n), order) == pytest.approx(wanted, abs=NEAR)
+
+
+def test_identities_of_conditional_tau() -> None:
+    draw = np.random.default_rng(4)
+    for _ in range(20):
+        a, b, t = draw.random((3, 7))
+        assert information_tau(a, a, [t]) == pytest.approx(1 - information_tau(a, t), abs=NEAR)
+        assert information_tau(a, b, [a]) == pytest.approx(0, abs=NEAR)
+        assert information_tau(a, b, [t]) == pytest.approx(information_tau(b, a, [t]), abs=NEAR)
+        assert information_tau(-a, b, [t]) == pytest.approx(information_tau(a, b, [t]), abs=NEAR)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=2, max_size=6),
+    st.sampled_from(["null", "drop"]),
+)
+def test_conditional_tau_by_counting(rows: list[list[int]], ties: str) -> None:
+    """I(X; Y | T1, T2) as the mean of I(X; Y) in the parts that T1 and T2 make."""
+    by_condition: dict[tuple[float, ...], Counter[tuple[Any, Any]]] = {}
+    for one, other in permutations(rows, 2):
+        sign = tuple(np.sign(np.subtract(one, other)).tolist())
+        if ties == "null" or 0 not in sign:
+            by_condition.setdefault(sign[2:], Counter())[sign[0], sign[1]] += 1
+    total = sum(sum(part.values()) for part in by_condition.values())
+    wanted = sum(sum(part.values()) / total * mutual(part) for part in by_condition.values()) if total else math.nan
+    x, y, *given_lists = np.transpose(rows).tolist()
+    assert information_tau(x, y, given_lists, ties=ties) == pytest.approx(wanted, abs=1e-9, nan_ok=True)
+
+
+def test_tau_of_measures() -> None:
+    draw = np.random.default_rng(7)
+    values = draw.integers(0, 9, (4, 8, 5)).astype(float)
+    values[1, 3, 2] = np.nan
+    scores = cal.as_scores(values, measure=["ERR", "nDCG", "AP", "P"])
+    found = tau_of_measures(scores, "ERR", "ndcg", ["AP", "P"])
+    assert [row[2] for row in found.rows] == [(), ("AP",), ("P",), ("AP", "P")]
+    defined = ~np.isnan(values[1])
+    for q in range(5):
+        err, ndcg, ap, p = values[:, defined[:, q], q]
+        assert found["ERR", "nDCG"][q] == pytest.approx(information_tau(err, ndcg), abs=NEAR)
+        assert found["ERR", "nDCG", "AP", "P"][q] == pytest.approx(information_tau(err, ndcg, [ap, p]), abs=NEAR)
+    table = found.table()
+    assert table.columns == ("x", "y", "given", "tau_I", "queries")
+    assert table.rows[0][3] == pytest.approx(found["ERR", "nDCG"].mean())
+    assert len(tau_of_measures(scores).rows) == 6
+    assert len(tau_of_measures(scores, given=["AP"]).rows) == 3 * 2
+
+
+def test_tau_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = cal.as_scores(np.random.default_rng(1).random((3, 9, 11)), measure=["a", "b", "c"])
+    whole = tau_of_measures(scores, "a", "b", ["c"]).values
+    monkeypatch.setattr("calipers.information.tau.CELLS_AT_ONCE", 80)
+    np.testing.assert_allclose(tau_of_measures(scores, "a", "b", ["c"]).values, whole, atol=NEAR)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"x": "a"}, "name both measures"),
+        ({"x": "a", "y": "z"}, "no scores for 'z'"),
+        ({"given": ["a", "b"]}, "fewer than two measures"),
+        ({"ties": "half"}, "ties=half"),
+    ],
+)
+def test_bad_requests_for_tau(arguments: dict[str, Any], message: str) -> None:
+    scores = cal.as_scores(np.zeros((3, 4, 2)), measure=["a", "b", "c"])
+    with pytest.raises(CalipersError, match=message):
+        tau_of_measures(scores, **arguments)
+
+
+def test_bad_lists_for_tau() -> None:
+    with pytest.raises(CalipersError, match="of one length"):
+        information_tau([1, 2], [1, 2, 3])
+    with pytest.raises(CalipersError, match="only one system"):
+        tau_of_measures(cal.as_scores(np.zeros((2, 1, 2)), measure=["a", "b"]))
+
+
+# --- RIC --------------------------------------------------------------------------------------------------
+
+
+BINARY = {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}
+
+
+@pytest.mark.parametrize(
+    ("ranking", "c", "d"),
+    [
+        ("r1 r2", 6, 0),
+        ("r1 a r2 b c", 5, 1),
+        ("a r1 r2", 4, 2),
+        ("r1", 3, 0),
+        ("r1 a b c r2", 3, 3),
+        ("a b c r1 r2", 0, 6),
+    ],
+)
+def test_vectors_of_ric(ranking: str, c: int, d: int) -> None:
+    wanted = sum(n / 6 * log2(2 * n / (c + d)) for n in (c, d) if n)
+    assert ric_of(BINARY, in_order(ranking.split())) == pytest.approx(wanted, abs=NEAR)
+    signed = ric_of(BINARY, in_order(ranking.split()), "RIC(signed=True)")
+    assert signed == pytest.approx(math.copysign(wanted, c - d), abs=NEAR)
+
+
+@pytest.mark.parametrize(("ranking", "c", "d"), [("yxwz", 6, 2), ("xuwy", 5, 2)])
+def test_graded_vectors_of_ric(ranking: str, c: int, d: int) -> None:
+    pool = {"x": 2, "y": 1, "z": 1, "w": 0, "v": 0}
+    wanted = sum(n / 8 * log2(2 * n / (c + d)) for n in (c, d))
+    assert ric_of(pool, in_order(ranking)) == pytest.approx(wanted, abs=NEAR)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("rel", [1, 2])
+@pytest.mark.parametrize("grades", [[0, 1], [0, 0, 1, 2], [-1, 0, 1, 2, 3], [0, 0.5, 1, 1.5, 2.5]], ids=str)
+def test_ric_by_counting(grades: list[float], rel: float, ties: bool) -> None:
+    cases = [drawn_case(seed, 1, grades, ties) for seed in range(60)]
+    pools = {f"q{i}": pool for i, (pool, _) in enumerate(cases)}
+    run = {f"q{i}": runs[0] for i, (_, runs) in enumerate(cases)}
+    found = cal.evaluate(pools, run, [f"RIC(rel={rel})", f"RIC(rel={rel},signed=True)"], empty="skip")
+    for q, (pool, runs) in enumerate(cases):
+        counted = signs(pool, runs, rel)
+        balance = sum(said[0] * count * (1 if better else -1) for (said, better), count in counted.items())
+        if max(pool.values()) < rel:
+            assert np.isnan(found.values[:, 0, q]).all()
+            continue
+        wanted = mutual(counted)
+        assert found.values[0, 0, q] == pytest.approx(wanted, abs=NEAR)
+        assert found.values[1, 0, q] == pytest.approx(math.copysign(wanted, balance) if balance else 0, abs=1e-9)
+
+
+def test_a_tied_pair_is_half_each_way() -> None:
+    pool = {"r": 1, "s": 1, "a": 0, "b": 0}
+    # Of the four pairs r b and s b are right, s a is wrong, and r a is half of each.
+    assert ric_of(pool, {"r": 2, "a": 2, "s": 1}) == pytest.approx(
+        2.5 / 4 * log2(2 * 2.5 / 4) + 1.5 / 4 * log2(2 * 1.5 / 4), abs=NEAR
+    )
+    assert ric_of(pool, dict.fromkeys(pool, 1.0)) == 0
+
+
+@pytest.mark.parametrize("measure", ["RIC", "RIC(signed=True)"])
+@pytest.mark.parametrize(
+    "grades",
+    [(1, 0), (1, 1, 0), (1, 0, 0, 0), (1, 1, 0, 0, 0), (2, 1, 0), (3, 2, 1, 0, 0), (2, 2, 1, 0, -1)],
+    ids=str,
+)
+def test_bounds_of_ric_are_those_of_all_rankings(measure: str, grades: tuple[float, ...]) -> None:
+    pool = {f"d{i}": grade for i, grade in enumerate(grades)}
+    orders = {str(i): {"q": in_order(list(order))} for i, order in enumerate(permutations(pool))}
+    scores = cal.evaluate({"q": pool}, orders, [measure]).values[0, :, 0]
+    bounds = cal.bounds({"q": pool}, [measure])
+    assert bounds.ideal[measure][0] == pytest.approx(scores.max(), abs=NEAR)
+    assert bounds.worst[measure][0] == pytest.approx(scores.min(), abs=NEAR)
+    assert abs(bounds.expected[measure][0] - scores.mean()) <= 4 * bounds.error[measure][0] + NEAR
+    assert bounds.exactness[measure] == "sampled"
+
+
+@pytest.mark.parametrize("shown", ["rs", "rab", "rsa", "rsab", "rsabc"])
+def test_bounds_of_a_ranking_of_what_was_retrieved(shown: str) -> None:
+    """Documents that stay missing make the reverse order the best one at times."""
+    pool = {"r": 1, "s": 1, "t": 1, "a": 0, "b": 0, "c": 0}
+    orders = {str(i): {"q": in_order(list(order))} for i, order in enumerate(permutations(shown))}
+    scores = cal.evaluate({"q": pool}, orders, ["RIC", "RIC(signed=True)"]).values[:, :, 0]
+    found = cal.bounds({"q": pool}, ["RIC", "RIC(signed=True)"], population="retrieved", runs={"q": in_order(shown)})
+    for name, values in zip(("RIC", "RIC(signed=True)"), scores, strict=True):
+        assert found.ideal[name][0] == pytest.approx(values.max(), abs=NEAR)
+        if name != "RIC":
+            assert found.worst[name][0] == pytest.approx(values.min(), abs=NEAR)
+        else:
+            assert found.worst[name][0] <= values.min() + NEAR
+
+
+def test_sampled_bounds_do_not_depend_on_other_queries() -> None:
+    pools = {"q1": BINARY, "q2": {"x": 2, "y": 1, "z": 0, "w": 0}}
+    together = cal.bounds(pools, ["RIC"]).expected["RIC"]
+    turned = {"q2": dict(reversed(pools["q2"].items())), "q1": BINARY}
+    assert cal.bounds(turned, ["RIC"]).expected["RIC"].tolist() == together[::-1].tolist()
+
+
+def test_ric_can_be_normalised() -> None:
+    values = cal.evaluate({"q": BINARY}, {"q": in_order(["r1", "r2"])}, ["V2(RIC)", "U(RIC)"]).values.ravel()
+    assert values.tolist() == [1, 1]
+
+
+def test_undefined_ric() -> None:
+    pools = {"q1": {"a": 1, "b": 1}, "q2": {"a": 0, "b": 0}, "q3": {"a": 1, "b": 0}}
+    run = {q: {"a": 2.0, "b": 1.0} for q in pools}
+    found = cal.evaluate(pools, run, ["RIC"], empty="skip").values.ravel()
+    assert found.tolist() == pytest.approx([math.nan, math.nan, 1], nan_ok=True)
+    assert ric_of(BINARY, {"a": 1.0}) == 0
+    assert ric_of(BINARY, {"unknown": 1.0}) == 0
+    with pytest.raises(CalipersError, match="signed=2"):
+        cal.parse("RIC(signed=2)")
+
+
+def test_the_card_names_the_weaknesses() -> None:
+    card = str(cal.measure_card("RIC"))
+    assert "Known weaknesses" in card
+    assert "RIC(signed=True)" in card
+    assert "half in the right and half in the wrong order" in card
+    assert "Golbus & Aslam" in card
+
+
+# --- joint RIC --------------------------------------------------------------------------------------------
+
+
+def named(runs: list[Ranked]) -> dict[str, dict[str, Ranked]]:
+    return {f"s{i}": {"q": ranked} for i, ranked in enumerate(runs)}
+
+
+def test_vectors_of_joint_ric() -> None:
+    runs = {"A": {"q": in_order(["r1", "a", "r2"])}, "B": {"q": in_order(["r2", "b", "r1"])}}
+    found = joint_ric({"q": BINARY}, runs)
+    assert found.mean == pytest.approx(2 / 3, abs=NEAR)
+    assert information_difference({"q": BINARY}, runs).matrix[0, 1] == pytest.approx(0.633378, abs=1e-6)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("grades", [[0, 1], [0, 0, 1, 2], [-1, 0, 0.5, 1, 2]], ids=str)
+@pytest.mark.parametrize("systems", [1, 2, 3, 6])
+def test_joint_ric_by_counting(systems: int, grades: list[float], ties: bool) -> None:
+    for seed in range(25):
+        pool, runs = drawn_case(seed, systems, grades, ties)
+        runs = [run or {"d0": 1.0} for run in runs]
+        found = joint_ric({"q": pool}, named(runs), draws=1)
+        assert found.mean == pytest.approx(direct(pool, runs), abs=NEAR)
+        assert found.alone[:, 0] == pytest.approx([direct(pool, [run]) for run in runs], abs=NEAR)
+        assert found.alone.max() - NEAR <= found.mean <= 1 + NEAR
+
+
+@pytest.mark.parametrize("systems", [13, 21, 40])
+def test_many_systems_by_counting(systems: int) -> None:
+    for ties in (False, True):
+        pool, runs = drawn_case(systems, systems, [0, 1, 2], ties)
+        runs = [run or {"d0": 1.0} for run in runs]
+        assert joint_ric({"q": pool}, named(runs), draws=1).mean == pytest.approx(direct(pool, runs), abs=NEAR)
+
+
+def test_more_than_forty_systems_are_refused() -> None:
+    with pytest.raises(CalipersError, match="41 systems at once are more than 40"):
+        joint_ric({"q": BINARY}, named([in_order(["r1"])] * 41))
+
+
+def test_joint_ric_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    cases = [drawn_case(seed, systems, [0, 1, 2], ties=True) for seed, systems in ((3, 3), (4, 14))]
+    whole = [(joint_ric({"q": p}, named(r)).null, direct(p, [x or {"d0": 1.0} for x in r])) for p, r in cases]
+    monkeypatch.setattr(rankings, "PAIRS_AT_ONCE", 10)
+    monkeypatch.setattr(patterns, "COUNTED_DIRECTLY", 2)
+    for (pool, runs), (null, joint) in zip(cases, whole, strict=True):
+        found = joint_ric({"q": pool}, named(runs))
+        np.testing.assert_allclose(found.null, null, atol=NEAR)
+        assert found.mean == pytest.approx(joint, abs=NEAR)
+
+
+def random_lists(relevant: int, others: int, systems: int, share: float, seed: int) -> Preferences:
+    """Systems that know nothing, each with a random part of the judged documents in random order."""
+    draw = np.random.default_rng(seed)
+    n = relevant + others
+    rank = np.full((systems, n), MISSING, np.int32)
+    for line in rank:
+        line[draw.permutation(n)[: int(share * n)]] = np.arange(int(share * n))
+    grade = np.repeat([1.0, 0.0], [relevant, others])
+    return Preferences("q", 0, grade, rank, grade >= 1)
+
+
+@pytest.mark.parametrize(("systems", "bias"), [(5, 0.31), (10, 0.95)])
+def test_systems_that_know_nothing_seem_to_know_much(systems: int, bias: float) -> None:
+    """20 relevant of 220 judged documents, half of them retrieved."""
+    cases = [random_lists(20, 200, systems, 0.5, seed) for seed in range(20)]
+    mean = np.mean([known_together(case, case.until_last_relevant()) for case in cases])
+    assert mean == pytest.approx(bias, abs=0.05)
+
+
+def test_the_null_value_is_that_of_systems_that_know_nothing() -> None:
+    case = random_lists(20, 200, 5, 0.5, 1)
+    judgments = cal.Judgments.from_arrays(case.grade, group=[220])
+    names = tuple(f"s{i}" for i in range(5))
+    found = rankings.Rankings(judgments, names, case.rank)
+    from calipers.information.joint import joint_of
+
+    chance = joint_of(found)
+    assert abs(chance.mean - chance.null_mean) < 4 * chance.null_sd
+    assert chance.mostly_bias
+    assert joint_of(found).null.tolist() == chance.null.tolist()  # seeded
+    assert joint_of(found, seed=1).null.tolist() != chance.null.tolist()
+
+
+def test_ten_systems_over_160_000_pairs_are_quick() -> None:
+    case = random_lists(100, 1600, 10, 1.0, 2)
+    rank = case.until_last_relevant()
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        known_together(case, rank)
+        times.append(time.perf_counter() - start)
+    assert sum(len(better) for better, _ in case.pairs()) == 160_000
+    assert min(times) < 0.5
+
+
+# --- information difference -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("grades", [[0, 1], [-1, 0, 0.5, 1, 2]], ids=str)
+def test_information_difference_by_counting(grades: list[float], ties: bool) -> None:
+    """Two queries; I(S; Q | T) + I(T; Q | S) by their definitions."""
+    for seed in range(0, 40, 2):
+        cases = [drawn_case(seed + i, 4, grades, ties) for i in (0, 1)]
+        pools = {f"q{i}": pool for i, (pool, _) in enumerate(cases)}
+        runs = {f"s{s}": {f"q{i}": lists[s] or {"d0": 1.0} for i, (_, lists) in enumerate(cases)} for s in range(4)}
+        found = information_difference(pools, runs)
+        for a, b in product(range(4), repeat=2):
+            wanted = []
+            for i, (pool, _) in enumerate(cases):
+                said = signs(pool, [runs[f"s{a}"][f"q{i}"], runs[f"s{b}"][f"q{i}"]], 1)
+                h = {
+                    part: entropy(sum((Counter({key(s, q): n}) for (s, q), n in said.items()), Counter()))
+                    for part, key in KEYS.items()
+                }
+                wanted.append(
+                    (h["sb"] - h["b"] + h["qb"] - h["sqb"] - h[""]) + (h["sb"] - h["s"] + h["sq"] - h["sqb"] - h[""])
+                )
+            assert found.matrix[a, b] == pytest.approx(np.mean(wanted), abs=1e-9)
+        assert (found.matrix.diagonal() == 0).all()
+        assert (found.matrix >= 0).all()
+        assert found.matrix.max() <= 2
+
+
+KEYS: dict[str, Any] = {
+    "": lambda s, q: 0,
+    "s": lambda s, q: s[0],
+    "b": lambda s, q: s[1],
+    "sb": lambda s, q: s,
+    "sq": lambda s, q: (s[0], q),
+    "qb": lambda s, q: (s[1], q),
+    "sqb": lambda s, q: (s, q),
+}
+
+
+def test_the_largest_difference() -> None:
+    """Two relevant and two other documents: 1.8774 bits, between a r and a s."""
+    pool = {"r": 1, "s": 1, "a": 0, "b": 0}
+    lists = [list(order) for n in range(1, 5) for order in permutations(pool, n)]
+    found = information_difference({"q": pool}, {str(i): {"q": in_order(x)} for i, x in enumerate(lists)})
+    assert found.matrix.max() == pytest.approx(1.8774, abs=1e-4)
+    assert found.matrix[lists.index(["a", "r"]), lists.index(["a", "s"])] == found.matrix.max()
+    assert found.matrix[lists.index(list("rsab")), lists.index(list("abrs"))] == 0  # not a metric
+
+
+def test_differences_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, runs = drawn_case(5, 5, [0, 1, 2], ties=True)
+    whole = information_difference({"q": pool}, named(runs)).matrix
+    monkeypatch.setattr(difference_module, "CELLS_AT_ONCE", 10)
+    monkeypatch.setattr(rankings, "PAIRS_AT_ONCE", 10)
+    np.testing.assert_allclose(information_difference({"q": pool}, named(runs)).matrix, whole, atol=NEAR)
+
+
+def simulated(systems: int = 8) -> tuple[dict[str, Pool], dict[str, dict[str, Ranked]]]:
+    """Systems in pairs, the second of each with a little noise."""
+    draw = np.random.default_rng(3)
+    pools, runs = {}, {f"{'ab'[s % 2]}{s // 2}": {} for s in range(systems)}
+    for q in range(6):
+        names = [f"d{i}" for i in range(40)]
+        grade = draw.integers(0, 3, 40)
+        pools[f"q{q}"] = dict(zip(names, map(float, grade), strict=True))
+        for pair in range(systems // 2):
+            score = grade + draw.normal(0, 1 + pair, 40)
+            for first in "ab":
+                noisy = score + draw.normal(0, 0.05, 40)
+                runs[f"{first}{pair}"][f"q{q}"] = dict(zip(names, noisy.tolist(), strict=True))
+    return pools, runs
+
+
+def test_pairs_bins_and_clusters() -> None:
+    pools, runs = simulated()
+    found = information_difference(pools, runs)
+    table = found.table()
+    assert table.columns == ("system_a", "system_b", "information_difference", "delta_ap")
+    assert len(table.rows) == 28
+    bits = table.column("information_difference")
+    assert bits == sorted(bits)
+    groups = {name: name[1] for name in runs}
+    assert same_group_share(table, groups, top=4) == 1
+    assert 0 <= same_group_share(table, groups, top=4, by="delta_ap") <= 1
+    ap = cal.evaluate(pools, runs, "AP").values[0].mean(axis=1)
+    np.testing.assert_allclose(found.ap, ap, atol=NEAR)
+    ric = cal.evaluate(pools, runs, "RIC").values[0].mean(axis=1)
+    np.testing.assert_allclose(found.ric, ric, atol=NEAR)
+    assert len(found.within_bins(4).rows) == 4
+    assert len(found.within_bins(1).rows) == 28
+    label = found.clusters(max(bits[:4]) + NEAR)
+    assert all(label[f"a{pair}"] == label[f"b{pair}"] for pair in range(4))
+    assert sorted(found.order()) == list(range(8))
+    for bins in (0, 9):
+        with pytest.raises(CalipersError, match="bins"):
+            found.within_bins(bins)
+    with pytest.raises(CalipersError, match="method=ward"):
+        found.linkage("ward")
+
+
+def test_systems_of_no_judged_document() -> None:
+    runs = {"A": {"q": in_order(["r1", "a", "r2"])}, "none": {"q": in_order(["u"])}}
+    found = information_difference({"q": BINARY}, runs)
+    assert found.matrix[0, 1] == pytest.approx(found.ric[0], abs=NEAR)
+    assert Rankings.of({"q": BINARY}, runs).finds_nothing == ["none"]
+
+
+def test_queries_that_tell_nothing_apart_are_skipped_and_counted() -> None:
+    pools = {"q1": BINARY, "q2": {"x": 1, "y": 1}, "q3": {"x": 0}}
+    runs = {name: {q: in_order(list(pools[q])) for q in pools} for name in ("A", "B")}
+    assert information_difference(pools, runs).skipped == 2
+    assert joint_ric(pools, runs).skipped == 2
+    assert ric_study(pools, runs).skipped == 2
+    for function in (information_difference, joint_ric, ric_study):
+        with pytest.raises(CalipersError, match="tell its documents apart"):
+            function({"q2": pools["q2"]}, runs)
+    with pytest.raises(CalipersError, match="only one system"):
+        information_difference(pools, {"A": runs["A"]})
+
+
+# --- validation -------------------------------------------------------------------------------------------
+
+
+def test_ric_beside_other_measures() -> None:
+    pools, runs = simulated()
+    study = ric_study(pools, runs)
+    scores = cal.evaluate(pools, runs, ["RIC", "RIC(signed=True)", "AP", "nDCG", "GAP"])
+    np.testing.assert_allclose(study.scores.values, scores.values, atol=NEAR)
+    assert study.table().columns == ("system", "RIC", "signed", "AP", "nDCG")
+    table = study.correlations(top=3)
+    row = table.rows[0]
+    best = np.argsort(-study.mean("AP"))[:3]
+    assert row[:2] == ("RIC", "AP")
+    assert row[2:4] == (
+        cal.rank_correlation(study.mean("RIC"), study.mean("AP")),
+        cal.rank_correlation(study.mean("RIC"), study.mean("AP"), "spearman"),
+    )
+    assert row[4] == cal.rank_correlation(study.mean("RIC")[best], study.mean("AP")[best])
+    power = study.power()
+    assert power["RIC"] == cal.discriminative_power(scores, "bootstrap", samples=1000)["RIC"]
+    wrong = {name: {q: {d: -s for d, s in lists.items()} for q, lists in run.items()} for name, run in runs.items()}
+    assert ric_study(pools, wrong).wrong_way_round.mean() > 0.9
+
+
+# --- charts and commands ----------------------------------------------------------------------------------
+
+
+def test_charts(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    pools, runs = simulated()
+    found = information_difference(pools, runs)
+    study = ric_study(pools, runs)
+    tau = tau_of_measures(study.scores, "AP", "nDCG", ["RIC"])
+    charts = [plot.heat_map(found), plot.dendrogram(found), plot.difference_scatter(found), plot.tau_scatter(tau)]
+    for chart in (*charts, plot.ric_scatter(study), plot.stacked(*charts)):
+        chart.to_dict()
+    links = plot.dendrogram(found).to_dict()["layer"][0]["data"]["values"]
+    assert max(link["bits"] for link in links) == pytest.approx(found.linkage()[-1, 2])
+    with pytest.raises(CalipersError, match="needs a condition"):
+        plot.tau_scatter(tau_of_measures(study.scores, "AP", "nDCG"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pools, runs = simulated()
+    qrels = [f"{q} 0 {d} {grade:g}\n" for q, pool in pools.items() for d, grade in pool.items()]
+    (tmp_path / "qrels.txt").write_text("".join([*qrels, "same 0 x 1\n", "same 0 y 1\n"]))
+    for name, run in runs.items():
+        lines = [f"{q} Q0 {d} 1 {score!r} {name}\n" for q, ranked in run.items() for d, score in ranked.items()]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "nothing.run").write_text("q0 Q0 unknown 1 1.0 nothing\n")
+    (tmp_path / "groups.csv").write_text("run,team\n" + "".join(f"{name},{name[1]}\n" for name in runs))
+    return tmp_path
+
+
+def inform(*arguments: object) -> Result:
+    return CliRunner().invoke(root, ["inform", *map(str, arguments)])
+
+
+def rows(result: Result) -> list[dict[str, str]]:
+    assert result.exit_code == 0, result.output + str(result.exception)
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def test_inform_ric(folder: Path) -> None:
+    done = inform("ric", folder / "qrels.txt", folder / "a*.run", "--format", "csv")
+    assert list(rows(done)[0]) == ["system", "RIC", "signed", "AP", "nDCG"]
+    assert "1 of 7 queries" in done.stderr
+    assert "RIC and AP over 4 systems: tau" in done.stderr
+    study = ric_study(folder / "qrels.txt", sorted(folder.glob("a*.run")))
+    assert [float(row["RIC"]) for row in rows(done)] == study.mean("RIC").tolist()
+    assert len(rows(inform("ric", folder / "qrels.txt", folder / "a*.run", "--correlations", "--format", "csv"))) == 7
+    assert len(rows(inform("ric", folder / "qrels.txt", folder / "a*.run", "--power", "--format", "csv"))) == 5
+    assert len(rows(inform("ric", folder / "qrels.txt", folder / "a*.run", "-q", "--format", "csv"))) == 4 * 6
+    done = inform("ric", folder / "qrels.txt", folder / "a0.run", folder / "nothing.run", "--plot", folder / "ric.svg")
+    assert "1 of 2 runs retrieve no judged document" in done.stderr
+    assert (folder / "ric.svg").exists()
+    done = inform("ric", folder / "qrels.txt", folder / "a0.run", "--power", "--correlations")
+    assert isinstance(done.exception, CalipersError)
+
+
+def test_inform_joint(folder: Path) -> None:
+    done = inform("joint", folder / "qrels.txt", folder / "a*.run", "--format", "csv")
+    (row,) = rows(done)
+    assert list(row) == ["systems", "joint", "null_mean", "null_sd"]
+    found = joint_ric(folder / "qrels.txt", sorted(folder.glob("a*.run")))
+    assert row == {
+        "systems": "4", "joint": repr(found.mean), "null_mean": repr(found.null_mean), "null_sd": repr(found.null_sd)
+    }  # fmt: skip
+    assert "seed 42" in done.stderr
+    assert len(rows(inform("joint", folder / "qrels.txt", folder / "a*.run", "-q", "--format", "csv"))) == 6
+    assert "mostly bias" not in done.stderr
+    for i in range(41):
+        (folder / f"copy{i}.run").write_text(f"q0 Q0 d1 1 1.0 copy{i}\n")
+    assert "more than 40" in str(inform("joint", folder / "qrels.txt", folder / "copy*.run").exception)
+    assert "none of the runs" in str(inform("joint", folder / "qrels.txt", folder / "nothing.run").exception)
+
+
+def test_inform_joint_warns_of_bias(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    (tmp_path / "qrels.txt").write_text("".join(f"q 0 d{i} {int(i < 5)}\n" for i in range(20)))
+    for s in range(8):
+        lines = [f"q Q0 d{i} 1 {draw.random()} s{s}\n" for i in range(20)]
+        (tmp_path / f"s{s}.run").write_text("".join(lines))
+    done = inform("joint", tmp_path / "qrels.txt", tmp_path / "*.run")
+    assert done.exit_code == 0
+    assert "mostly bias" in done.stderr
+    assert inform("joint", tmp_path / "qrels.txt", tmp_path / "*.run", "--strict").exit_code != 0
+
+
+def test_inform_difference(folder: Path) -> None:
+    done = inform("difference", folder / "qrels.txt", folder / "[ab]*.run", "--format", "csv")
+    assert list(rows(done)[0]) == ["system_a", "system_b", "information_difference", "delta_ap"]
+    assert len(rows(done)) == 28
+    bits = [float(row["information_difference"]) for row in rows(done)]
+    assert bits == sorted(bits)
+    arguments = [
+        "difference",
+        folder / "qrels.txt",
+        folder / "[ab]*.run",
+        "--bins",
+        4,
+        "--groups",
+        folder / "groups.csv",
+    ]
+    done = inform(*arguments, "--top", 2, "--format", "csv")
+    assert len(rows(done)) == 2
+    assert "of the 2 most alike pairs 100.0% are of one group" in done.stderr
+    done = inform(
+        "difference", folder / "qrels.txt", folder / "a*.run", folder / "nothing.run", "--plot", folder / "d.html"
+    )
+    assert done.exit_code == 0, done.output
+    assert "1 of 5 runs retrieve no judged document" in done.stderr
+    assert (folder / "d.html").exists()
+    assert "nothing to compare" in str(inform("difference", folder / "qrels.txt", folder / "a0.run").exception)
+    bad = inform("difference", folder / "qrels.txt", folder / "a*.run", "--groups", folder / "missing.csv")
+    assert "cannot be read" in str(bad.exception)
+
+
+def test_inform_tau(folder: Path) -> None:
+    scores = cal.evaluate(folder / "qrels.txt", sorted(folder.glob("[ab]*.run")), ["AP", "nDCG", "ERR"], empty="skip")
+    (folder / "scores.csv").write_text(scores.per_query().to_csv())
+    arguments = ["tau", folder / "scores.csv", "--x", "ERR", "--y", "nDCG", "--given", "AP"]
+    done = inform(*arguments, "--format", "csv", "--plot", folder / "tau.svg")
+    found = tau_of_measures(scores, "ERR", "nDCG", ["AP"])
+    assert [row["given"] for row in rows(done)] == ["", "AP"]
+    assert [float(row["tau_I"]) for row in rows(done)] == pytest.approx(found.values.mean(axis=1).tolist())
+    assert (folder / "tau.svg").exists()
+    assert "1 of 7 queries" in inform(*arguments, "--ties", "drop").stderr  # there all systems tie
+    assert len(rows(inform(*arguments, "-q", "--format", "csv"))) == 7 * 2
+    assert "no scores for" in str(inform("tau", folder / "scores.csv", "--x", "ERR", "--y", "Err@20").exception)
+
+
+# --- the paper's tables -----------------------------------------------------------------------------------
+
+
+def test_tables_1_and_4_from_a_folder(tmp_path: Path, folder: Path) -> None:
+    one, four = reproductions("004/table-1", "004/table-4")
+    assert {row[4] for table in (one.table(), four.table()) for row in table.rows} == {"needs data"}
+    draw = np.random.default_rng(2)
+    place = tmp_path / "web2010"
+    place.mkdir()
+    matrices = {name: draw.random((6, 9)) for name in ("ERR-IA", "alpha-nDCG", "D#-nDCG", "ERR", "nDCG")}
+    for name, matrix in matrices.items():
+        lines = [",".join(map(repr, row)) for row in matrix.tolist()]
+        (place / f"{name}.csv").write_text("\n".join([",".join(f"s{i}" for i in range(9)), *lines]) + "\n")
+    rows = {str(row[1]): row for row in one.table(tmp_path).rows}
+    x, y, *conditions = (matrices[name] for name in ("ERR-IA", "D#-nDCG", "nDCG", "ERR"))
+    wanted = np.mean([information_tau(x[q], y[q], [z[q] for z in conditions]) for q in range(6)])
+    assert rows["TREC 2010, ERR-IA ; D#-nDCG | nDCG, ERR"][3] == pytest.approx(wanted)
+    assert rows["TREC 2011, ERR-IA ; D#-nDCG"][4] == "needs data"
+    (tmp_path / "trec8/runs").mkdir(parents=True)
+    (tmp_path / "trec8/qrels.txt").write_text((folder / "qrels.txt").read_text())
+    for name, source in (("UB99T", "a0"), ("UB99SW", "b0")):
+        text = (folder / f"{source}.run").read_text().replace(f" {source}\n", f" {name}\n")
+        (tmp_path / "trec8/runs" / name).write_text(text)
+    rows = {str(row[1]): row for row in four.table(tmp_path).rows}
+    found = information_difference(folder / "qrels.txt", [folder / "a0.run", folder / "b0.run"])
+    assert rows["UB99T, UB99SW: id"][3] == pytest.approx(found.matrix[0, 1])
+    assert rows["isa25t, cirtc82: id"][4] == "needs data"
+
+
+# --- real runs --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.acceptance
+@pytest.mark.slow
+def test_trec_covid_round_1(data: Path) -> None:
+    """Document 004's validation on 143 runs: figure 2, table 2 and table 4."""
+    from calipers.information.difference import difference_of
+    from calipers.metaeval.sets import RememberedRun
+
+    folder = data / "trec/covid-round1"
+    judgments = cal.read_qrels(folder / "qrels-rnd1.txt")
+    runs = [RememberedRun(run) for run in cal.read_runs(folder / "runs/*")]
+    study = ric_study(judgments, runs)
+    assert (len(study.systems), len(study.scores.queries), study.skipped) == (143, 30, 0)
+    measured = {row[:2]: row[2:] for row in study.correlations().rows}
+    for other in ("AP", "nDCG", "GAP"):
+        assert measured["RIC", other][0] > 0.75
+        assert measured["RIC", other][1] > 0.9
+    assert measured["RIC", "AP"][0] < measured["AP", "nDCG"][0]  # as in the document
+    # The run with the second smallest AP has half of its lists the wrong way round: third by RIC, last by signed.
+    place = study.systems.index("lda400s5000")
+    assert study.wrong_way_round[place].sum() == study.wrong_way_round.sum(axis=1).max()
+    assert study.mean("signed").argmin() == place
+    assert study.mean("RIC").argmin() != place
+    start = time.perf_counter()
+    found = difference_of(Rankings.of(judgments, runs), study.scores["AP"])
+    assert time.perf_counter() - start < 60
+    with open(folder / "leaderboard.csv", newline="") as file:
+        teams = {row["run"]: row["team"] for row in csv.DictReader(file)}
+    for table in (found.table(), found.within_bins(20)):
+        by_bits, by_ap = (same_group_share(table, teams, 27, by) for by in table.columns[2:])
+        assert by_bits > by_ap
+    chance = np.mean([teams[a] == teams[b] for a, b, *_ in found.table().rows])
+    assert same_group_share(found.table(), teams, 27) > 5 * chance

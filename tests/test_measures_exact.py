@@ -1,0 +1,296 @@
+"""Every measure, every tie rule, against enumeration in exact fractions on random small cases.
+
+The cases are the queries of two collections, so that one call evaluates them all. They hold ties with
+unjudged documents in them, grades below 0, relevant documents that were not retrieved, empty lists, missing
+lists and pools without a relevant document.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+import oracle
+from calipers.scores import Reason
+
+TIE_RULES = ("average", "docid", "input", "best", "worst")
+MOST_ORDERS = 130
+NEAR = 1e-12
+
+
+@dataclass(frozen=True)
+class Case:
+    """One query: the grades of its pool, and {document: score} or None where the run lacks the query."""
+
+    pool: dict[str, float]
+    run: dict[str, float] | None
+
+    def groups(self, ties: str) -> list[list[oracle.Entry]]:
+        """The tie groups that are left under the rule, as the oracle takes them."""
+        scored = {name: (score, self.pool.get(name)) for name, score in (self.run or {}).items()}
+        return oracle.ordered(scored, ties)
+
+
+def orders(groups: list[list[oracle.Entry]]) -> int:
+    """How many distinct orders the ties allow."""
+    total = 1
+    for group in groups:
+        total *= math.factorial(len(group))
+        for times in Counter(group).values():
+            total //= math.factorial(times)
+    return total
+
+
+def case(draw: random.Random, grades: list[float]) -> Case:
+    """A random query. Ids are of uneven length and shuffled, so that byte order is not input order."""
+    names = [f"d{number}" for number in draw.sample(range(1, 130), 14)]
+    judged = draw.randint(1, 8)
+    pool = {name: draw.choice(grades) for name in names[:judged]}
+    shown = draw.sample(names[:judged], draw.randint(0, judged)) + names[judged : judged + draw.randint(0, 4)]
+    draw.shuffle(shown)
+    levels = draw.choice([1, 2, 3, 8])
+    return Case(pool, {name: draw.randint(1, levels) / 4 for name in shown})
+
+
+def collection(seed: int, size: int, palettes: list[list[float]]) -> dict[str, Case]:
+    """Random cases that can be enumerated, and the odd ones that chance would rarely give."""
+    draw = random.Random(seed)
+    cases = [
+        Case({"a": 1, "b": 0}, {}),
+        Case({"a": 1, "b": 0}, None),
+        Case({"a": 0, "b": 0}, {"a": 1.0, "u": 1.0, "b": 1.0}),
+        Case({"a": -1, "b": -2}, {"b": 1.0, "a": 1.0}),
+        Case({"a": 2}, {"a": -3.5}),
+        Case({"a": 2}, {"u": 0.0, "v": 0.0, "w": 0.0}),
+        Case({"a": 1, "b": -1, "c": 0}, {"b": 1.0, "u": 1.0, "c": 1.0, "a": 1.0}),
+        Case({"a": 4, "b": 3, "c": 2, "d": 1}, {"d": 1.0, "c": 1.0, "b": 1.0, "a": 1.0}),
+        Case({"a": 4}, {"a": 1.0}),
+    ]
+    while len(cases) < size:
+        one = case(draw, draw.choice(palettes))
+        if orders(one.groups("average")) <= MOST_ORDERS:
+            cases.append(one)
+    return {f"q{number}": one for number, one in enumerate(cases)}
+
+
+BINARY, RARE, GRADED, BELOW_ZERO = [0, 1], [0, 0, 0, 1], [0, 1, 2, 3, 4], [-1, -1, 0, 1]
+COLLECTIONS = {
+    "whole": collection(11, 120, [BINARY, RARE, GRADED, BELOW_ZERO, [-2, -1, 0, 2], [1, 2, 3], [0]]),
+    "fractional": collection(12, 45, [[0, 0.5, 1, 1.5], [-0.5, 0.25, 0.9, 2.5], [0.5, 0.75], [0.1, 1, 3.5]]),
+}
+LARGEST = 4
+
+
+# --- the measures, by name and by definition --------------------------------------------------------------
+
+
+def cutoffs(name: str, function: Callable[..., Any], cuts: tuple[int | None, ...], **given: Any) -> dict[str, Any]:
+    """The measure at several cutoffs, None being the whole list and 50 beyond every list."""
+    return {
+        name if k is None else f"{name}@{k}": partial(function, **given, **({} if k is None else {"k": k}))
+        for k in cuts
+    }
+
+
+def moffat(rank: int) -> Fraction:
+    """1 / (i (i + 1)), which sums to 1 over all ranks."""
+    return Fraction(1, rank * (rank + 1))
+
+
+ALL: tuple[int | None, ...] = (None, 1, 3, 50)
+CUT: tuple[int | None, ...] = (1, 3, 50)
+TABLE = {0: 0, 1: 1, 2: Fraction(5, 2), 3: 7, 4: 10}
+TABLE_NAME = "{0:0,1:1,2:2.5,3:7,4:10}"
+GAP_T = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
+GAP_NAME = "GAP(t=[0.5,0.25,0.25])"
+graded: dict[str, Any] = {"max_grade": LARGEST}
+
+MEASURES: dict[str, oracle.Measure] = {
+    **cutoffs("P", oracle.precision, CUT),
+    **cutoffs("P(rel=2)", oracle.precision, CUT, rel=2),
+    **cutoffs("Recall", oracle.recall, ALL),
+    **cutoffs("Recall(rel=2)", oracle.recall, (3,), rel=2),
+    **cutoffs("RPrec", oracle.r_precision, ALL),
+    **cutoffs("RPrec(rel=2)", oracle.r_precision, (None, 3), rel=2),
+    **cutoffs("Success", oracle.success, ALL),
+    **cutoffs("Success(rel=2)", oracle.success, (1, 3), rel=2),
+    **cutoffs("HIT", oracle.hit, ALL),
+    **cutoffs("HIT(gain=exp)", oracle.hit, (1, 3), gain="exp"),
+    **cutoffs("RR", oracle.reciprocal_rank, ALL),
+    **cutoffs("RR(rel=2)", oracle.reciprocal_rank, (None, 3), rel=2),
+    **cutoffs("AP", oracle.average_precision, ALL),
+    **cutoffs("AP(rel=2)", oracle.average_precision, ALL, rel=2),
+    **cutoffs("AP(norm=k)", oracle.average_precision, CUT, norm="k"),
+    **cutoffs("AP(norm=min)", oracle.average_precision, CUT, norm="min"),
+    **cutoffs("AP(rel=2,norm=min)", oracle.average_precision, (3,), rel=2, norm="min"),
+    **cutoffs("SP", oracle.sum_precision, ALL),
+    **cutoffs("SP(rel=2)", oracle.sum_precision, (3,), rel=2),
+    **cutoffs("SN-AP", oracle.sn_ap, ALL),
+    **cutoffs("SN-AP(rel=2)", oracle.sn_ap, (3,), rel=2),
+    **cutoffs("DCG", oracle.dcg, ALL),
+    **cutoffs("DCG(gain=exp)", oracle.dcg, (None, 3), gain="exp"),
+    **cutoffs("DCG(discount=jk2)", oracle.dcg, ALL, discount="jk2"),
+    **cutoffs("DCG(discount=zipf)", oracle.dcg, (None, 3), discount="zipf"),
+    **cutoffs("DCG(discount=none)", oracle.dcg, (3,), discount="none"),
+    **cutoffs("nDCG", oracle.ndcg, ALL),
+    **cutoffs("nDCG(gain=exp)", oracle.ndcg, ALL, gain="exp"),
+    **cutoffs("nDCG(gain=exp,discount=jk2)", oracle.ndcg, (None, 3), gain="exp", discount="jk2"),
+    **cutoffs("SDCG", oracle.sdcg, CUT),
+    **cutoffs("SDCG(gain=exp)", oracle.sdcg, (3,), gain="exp"),
+    **cutoffs("SN-DCG", oracle.sn_dcg, ALL),
+    **cutoffs("SN-DCG(gain=exp)", oracle.sn_dcg, (3,), gain="exp"),
+    **cutoffs("RBP", oracle.rbp, ALL),
+    **cutoffs("RBP(p=0.5)", oracle.rbp, (None, 3), p="0.5"),
+    **cutoffs("RBP(p=0.95,rel=2)", oracle.rbp, (None, 3), p="0.95", rel=2),
+    **cutoffs("RBP(p=0.8,gain=linear)", oracle.rbp, (None, 3), gain="linear", **graded),
+    **cutoffs("RBP(p=0.8,gain=exp)", oracle.rbp, (None, 3), gain="exp", **graded),
+    **cutoffs("RBP-residual", oracle.rbp_residual, ALL),
+    **cutoffs("RBP-residual(p=0.5)", oracle.rbp_residual, (None, 3), p="0.5"),
+    **cutoffs("INSQ", oracle.insq, ALL),
+    **cutoffs("INSQ(T=2)", oracle.insq, (None, 3), T=2),
+    **cutoffs("INSQ(T=1.5,rel=2)", oracle.insq, (3,), T=1.5, rel=2),
+    **cutoffs("INSQ(gain=exp)", oracle.insq, (3,), gain="exp", **graded),
+    **cutoffs("Weighted(discount=zipf)", oracle.weighted, (None, 3), discount="zipf"),
+    **cutoffs("Weighted(discount=telescoping)", oracle.weighted, (None, 3), discount=moffat),
+    **cutoffs("Weighted(discount=log2,rel=2)", oracle.weighted, (None, 3), discount="log2", rel=2),
+    **cutoffs("Weighted(discount=zipf,gain=exp)", oracle.weighted, (3,), discount="zipf", gain="exp", **graded),
+    **cutoffs("ERR", oracle.err, ALL, max_grade=LARGEST),
+    **cutoffs("ERR(max_grade=5)", oracle.err, (None, 3), max_grade=5),
+    **cutoffs(GAP_NAME, oracle.gap, ALL, t=GAP_T),
+    **cutoffs("bpref", oracle.bpref, ALL),
+    **cutoffs("bpref(rel=2)", oracle.bpref, (None, 3), rel=2),
+    **cutoffs("Judged", oracle.judged, CUT),
+    "SetP": oracle.set_precision,
+    "SetP(rel=2)": partial(oracle.set_precision, rel=2),
+    "SetR": oracle.set_recall,
+    "SetR(rel=2)": partial(oracle.set_recall, rel=2),
+    "SetF": oracle.set_f,
+    "SetF(beta=2)": partial(oracle.set_f, beta=2),
+    "SetF(beta=0.5,rel=2)": partial(oracle.set_f, beta=Fraction(1, 2), rel=2),
+    "NumRet": oracle.num_ret,
+    "NumRel": oracle.num_rel,
+    "NumRel(rel=2)": partial(oracle.num_rel, rel=2),
+    "NumRelRet": oracle.num_rel_ret,
+    "NumRelRet(rel=2)": partial(oracle.num_rel_ret, rel=2),
+}
+# A table names the grades that it knows, so these run on whole grades only.
+WITH_TABLE: dict[str, oracle.Measure] = {
+    **cutoffs(f"DCG(gain={TABLE_NAME})", oracle.dcg, (None, 3), gain=TABLE),
+    **cutoffs(f"nDCG(gain={TABLE_NAME})", oracle.ndcg, (None, 3), gain=TABLE),
+    **cutoffs(f"SN-DCG(gain={TABLE_NAME})", oracle.sn_dcg, (3,), gain=TABLE),
+    **cutoffs(f"HIT(gain={TABLE_NAME})", oracle.hit, (3,), gain=TABLE),
+    **cutoffs(f"RBP(p=0.8,gain={TABLE_NAME})", oracle.rbp, (3,), gain=TABLE, **graded),
+}
+# A relevance level that is not whole, on grades that are not.
+WITH_LEVEL: dict[str, oracle.Measure] = {
+    "AP(rel=0.5)": partial(oracle.average_precision, rel=0.5),
+    "P(rel=0.5)@3": partial(oracle.precision, k=3, rel=0.5),
+    "RR(rel=0.5)": partial(oracle.reciprocal_rank, rel=0.5),
+    "bpref(rel=0.5)": partial(oracle.bpref, rel=0.5),
+}
+
+
+# --- the comparison ---------------------------------------------------------------------------------------
+
+
+@cache
+def tied_orders(which: str, ties: str) -> dict[str, list[list[oracle.Entry]]]:
+    """All the rankings of each case that the rule leaves possible."""
+    return {query: oracle.tie_orders(one.groups(ties)) for query, one in COLLECTIONS[which].items()}
+
+
+@cache
+def judgments(which: str) -> Any:
+    """The pools of a collection. Its largest grade is always the same, as ERR and graded RBP divide by it."""
+    pools = {query: one.pool for query, one in COLLECTIONS[which].items()}
+    assert max(grade for pool in pools.values() for grade in pool.values()) == LARGEST
+    return cal.Judgments.from_dict(pools)
+
+
+def differences(which: str, ties: str, name: str, measure: oracle.Measure) -> list[str]:
+    """Where the library and the oracle disagree, told so that it can be looked at.
+
+    Undefined must also be undefined for the right reason: a query that no ranking could help is skipped, a list
+    that merely found nothing counts 0.
+    """
+    cases = COLLECTIONS[which]
+    run = {query: one.run for query, one in cases.items() if one.run is not None}
+    scores = cal.evaluate(judgments(which), run, [name], ties=ties, empty="skip")
+    assert scores.values.shape == (1, 1, len(cases))
+    assert scores.queries == tuple(cases)
+    told = []
+    for place, (query, one) in enumerate(cases.items()):
+        value, reason = float(scores.values[0, 0, place]), Reason(int(scores.reasons[0, 0, place]))
+        pool = list(one.pool.values())
+        wanted = oracle.mean([measure(order, pool) for order in tied_orders(which, ties)[query]])
+        if wanted is None and measure(sorted(pool, reverse=True), pool) is None:
+            alike = math.isnan(value) and reason is Reason.NO_RELEVANT
+        elif wanted is None:
+            alike = value == 0 and reason is Reason.NOTHING_FOUND
+        else:
+            near = abs(value - float(wanted)) <= NEAR * max(1, abs(wanted))
+            alike = near and reason is Reason.DEFINED
+        if not alike:
+            told.append(f"{query}: {value!r} ({reason}), not {wanted}; {one.pool}, ties {one.groups(ties)}")
+    return told
+
+
+@pytest.mark.parametrize("ties", TIE_RULES)
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("which", COLLECTIONS)
+def test_equals_the_definition(which: str, name: str, ties: str) -> None:
+    told = differences(which, ties, name, MEASURES[name])
+    assert not told, "\n".join([f"{len(told)} of {len(COLLECTIONS[which])} differ:", *told[:4]])
+
+
+@pytest.mark.parametrize("ties", TIE_RULES)
+@pytest.mark.parametrize("name", WITH_TABLE)
+def test_gain_tables(name: str, ties: str) -> None:
+    told = differences("whole", ties, name, WITH_TABLE[name])
+    assert not told, "\n".join(told[:4])
+
+
+@pytest.mark.parametrize("ties", TIE_RULES)
+@pytest.mark.parametrize("name", WITH_LEVEL)
+def test_fractional_levels(name: str, ties: str) -> None:
+    told = differences("fractional", ties, name, WITH_LEVEL[name])
+    assert not told, "\n".join(told[:4])
+
+
+def test_the_cases_hold_what_they_promise() -> None:
+    """A generator that stopped making the hard cases would make every test above easier."""
+    cases = [one for which in COLLECTIONS.values() for one in which.values()]
+    groups = [group for one in cases for group in one.groups("average") if len(group) > 1]
+    assert sum(None in group and any(entry is not None for entry in group) for group in groups) > 60
+    assert sum(any(entry is not None and entry < 0 for entry in group) for group in groups) > 20
+    assert sum(not oracle.count(one.pool.values()) for one in cases) > 15
+    assert sum(one.run is None or not one.run for one in cases) > 3
+    missed = [
+        one for one in cases if any(grade >= 1 and name not in (one.run or {}) for name, grade in one.pool.items())
+    ]
+    assert len(missed) > 60
+    assert max(orders(one.groups("average")) for one in cases) > 60
+
+
+def test_all_measures_in_one_call() -> None:
+    """Together they give what each gives alone: what kernels share between them does not leak."""
+    cases = COLLECTIONS["whole"]
+    run = {query: one.run for query, one in cases.items() if one.run is not None}
+    names = list(MEASURES)
+    for ties in ("average", "docid"):
+        together = cal.evaluate(judgments("whole"), run, names, ties=ties, empty="skip")
+        for row, name in enumerate(names):
+            alone = cal.evaluate(judgments("whole"), run, [name], ties=ties, empty="skip")
+            np.testing.assert_allclose(
+                together.values[row], alone.values[0], rtol=1e-13, atol=1e-15, err_msg=f"{name} {ties}"
+            )

@@ -1,0 +1,174 @@
+"""What users install: the sdist builds, and its wheel works outside the source tree, on every Python here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, Require, absent
+
+VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
+CONSTRAINTS = ROOT / "requirements" / "constraints.txt"
+
+# One group: with `--dist loadgroup` one worker runs these, and builds everything once.
+pytestmark = [pytest.mark.packaging, pytest.mark.slow, pytest.mark.xdist_group("packaging")]
+
+
+def environment() -> dict[str, str]:
+    """This environment without what would let the source tree, or the outer test run, show through."""
+    hidden = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "CI", "CALIPERS_DATA", "CALIPERS_DATA_REQUIRED")
+    inner = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in hidden and not name.startswith(("PYTEST_", "COV_"))
+    }
+    # Older pips pin a build's tools by the first of these, newer ones by the second.
+    pinned = {"PIP_CONSTRAINT": str(CONSTRAINTS), "PIP_BUILD_CONSTRAINT": str(CONSTRAINTS)}
+    return inner | pinned | {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "HYPOTHESIS_PROFILE": "quick"}
+
+
+def run(*command: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env=environment() if env is None else env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=900,
+    )
+    if done.returncode:
+        pytest.fail(f"{' '.join(map(str, command))}\n{done.stdout[-6000:]}", pytrace=False)
+    return done.stdout
+
+
+def candidates(version: str) -> Iterator[Path]:
+    """Where a Python of this version might be: here, on the path, where version managers keep theirs."""
+    if version == "{}.{}".format(*sys.version_info):
+        yield Path(sys.executable)
+    name = f"python{version}"
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        yield Path(folder or ".") / name
+    home = Path.home()
+    managed = [
+        (Path(os.environ.get("PYENV_ROOT", home / ".pyenv")), f"versions/{version}*/bin/{name}"),
+        (home / ".local/share/uv/python", f"*{version}*/bin/{name}"),
+        (home / ".asdf/installs/python", f"{version}*/bin/{name}"),
+    ]
+    for root, pattern in managed:
+        yield from sorted(root.glob(pattern), reverse=True)
+
+
+def interpreter(version: str) -> Path:
+    """The first that really runs, is of this version, and can make a venv: a shim may not."""
+    tried = []
+    probe = "import sys, venv, ensurepip; print('{}.{}'.format(*sys.version_info))"
+    for path in candidates(version):
+        if os.access(path, os.X_OK):
+            tried.append(path.name)
+            done = subprocess.run([path, "-c", probe], capture_output=True, text=True, timeout=60)
+            if done.returncode == 0 and done.stdout.strip() == version:
+                return path
+    reason = "it does not run, or cannot make a venv" if tried else "it is not here"
+    pytest.skip(f"no Python {version}: {reason}")
+
+
+def venv(python: Path, folder: Path) -> Path:
+    """A new virtual environment; its Python."""
+    run(python, "-m", "venv", folder, cwd=folder.parent)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist, built from a copy of the tree in which nothing has been built before."""
+    if not (ROOT / "setup.py").exists():
+        absent("needs the source tree")
+    folder = tmp_path_factory.mktemp("sdist")
+    built = shutil.ignore_patterns(
+        ".*", "__pycache__", "*.so", "*.egg-info", "_scanner.c", "_scanner.cpp", "build", "dist"
+    )
+    shutil.copytree(ROOT, folder / "tree", ignore=built)
+    run(sys.executable, "-m", "build", "--sdist", "--outdir", folder, cwd=folder / "tree")
+    (path,) = folder.glob("*.tar.gz")
+    return path
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def wheel(version: str, sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that pip builds from the sdist for this version of Python."""
+    python = interpreter(version)
+    folder = tmp_path_factory.mktemp(f"wheel-{version}")
+    run(python, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, sdist, cwd=folder)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def installed(version: str, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the programs of a clean venv with nothing but the wheel and what it depends on."""
+    python = venv(interpreter(version), tmp_path_factory.mktemp(f"venv-{version}") / "venv")
+    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=python.parent)
+    return python.parent
+
+
+def test_sdist_holds_sources_only(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "pyproject.toml", "setup.py", "src/calipers/py.typed"} <= names
+    assert {"src/calipers/collection/_scanner.pyx", "tests/conftest.py"} <= names
+    assert not [name for name in names if name.endswith((".c", ".cpp", ".so", ".pyc"))]
+
+
+def test_wheel_holds_the_package_and_its_scanner(wheel: Path, require: Require) -> None:
+    require.compiler()
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "calipers/py.typed" in names
+    scanner = [name for name in names if name.startswith("calipers/collection/_scanner.")]
+    assert [name for name in scanner if name.endswith((".so", ".pyd"))]
+    metadata = [name for name in names if ".dist-info/" in name]
+    assert [name for name in metadata if name.endswith("LICENSE")]
+    strangers = {name.partition("/")[0] for name in names if name not in metadata} - {"calipers"}
+    assert not strangers
+    assert not [name for name in names if name.endswith((".pyx", ".c", ".cpp"))]
+
+
+def test_version_says_compiled(installed: Path, tmp_path: Path, require: Require) -> None:
+    require.compiler()
+    said = run(installed / "calipers", "--version", cwd=tmp_path)
+    assert "compiled" in said
+    version = run(installed / "python", "-c", "import calipers; print(calipers.__version__)", cwd=tmp_path)
+    assert version.strip() in said
+
+
+def test_tiny_evaluation(installed: Path, tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text("1 0 a 1\n1 0 b 0\n2 0 c 1\n")
+    (tmp_path / "tiny.run").write_text("1 Q0 b 1 2.0 tiny\n1 Q0 a 2 1.0 tiny\n2 Q0 c 1 1.0 tiny\n")
+    command = ["evaluate", "qrels.txt", "tiny.run", "-m", "RR P@1", "--format", "csv", "-o", "out.csv"]
+    run(installed / "calipers", *command, cwd=tmp_path)
+    header, row = (tmp_path / "out.csv").read_text().splitlines()
+    assert header == "system,RR,P@1"
+    name, rr, p = row.split(",")
+    assert (name, float(rr), float(p)) == ("tiny", (1 / 2 + 1) / 2, 1 / 2)
+
+
+def test_core_tests_against_the_wheel(installed: Path, tmp_path: Path) -> None:
+    run(installed / "python", "-m", "pip", "install", "--quiet", "pytest", "hypothesis", cwd=tmp_path)
+    shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    core = (ROOT / "tests" / "core.txt").read_text().split()
+    said = run(installed / "python", "-m", "pytest", "-q", "--quick", *core, cwd=tmp_path)
+    assert " passed" in said

@@ -1,0 +1,276 @@
+"""The printed figures: exactly those of MATH.md 6 come out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from calipers.cli import root
+from calipers.errors import CalipersError
+from calipers.reproduce.figures import VERDICTS, cut, decimals, judged
+from calipers.reproduce.letor_study import COLLECTIONS, METHODS
+from calipers.reproduce.normalization import _pad_interval, averages_of
+from calipers.reproduce.registry import Reproduction, listing, printed, reproductions
+
+NONE = ("consistent", "needs data")
+
+
+def found(name: str) -> dict[str, tuple[str, float, str, str]]:
+    """cell -> printed, computed, verdict, reason."""
+    (one,) = reproductions(name)
+    return {str(row[1]): row[2:] for row in one.table().rows}  # type: ignore[misc]
+
+
+PAD = {  # MATH.md 6: computed, verdict
+    "000/table-9": {
+        "MSLR-WEB30K, nDCG, all": (29.780, "differs"),
+        "MSLR-WEB30K, DCG-V1, all": (35.789, "exact"),
+        "MSLR-WEB30K, DCG-V2, all": (46.720, "exact"),
+        "MQ2007, nDCG, all": (1.7490, "exact"),
+        "MQ2007, DCG-V1, all": (2.1101, "differs"),
+        "MQ2007, DCG-V2, all": (6.4357, "within rounding"),
+    },
+    "000/table-19": {
+        "MSLR-WEB30K, MAP, all": (25.578, "exact"),
+        "MSLR-WEB30K, MSP-V1, all": (31.842, "exact"),
+        "MSLR-WEB30K, MSP-V2, all": (97.510, "within rounding"),
+        "MQ2007, MAP, all": (5.9132, "exact"),
+        "MQ2007, MSP-V1, all": (6.9619, "differs"),
+        "MQ2007, MSP-V2, all": (20.0164, "exact"),
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("paper", "dissertation"), [("000/table-9", "003/table-6.8"), ("000/table-19", "003/table-7.8")]
+)
+def test_pad(paper: str, dissertation: str) -> None:
+    for name in (paper, dissertation):
+        cells = found(name)
+        for cell, (value, verdict) in PAD[paper].items():
+            assert cells[cell][1] == pytest.approx(value, abs=5.1e-4 if value > 10 else 5.1e-5)
+            assert cells[cell][2] == verdict, cell
+        assert {cells[cell][2] for cell in cells if not cell.endswith("all")} == {"needs data"}
+
+
+def test_what_is_said_about_the_odd_ones() -> None:
+    cells = found("000/table-19")
+    assert "97.389 with max as printed" in cells["MSLR-WEB30K, MSP-V2, all"][3]
+    assert "ARank@15 read as 0.116; as printed 22.845" in cells["MQ2007, MSP-V2, all"][3]
+
+
+@pytest.mark.parametrize(
+    ("measure", "collection", "low", "high"),
+    [("DCG-V2", "MQ2007", 6.414, 6.456), ("MSP-V1", "MQ2007", 6.941, 6.982), ("MSP-V2", "MSLR-WEB30K", 97.39, 97.64)],
+)
+def test_intervals_of_pad(measure: str, collection: str, low: float, high: float) -> None:
+    assert _pad_interval(averages_of(measure, collection)) == pytest.approx(
+        (low, high), abs=0.01 if low > 90 else 1.5e-3
+    )
+
+
+@pytest.mark.parametrize("names", [("000/table-6", "000/table-16"), ("003/table-6.5", "003/table-7.5")])
+def test_tau(names: tuple[str, str]) -> None:
+    cells = {**found(names[0]), **found(names[1])}
+    expected = {
+        "MSLR-WEB30K, nDCG vs DCG-V1, all": 1, "MSLR-WEB30K, nDCG vs DCG-V2, all": 1,
+        "MQ2007, nDCG vs DCG-V1, all": 1, "MQ2007, nDCG vs DCG-V2, all": 22 / 28,
+        "MSLR-WEB30K, MAP vs MSP-V1, all": 1, "MSLR-WEB30K, MAP vs MSP-V2, all": 26 / 28,
+        "MQ2007, MAP vs MSP-V1, all": 1, "MQ2007, MAP vs MSP-V2, all": 22 / 28,
+    }  # fmt: skip
+    for cell, value in expected.items():
+        assert cells[cell][1] == pytest.approx(value)
+        assert cells[cell][2] == "exact"
+    others = {cell: row for cell, row in cells.items() if cell not in expected}
+    impossible = [cell for cell, row in others.items() if row[2] == "impossible"]
+    assert impossible == ["MQ2007, MAP vs MSP-V2, uninformative"], "0.624"
+    assert "0.6429" in others[impossible[0]][3]
+    assert {row[2] for cell, row in others.items() if cell not in impossible} == {"consistent"}
+
+
+@pytest.mark.parametrize("names", [("000/table-10", "000/table-20"), ("003/table-6.9", "003/table-7.9")])
+def test_swaps_across_collections(names: tuple[str, str]) -> None:
+    cells = {**found(names[0]), **found(names[1])}
+    expected = {"nDCG": (2, "differs"), "DCG-V1": (2, "differs"), "DCG-V2": (3, "exact"),
+                "MAP": (7, "exact"), "MSP-V1": (7, "exact"), "MSP-V2": (5, "exact")}  # fmt: skip
+    for measure, (swaps, verdict) in expected.items():
+        _, computed, said, _ = cells[f"{measure}, all"]
+        assert (round(computed * 28, 9), said) == (swaps, verdict)
+    assert {row[2] for cell, row in cells.items() if not cell.endswith("all")} == {"consistent"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "000/table-11",
+        "000/table-21",
+        "003/table-6.10",
+        "003/table-7.10",
+        "003/table-6.11",
+        "003/table-7.11",
+        "003/table-7.12",
+    ],
+)
+def test_all_other_swap_rates_are_steps_of_a_28th(name: str) -> None:
+    assert {row[2] for row in found(name).values()} == {"consistent"}
+
+
+def test_a_table_that_repeats_another() -> None:
+    assert {row[2] for row in found("003/table-6.12").values()} == {"differs"}
+
+
+@pytest.mark.parametrize("names", [("000/table-7", "000/table-17"), ("003/table-6.6", "003/table-7.6")])
+def test_conflicts_against_significant_tests(names: tuple[str, str]) -> None:
+    cells = {**found(names[0]), **found(names[1])}
+    verdicts = [row[2] for row in cells.values()]
+    assert len(cells) == 24
+    assert verdicts.count("consistent") == 21
+    assert cells["MQ2007, MAP vs MSP-V1, all"][2] == cells["MQ2007, MAP vs MSP-V2, all"][2] == "impossible"
+    assert cells["MSLR-WEB30K, nDCG vs DCG-V2, uninformative"][2] == "differs"
+    assert "odd" in cells["MSLR-WEB30K, nDCG vs DCG-V2, uninformative"][3]
+
+
+def test_increases() -> None:
+    for number in ("8.1", "8.2", "8.3"):
+        assert {row[2] for row in found(f"003/table-{number}").values()} == {"exact"}
+    assert [found(f"003/table-{n}")["mean"][0] for n in ("8.1", "8.2", "8.3")] == ["160", "210", "-1.02"]
+    rouge = found("003/table-9.1")
+    assert rouge["mean"][1:3] == (pytest.approx(0.7775), "exact")
+    assert rouge["ROUGE V2, fluency"][1:3] == (0.04, "differs")
+
+
+def test_claims() -> None:
+    abstract = found("003/abstract")
+    assert [(row[0], row[2]) for row in abstract.values()] == [
+        ("23", "exact"), ("19", "differs"), ("28", "exact"), ("26", "exact")
+    ]  # fmt: skip
+    assert [round(row[1], 1) for row in abstract.values()] == [23.2, 16.1, 28.8, 26.1]
+    text = found("000/text")
+    rounded = [row[0] for row in text.values() if row[2] == "within rounding"]
+    assert rounded == ["26"], "36 of 140 is the one that is rounded"
+    assert {row[2] for row in text.values()} == {"exact", "within rounding"}
+
+
+def test_the_dissertation_repeats_the_papers_scores() -> None:
+    for one in reproductions("003"):
+        if printed("003").get(one.id[4:], {}).get("kind") == "scores":
+            assert {row[4] for row in one.table().rows} == {"exact"}, one.id
+
+
+def test_orderings_are_safe_against_rounding() -> None:
+    gaps = [
+        np.diff(np.sort(averages_of(measure, collection))).min()
+        for measure in ("nDCG", "DCG-V1", "DCG-V2", "MAP", "MSP-V1", "MSP-V2")
+        for collection in COLLECTIONS
+    ]
+    assert min(gaps) > 1e-4
+
+
+def test_every_table_gives_verdicts() -> None:
+    names = [row[0] for row in listing().rows]
+    assert {f"000/table-{i}" for i in range(2, 22)} <= set(names)
+    for one in reproductions():
+        table = one.table()
+        assert table.columns == ("table", "cell", "printed", "computed", "verdict", "reason")
+        assert {row[4] for row in table.rows} <= set(VERDICTS)
+        assert all(row[3] is not None or row[4] in (*NONE, "impossible", "differs") for row in table.rows)
+        assert len({row[1] for row in table.rows}) == len(table.rows)
+
+
+def test_figures_are_cut_not_rounded() -> None:
+    assert [judged("", *pair).verdict for pair in (("0.785", 0.78571), ("0.786", 0.78571), ("0.79", 0.78))] == [
+        "exact", "within rounding", "differs"
+    ]  # fmt: skip
+    assert (decimals("31.000"), decimals("7"), cut(-0.0389, 3)) == (0, 0, -0.038)
+    assert judged("", "-16", -16.67).verdict == "exact"
+
+
+# -- from data -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both collections in small: what the papers did, on made-up documents and methods."""
+    random = np.random.default_rng(6)
+    top = tmp_path_factory.mktemp("letor")
+    for collection in COLLECTIONS:
+        path = top / collection
+        path.mkdir()
+        labels = random.choice(3, size=(40, 35), p=(0.3, 0.2, 0.5))
+        (path / "judgments.txt").write_text(
+            "".join(f"{label} qid:{q} 1:0\n" for q, row in enumerate(labels.tolist(), 1) for label in row)
+        )
+        for m, method in enumerate(METHODS):
+            scores = labels + random.normal(size=labels.shape) * (4 - 0.4 * m)
+            (path / f"{method}.txt").write_text("".join(f"{score!r}\n" for score in scores.ravel().tolist()))
+    return top
+
+
+@pytest.mark.parametrize("name", [f"000/table-{i}" for i in (2, 5, 6, 7, 8, 9, 10, 11, 15, 21)] + ["003/table-7.11"])
+def test_tables_run_on_a_folder_of_data(folder: Path, name: str) -> None:
+    (one,) = reproductions(name)
+    table = one.table(folder)
+    assert {row[4] for row in table.rows} <= {"exact", "within rounding", "differs"}
+    assert any(row[3] is not None for row in table.rows)
+
+
+def test_folders_without_the_data(folder: Path, tmp_path: Path) -> None:
+    (one,) = reproductions("000/table-2")
+    with pytest.raises(CalipersError, match="has neither of the collections; expected for each of MSLR-WEB30K"):
+        one.table(tmp_path)
+    with pytest.raises(CalipersError, match="no such directory"):
+        one.table(tmp_path / "nowhere")
+    (tmp_path / "MQ2007").mkdir()
+    (three,) = reproductions("000/table-3")
+    with pytest.raises(CalipersError, match=r"there is no file judgments.txt"):
+        three.table(tmp_path)
+    assert {row[4] for row in one.table(tmp_path).rows} == {"needs data"}, "the other collection"
+
+
+@pytest.mark.acceptance
+def test_table_2_of_the_information_paper(data: Path) -> None:
+    (one,) = reproductions("004/table-2")
+    rows = {row[1]: row for row in one.table(data / "scores").rows}
+    assert rows["TREC 8, AP"][4] in ("exact", "within rounding")
+    assert rows["TREC 8, AP"][3] == pytest.approx(0.716, abs=0.004)
+    assert "10 seeds" in str(rows["TREC 8, AP"][5])
+    assert rows["TREC 9, AP"][4] == "needs data"
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command() -> None:
+    runner = CliRunner()
+    listed = runner.invoke(root, ["reproduce", "--list"], standalone_mode=False)
+    assert "000/table-9" in listed.stdout
+    shown = runner.invoke(root, ["reproduce", "000/table-9", "--format", "json"], standalone_mode=False)
+    assert shown.exception is None
+    first = json.loads(shown.stdout)[0]
+    assert (first["printed"], first["verdict"]) == ("31", "differs")
+    assert "18 figures: 3 exact, 1 within rounding, 2 differs, 12 needs data" in shown.stderr
+    assert "--data FOLDER: for each of MSLR-WEB30K" in shown.stderr
+    both = runner.invoke(root, ["reproduce", "000", "003", "--format", "csv"], standalone_mode=False)
+    assert both.stdout.count("\n") > 1000
+    for arguments, message in (
+        ((), "name a table"),
+        (("000/table-99",), "nothing to reproduce is called '000/table-99'"),
+    ):
+        assert message in str(runner.invoke(root, ["reproduce", *arguments], standalone_mode=False).exception)
+
+
+def test_others_can_add_to_the_list() -> None:
+    from calipers.reproduce import registry
+    from calipers.reproduce.figures import Figure
+
+    registry.reproduction("999/table-1", "made up")(lambda folder: [Figure("a", "1", 1.0, "exact")])
+    try:
+        (one,) = reproductions("999/*")
+        assert isinstance(one, Reproduction)
+        assert one.table().rows == (("999/table-1", "a", "1", 1.0, "exact", ""),)
+    finally:
+        del registry._FOUND["999/table-1"]

@@ -1,0 +1,56 @@
+"""The scanner reads nothing that it should not: fuzzed against its twin under AddressSanitizer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("setup.py", "src/calipers/collection/_scanner.pyx", "src/calipers/collection/_scanner.hpp")
+SECONDS = os.environ.get("CALIPERS_FUZZ_SECONDS", "10")
+
+
+def library(compiler: str, name: str) -> str:
+    """The path of one of the compiler's libraries; its bare name if it has none."""
+    asked = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    return asked.stdout.strip()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flags", ["", "-DCALIPERS_PORTABLE"], ids=["usual", "portable"])
+def test_fuzz_under_address_sanitizer(flags: str, tmp_path: Path, require: Any) -> None:
+    required = os.environ.get("CI") == "true" or os.environ.get("CALIPERS_DATA_REQUIRED") == "1"
+    compiler = shutil.which("g++") or shutil.which("c++")
+    libraries = [library(compiler, name) for name in ("libasan.so", "libstdc++.so")] if compiler else []
+    if not libraries or not all(Path(path).is_absolute() for path in libraries):
+        message = "needs g++ and its libasan"
+        pytest.fail(message) if required else pytest.skip(message)
+    require.module("Cython")
+
+    # A copy: the generated C++ must not get in the way of another build.
+    for source in SOURCES:
+        (tmp_path / source).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / source, tmp_path / source)
+    build = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", "built"]
+    environment = {**os.environ, "CALIPERS_SANITIZE": "1", "CFLAGS": flags}
+    built = subprocess.run(build, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    extensions = [*(tmp_path / "built").rglob("_scanner*")]
+    assert len(extensions) == 1, built.stdout + built.stderr
+
+    fuzz = [sys.executable, str(ROOT / "tests" / "fuzz_scanner.py"), "--seconds", SECONDS, "--extension"]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "LD_PRELOAD": " ".join(libraries),
+        "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter itself leaks at exit
+        "PYTHONMALLOC": "malloc",  # else small buffers share pools, and a read past one's end goes unseen
+    }
+    fuzzed = subprocess.run([*fuzz, str(extensions[0])], env=environment, capture_output=True, text=True)
+    assert fuzzed.returncode == 0, (fuzzed.stdout + fuzzed.stderr)[-4000:]
+    assert "no difference" in fuzzed.stdout
