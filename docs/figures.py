@@ -1,0 +1,319 @@
+"""Writes the figures of this manual that come from real data: `python docs/figures.py DATA`.
+
+DATA is a folder with letor/MQ2008/S1.txt.xz ... S5.txt.xz, letor/oracle-output and trec/covid-round1.
+A table stands between two comments in a page and is replaced there; a picture goes to docs/images.
+"""
+
+from __future__ import annotations
+
+import csv
+import lzma
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import calipers as cal
+from calipers import plot
+from calipers.conventions import CONVENTIONS, TOOLS, Labels
+from calipers.metaeval.sets import RememberedRun
+from calipers.tables import Table
+
+HERE = Path(__file__).resolve().parent
+
+
+def replace(page: str, mark: str, text: str) -> None:
+    """Put the text between <!-- mark --> and <!-- /mark --> of a page."""
+    path = HERE / page
+    pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
+    whole = path.read_text(encoding="utf-8")
+    assert pattern.search(whole), f"{page} has no place for {mark}"
+    path.write_text(pattern.sub(lambda match: match[1] + text + match[2], whole), encoding="utf-8")
+
+
+def letor(paths: list[Path]) -> tuple[cal.Judgments, dict[str, np.ndarray]]:
+    """Labels, and every feature as a system."""
+    labels, queries, features = [], [], []
+    for path in paths:
+        with lzma.open(path, "rt") as lines:
+            for line in lines:
+                label, query, *pairs = line.partition("#")[0].split()
+                labels.append(float(label))
+                queries.append(query)
+                features.append([float(pair.partition(":")[2]) for pair in pairs])
+    systems = dict(zip((f"feature {i}" for i in range(1, 1000)), np.array(features).T, strict=False))
+    return cal.Judgments.from_arrays(labels, qid=queries), systems
+
+
+def published_expected(data: Path) -> str:
+    """How far V2 of AP moves when E[SP] = k p^2 replaces the exact value."""
+    judgments, systems = letor(sorted((data / "letor/MQ2008").glob("S*.txt.xz")))
+    rows = []
+    for k in (5, 10, 15, 20, 30):
+        names = [f"AP(norm=k)@{k}", f"V2(AP(norm=k)@{k})", f"V2(AP(norm=k)@{k}, expected=paper)"]
+        scores = cal.evaluate(judgments, systems, names)
+        bounds = [cal.bounds(judgments, names[:1], expected=how).expected[names[0]] for how in ("exact", "paper")]
+        exact, paper = (np.nanmean(values, axis=1) for values in (scores[names[1]], scores[names[2]]))
+        moved = paper - exact
+        ranks = [np.argsort(np.argsort(-values)) for values in (exact, paper)]
+        rows.append(
+            (
+                f"{k}",
+                float(np.nanmean(bounds[0])),
+                float(np.nanmean(bounds[1])),
+                float(exact.mean()),
+                float(paper.mean()),
+                float(moved[np.abs(moved).argmax()]),
+                int((ranks[0] != ranks[1]).sum()),
+            )
+        )
+    columns = (
+        "k",
+        "E[AP] exact",
+        "E[AP] published",
+        "mean V2 exact",
+        "mean V2 published",
+        "largest move",
+        "ranks that change",
+    )
+    return Table(columns, tuple(rows)).to_markdown()
+
+
+def query_map(data: Path) -> None:
+    """Types of the queries of MQ2008, fold 1, by three single features."""
+    judgments = cal.read_letor(data / "letor/MQ2008/S5.txt.xz")
+    runs = cal.read_runs(sorted((data / "letor/oracle-output").glob("*.scores")))
+    scores = cal.evaluate(judgments, runs, "nDCG@10", empty="skip")
+    bounds = cal.bounds(judgments, "nDCG@10")
+    chart = plot.query_map(cal.query_types(scores, bounds), "nDCG@10")
+    plot.save(chart, str(HERE / "images/queries.png"))
+
+
+def information(data: Path) -> None:
+    """What docs/information.md says of TREC-COVID round 1."""
+    folder = data / "trec/covid-round1"
+    judgments = cal.read_qrels(folder / "qrels-rnd1.txt")
+    runs = [RememberedRun(run) for run in cal.read_runs(folder / "runs/*")]
+    with open(folder / "leaderboard.csv", newline="", encoding="utf-8") as file:
+        teams = {row["run"]: row["team"] for row in csv.DictReader(file)}
+    study = cal.ric_study(judgments, runs)
+    page = "information.md"
+    replace(page, "information-wrong-way", wrong_way_round(study))
+    replace(page, "information-correlations", study.correlations().to_markdown())
+    replace(page, "information-power", study.power().table().to_markdown())
+    best = [runs[i] for i in np.argsort(-study.mean("AP"), kind="stable")]
+    joint = [cal.joint_ric(judgments, best[:m]) for m in (1, 2, 3, 5, 10, 20)]
+    rows = [(*found.table().rows[0], float(found.alone.mean(axis=1).max())) for found in joint]
+    replace(page, "information-joint", Table((*joint[0].table().columns, "best alone"), tuple(rows)).to_markdown())
+    found = cal.information_difference(judgments, runs)
+    replace(page, "information-teams", same_teams(found, teams))
+    alike = found.within_bins(20)
+    replace(page, "information-alike", Table(alike.columns, alike.rows[:10]).to_markdown())
+    plot.save(plot.difference_scatter(found), str(HERE / "images/difference.png"))
+    scores = cal.evaluate(judgments, runs, ["nDCG@10", "ERR@20", "AP", "P@5"])
+    tau = cal.tau_of_measures(scores, "nDCG@10", "ERR@20", ["AP", "P@5"])
+    replace(page, "information-tau", tau.table().to_markdown())
+
+
+def wrong_way_round(study: cal.RicStudy) -> str:
+    """Which of the worst runs by AP plain RIC puts too high."""
+    wrong = study.wrong_way_round
+    order = {name: np.argsort(np.argsort(study.mean(name), kind="stable")) + 1 for name in ("AP", "RIC", "signed")}
+    rows = [
+        (study.systems[s], float(study.mean("AP")[s]), *(int(order[name][s]) for name in order), int(wrong[s].sum()))
+        for s in np.argsort(study.mean("AP"), kind="stable")[:6].tolist()
+    ]
+    columns = ("run", "AP", "place from the bottom by AP", "by RIC", "by signed RIC", "lists the wrong way round")
+    return (
+        f"{wrong.sum()} of {wrong.size} lists have more pairs in the wrong order than in the right one. "
+        "The six worst runs by AP:\n\n" + Table(columns, tuple(rows)).to_markdown()
+    )
+
+
+def same_teams(found: cal.InformationDifference, teams: dict[str, str]) -> str:
+    strong = {system for system, ap in zip(found.systems, found.ap, strict=True) if ap >= 0.05}
+
+    def only_strong(table: Table) -> Table:
+        return Table(table.columns, tuple(row for row in table.rows if row[0] in strong and row[1] in strong))
+
+    pairs = {"all": found.table(), "within 20 bins of like AP": found.within_bins(20)}
+    pairs |= {f"{name}, AP of 0.05 and more": only_strong(table) for name, table in pairs.items()}
+    rows = [
+        (
+            name,
+            len(table.rows),
+            cal.same_group_share(table, teams, 27),
+            cal.same_group_share(table, teams, 27, by="delta_ap"),
+            cal.same_group_share(table, teams, len(table.rows)),
+        )
+        for name, table in pairs.items()
+    ]
+    columns = ("pairs", "number", "by information difference", "by delta AP", "of all pairs")
+    return Table(columns, tuple(rows)).to_markdown()
+
+
+def tools() -> str:
+    """What each convention that comes with the package says."""
+    rows = []
+    for name in TOOLS:
+        tool = CONVENTIONS[name]
+        short = ", ".join(f"{m} {tool.short_for(m)}" for m in ("nDCG", "P") if tool.short_for(m) != "pad")
+        ties = tool.ties + (", float32" if tool.single else "")
+        rows.append(
+            (
+                name,
+                tool.gain,
+                tool.discount,
+                f"{tool.empty:g}",
+                short or "pad",
+                ties,
+                tool.ideal,
+                f">= {tool.rel:g}",
+                "any" if tool.labels == Labels() else str(tool.labels),
+            )
+        )
+    columns = ("profile", "gain", "discount", "empty", "short", "ties", "ideal", "relevant", "labels")
+    return Table(columns, tuple(rows)).to_markdown()
+
+
+def figure_1(data: Path) -> str:
+    """nDCG@k of three rankers by the definition, LETOR 4.0 and Yahoo, and the parts of what differs."""
+    judgments = cal.read_letor(data / "letor/MQ2008/S5.txt.xz")
+    runs = sorted((data / "letor/oracle-output").glob("*.scores"))
+    measures = [f"nDCG@{k}" for k in range(1, 11)]
+    found = cal.audit(judgments, runs, measures, tools=["letor4", "yahoo"])
+
+    def part(tool: str, measure: str, cause: str) -> float:
+        parts = found.attribution(tool, measure)
+        return float(parts.parts[parts.causes.index(cause)].mean()) if cause in parts.causes else 0.0
+
+    rows = [
+        (
+            measure.partition("@")[2],
+            *(float(np.mean(found.figures(measure).column(tool))) for tool in ("definition", "letor4", "yahoo")),
+            part("letor4", measure, "lists shorter than k"),
+            part("yahoo", measure, "no relevant document"),
+        )
+        for measure in measures
+    ]
+    columns = ("k", "definition", "letor4", "yahoo", "part of short lists, letor4", "part of empty queries, yahoo")
+    return Table(columns, tuple(rows)).to_markdown()
+
+
+def conventions(data: Path) -> None:
+    replace("conventions.md", "tools", tools())
+    replace("conventions.md", "figure-1", figure_1(data))
+
+
+PAPER = {  # document 004, table 3: TREC 8
+    "combanz": (0.221, 0.330, 0.481),
+    "combmnz": (0.587, 0.764, 0.351),
+    "condorcet": (0.519, 0.689, 0.362),
+    "majoritarian": (0.552, 0.735, 0.340),
+    "pareto": (0.657, 0.836, 0.044),
+    "naive": (0.788, 0.931, 0.039),
+}
+
+
+def fusion(data: Path) -> None:
+    """Document 004's section 6 on TREC-COVID: joint RIC of groups of ten systems against fusions and bounds."""
+    folder = data / "trec/covid-round1"
+    judgments = cal.read_qrels(folder / "qrels-rnd1.txt")
+    runs = cal.read_runs(folder / "runs")
+    study = cal.fusion_study(judgments, runs)
+    rows = tuple((*row, *PAPER.get(str(row[0]), (None, None, None))) for row in study.table().rows)
+    columns = (*study.table().columns, "paper's tau", "rho", "RMSE")
+    replace(
+        "fusion.md",
+        "fusion-study",
+        f"Mean joint RIC {study.joint.mean():.4f}; of the same systems with shuffled ranks {study.null.mean():.4f}.\n\n"
+        + Table(columns, rows).to_markdown(),
+    )
+    plot.save(plot.fusion_scatter(study), str(HERE / "images/fusion.png"))
+    two = ("combmnz", "naive")
+    small = [cal.fusion_study(judgments, runs, samples=50, size=size, fusions=two) for size in (2, 3, 5)]
+    found = [
+        (
+            each.groups.shape[1],
+            float(each.joint.mean()),
+            float(each.null.mean()),
+            *(each.table()[name, column] for name in two for column in ("RIC", "tau", "RMSE")),
+        )
+        for each in [*small, study]
+    ]
+    heads = ("systems", "joint", "null", "combmnz RIC", "tau", "RMSE", "naive RIC", "tau", "RMSE")
+    replace("fusion.md", "fusion-sizes", Table(heads, tuple(found)).to_markdown())
+    chosen = [runs[i] for i in range(0, len(runs), 14)]
+    methods = ("combsum", "combmnz", "combanz", "borda", "rrf", "rbc", "condorcet")
+    made = {name: cal.fuse(chosen, name) for name in methods}
+    bounds = [cal.fusion_bound(judgments, chosen, kind) for kind in ("majoritarian", "pareto", "naive")]
+    alone = cal.evaluate(judgments, chosen, ["AP", "nDCG@10"]).values.mean(axis=2)
+    table = cal.evaluate(judgments, [*made.values(), *bounds], ["AP", "nDCG@10"]).mean()
+    extra = (("best run alone", *alone.max(axis=1).tolist()), ("mean of the runs", *alone.mean(axis=1).tolist()))
+    replace("fusion.md", "fusion-methods", Table(table.columns, (*extra, *table.rows)).to_markdown())
+
+
+def simulated_runs(judgments: cal.SubtopicJudgments, systems: int = 60, seed: int = 42) -> dict[str, Any]:
+    """Systems that differ in how well they tell relevant documents, and in how many intents they care about."""
+    random = np.random.default_rng(seed)
+    pool, names = judgments.pool, judgments.document_names
+    runs: dict[str, Any] = {}
+    for system in range(systems):
+        quality, focus = random.uniform(0.2, 1.5), 10 ** random.uniform(-1, 1)
+        scores: dict[str, dict[str, float]] = {}
+        for q, query in enumerate(judgments.queries):
+            size = int(pool.starts[q + 1] - pool.starts[q])
+            taste = random.dirichlet(np.full(size, focus)) * size
+            start, end = int(pool.offsets[q]), int(pool.offsets[q + 1])
+            here = (pool.document >= start) & (pool.document < end)
+            liked = np.bincount(
+                pool.document[here] - start,
+                taste[pool.intents.query[here] - pool.starts[q]] * pool.intents.grade[here],
+                end - start,
+            )
+            score = quality * liked / size + random.normal(0, 1, end - start)
+            scores[query] = dict(zip(names[start:end], score.tolist(), strict=True))
+        runs[f"s{system + 1:02d}"] = scores
+    return runs
+
+
+def diversity(data: Path) -> None:
+    """Document 004's table 1 on simulated runs: what diversity measures share beyond their performance measures."""
+    rows: dict[tuple[str, str, str], list[float]] = {}
+    for track in ("201-250", "251-300"):
+        judgments = cal.read_subtopics(data / f"trec/qrels/qrels.web.{track}.ndeval.txt.xz")
+        runs = simulated_runs(judgments)
+        diverse = cal.evaluate(judgments, runs, ["ERR-IA@20", "alpha-nDCG@20", "D#-nDCG@20"])
+        plain = cal.evaluate(data / f"trec/qrels/qrels.web.{track}.txt.xz", runs, ["nDCG@20", "ERR@20"])
+        both = [query for query in diverse.queries if query in plain.queries]
+        values = np.concatenate(
+            [each.values[:, :, [each.queries.index(query) for query in both]] for each in (diverse, plain)]
+        )
+        names = [*diverse.measures, *plain.measures]
+        scores = cal.as_scores(values, measure=names, systems=diverse.systems, queries=both)
+        for y in ("alpha-nDCG@20", "D#-nDCG@20"):
+            tau = cal.tau_of_measures(scores, "ERR-IA@20", y, ["nDCG@20", "ERR@20"])
+            for x, other, given, bits, _ in tau.table().rows:
+                rows.setdefault((str(x), str(other), str(given)), []).append(float(bits))
+    paper = iter(
+        [(0.8290, 0.8375), (0.4860, 0.4434), (0.2499, 0.3263), (0.2451, 0.2805), (0.6390, 0.5545), (0.3026, 0.1728),
+         (0.1222, 0.1442), (0.1239, 0.1003)]
+    )  # fmt: skip
+    table = tuple((*key, *bits, *next(paper)) for key, bits in rows.items())
+    columns = ("x", "y", "given", "topics 201-250", "251-300", "paper: TREC 2010", "2011")
+    replace("diversity.md", "diversity-tau", Table(columns, table).to_markdown())
+
+
+def main(data: Path) -> None:
+    fusion(data)
+    diversity(data)
+    conventions(data)
+    information(data)
+    replace("bounds.md", "published-expected", published_expected(data))
+    query_map(data)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
