@@ -251,7 +251,10 @@ def fusion(data: Path) -> None:
     bounds = [cal.fusion_bound(judgments, chosen, kind) for kind in ("majoritarian", "pareto", "naive")]
     alone = cal.evaluate(judgments, chosen, ["AP", "nDCG@10"]).values.mean(axis=2)
     table = cal.evaluate(judgments, [*made.values(), *bounds], ["AP", "nDCG@10"]).mean()
-    extra = (("best run alone", *alone.max(axis=1).tolist()), ("mean of the runs", *alone.mean(axis=1).tolist()))
+    extra = (
+        ("best of the runs alone", *alone.max(axis=1).tolist()),
+        ("mean of the runs", *alone.mean(axis=1).tolist()),
+    )
     replace("fusion.md", "fusion-methods", Table(table.columns, (*extra, *table.rows)).to_markdown())
 
 

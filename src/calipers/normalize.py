@@ -183,7 +183,9 @@ class Normalised(Form):
         if self.function is standard_score:
             variance = self.base.variance(population)
             deviation = sampled_deviation(self.base, population) if variance is None else np.sqrt(variance)
-        return Limits(ideal, expected, self.base.worst(population), deviation)
+        reads_worst = self.function in (worst_to_ideal, v2s)
+        worst = self.base.worst(population) if reads_worst else np.full(len(ideal), np.nan)
+        return Limits(ideal, expected, worst, deviation)
 
     @property
     def _sampled(self) -> bool:
