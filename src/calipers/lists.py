@@ -51,6 +51,12 @@ class Pool:
         return np.repeat(np.arange(self.queries), self.size)
 
     @cached_property
+    def place(self) -> Ints:
+        """The place of each row among its query's, from 1."""
+        starts = np.repeat(self.offsets[:-1].astype(np.int32), self.size)
+        return np.arange(1, len(self.grade) + 1, dtype=np.int32) - starts
+
+    @cached_property
     def largest_grade(self) -> float:
         return float(self.grade.max(initial=0.0))
 
@@ -189,7 +195,8 @@ class Lists:
             parts = [getattr(run, name) for run in runs]
             if any(part is None for part in parts):
                 return None
-            return np.concatenate([part if row is None else part[row] for part, row in zip(parts, rows, strict=True)])
+            ordered = [part if row is None else part[row] for part, row in zip(parts, rows, strict=True)]
+            return ordered[0] if len(ordered) == 1 else np.concatenate(ordered)
 
         return cls(
             pool=pool,
@@ -255,6 +262,11 @@ class Lists:
         if cutoff is None:
             return self
         return self.once(("top", cutoff), lambda: self.where(self.first <= cutoff))
+
+    def worthy_top(self, value: Callable[[Floats], Floats], cutoff: int | None) -> Lists:
+        """The rows that are worth something and could be ranked at the cutoff or above."""
+        few = cutoff is not None and 4 * cutoff * len(self) < len(self.first)  # what drops most rows goes first
+        return self.top(cutoff).worthy(value) if few else self.worthy(value).top(cutoff)
 
     @cached_property
     def groups(self) -> Groups:

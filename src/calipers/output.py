@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,8 @@ def replacing(output: str) -> Iterator[str]:
     """A temporary path beside `output`, which takes its place when all went well."""
     folder = Path(output).parent
     try:
+        import tempfile  # a command that writes no file need not load it
+
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".calipers-")
     except OSError as error:
         raise CalipersError(f"cannot write here: {error.strerror}", file=output) from None

@@ -322,7 +322,7 @@ class ArrayRun:
             scores = _as_single(scores)
         pool = judgments.pool
         row, first, last = rank_segments(np.ascontiguousarray(scores), pool.offsets)
-        by_input = (np.arange(len(row)) - pool.offsets[pool.query] + 1).astype(np.int32)
+        by_input = pool.place  # rows come by score, and inside ties in the order of the input
         by_id = _by_id(judgments, row, first, last, by_input)
         asked = np.flatnonzero(pool.size > 0)
         found = Retrieved(

@@ -26,7 +26,7 @@ class Cascade(Form):
 
     def score(self, lists: Lists) -> Floats:
         # The others let every reader pass, as unjudged documents do.
-        stopping = lists.worthy(self.stop).top(self.weight.cutoff)
+        stopping = lists.worthy_top(self.stop, self.weight.cutoff)
         stop = stopping.worth(self.stop)
         groups = stopping.groups
         gained = np.empty(len(groups))

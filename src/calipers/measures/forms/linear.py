@@ -16,7 +16,7 @@ class Linear(Form):
     value: Value
 
     def score(self, lists: Lists) -> Floats:
-        top = lists.worthy(self.value).top(self.weight.cutoff)
+        top = lists.worthy_top(self.value, self.weight.cutoff)
         return top.sum(top.worth(self.value) * self.weight.mean(top.first, top.last))
 
     @property

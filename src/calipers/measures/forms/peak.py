@@ -22,7 +22,7 @@ class Peak(Form):
     cutoff: int | None = None
 
     def score(self, lists: Lists) -> Floats:
-        worthy = lists.worthy(self.value).top(self.cutoff)
+        worthy = lists.worthy_top(self.value, self.cutoff)
         value = worthy.worth(self.value)
         whole = np.ones(len(value), bool) if self.cutoff is None else worthy.last <= self.cutoff
         best = np.zeros(len(lists))
