@@ -81,6 +81,21 @@ def published_expected(data: Path) -> str:
     return Table(columns, tuple(rows)).to_markdown()
 
 
+def covid_bounds(data: Path) -> str:
+    """Five of the runs of TREC-COVID round 1 between their bounds: the best, the worst and some between, by nDCG@10."""
+    folder = data / "trec/covid-round1"
+    names = ["nDCG@10", "V1(nDCG@10)", "V2(nDCG@10)", "Z(nDCG@10)", "V2(nDCG@10, population=retrieved)"]
+    scores = cal.evaluate(folder / "qrels-rnd1.txt", folder / "runs", names)
+    order = np.argsort(-scores["nDCG@10"].mean(axis=1))
+    means = scores.mean()
+    rows = [next(row for row in means.rows if row[0] == scores.systems[i]) for i in order[[0, 35, 71, 107, 142]]]
+    limits = cal.bounds(folder / "qrels-rnd1.txt", "nDCG@10")
+    rows.append(("a random ranking of the pool", float(limits.expected["nDCG@10"].mean()), *[None] * 4))
+    below = int((scores["V2(nDCG@10)"].mean(axis=1) < 0).sum())
+    said = f"\nThe mean V2 of {below} of the {len(scores.systems)} runs is below 0.\n"
+    return Table(means.columns, tuple(rows)).to_markdown() + said
+
+
 def query_map(data: Path) -> None:
     """Types of the queries of MQ2008, fold 1, by three single features."""
     judgments = cal.read_letor(data / "letor/MQ2008/S5.txt.xz")
@@ -315,6 +330,7 @@ def main(data: Path) -> None:
     conventions(data)
     information(data)
     replace("bounds.md", "published-expected", published_expected(data))
+    replace("bounds.md", "covid-bounds", covid_bounds(data))
     query_map(data)
 
 
