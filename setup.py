@@ -1,7 +1,7 @@
-"""Builds the scanner, where that is possible. Everything else about the package is in pyproject.toml.
+"""Builds the scanners, where that is possible. Everything else about the package is in pyproject.toml.
 
-The extension is optional: without a C++17 compiler the build goes on, and the package uses its plain-Python twin.
-CALIPERS_SANITIZE=1 builds it for AddressSanitizer, as a test does.
+The extensions are optional: without a C++17 compiler the build goes on, and the package uses their plain-Python twins.
+CALIPERS_SANITIZE=1 builds them for AddressSanitizer, as a test does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,12 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 SOURCE = "src/calipers/collection/_scanner.pyx"
-HEADER = "src/calipers/collection/_scanner.hpp"
+HEADERS = [
+    "src/calipers/collection/_scanner.hpp",
+    "src/calipers/collection/_scoring.hpp",
+    "src/calipers/collection/_powers.pxi",
+]
+FEATURES = "src/calipers/collection/_features.pyx"
 SANITIZE = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g", "-O1"]
 
 
@@ -35,8 +40,9 @@ def extensions() -> list[Extension]:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    scanner = Extension("calipers.collection._scanner", [SOURCE], depends=[HEADER], language="c++")
-    built = list(cythonize([scanner], language_level=3))
+    scanner = Extension("calipers.collection._scanner", [SOURCE], depends=HEADERS, language="c++")
+    features = Extension("calipers.collection._features", [FEATURES], depends=HEADERS, language="c++")
+    built = list(cythonize([scanner, features], language_level=3))
     for extension in built:
         extension.optional = True  # cythonize makes new ones, and forgets it
     return built

@@ -16,12 +16,13 @@ import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from calipers.collection import _plain
+from calipers.collection import _features_plain, _plain
 from calipers.collection.ids import Ids
 from calipers.collection.scan_error import ScanError
 
@@ -221,7 +222,16 @@ def difference(compiled: ModuleType, seed: int) -> str | None:
         other = outcome(make(compiled), source.cuts(text))
         if plain != other:
             return f"seed {seed}, {name}: {text!r}\nplain    {plain!r}\ncompiled {other!r}"
-    for find in (index_difference, segment_difference, parts_difference):
+    for find in (
+        index_difference,
+        segment_difference,
+        parts_difference,
+        rows_difference,
+        documents_difference,
+        means_difference,
+        score_difference,
+        features_difference,
+    ):
         if found := find(compiled, source):
             return f"seed {seed}, {found}"
     return None
@@ -297,12 +307,119 @@ def parts_difference(compiled: ModuleType, source: Source) -> str | None:
     return None
 
 
-def load(extension: str | None) -> ModuleType:
-    if extension is None:
-        from calipers.collection import _scanner
+def rows_difference(compiled: ModuleType, source: Source) -> str | None:
+    """Rows that are columns already, among them some that are not there."""
+    pick = source.random
+    judgments = source.judgments()
+    count = pick.randint(0, 200)
+    beyond = pick.random() < source.dirt
+    query = np.sort([pick.randrange(len(source.queries) + beyond) for _ in range(count)]).astype(np.int32)
+    documents = Ids.of(pick.choices(source.documents, k=count) if beyond else [b"R%d" % i for i in range(count)])
+    score = np.array([pick.choice([pick.random(), 1.0, -0.0]) for _ in range(count)], np.float64)
+    columns = Ids.of(source.queries), query, documents, score
+    found = []
+    for module in (_plain, compiled):
+        scanner = module.RunScanner(module.JudgedIndex(*judgments))
+        try:
+            scanner.feed_rows(*columns)
+            found.append(outcome(scanner, []))
+        except (ScanError, ValueError) as error:
+            found.append(str(error))
+    return None if found[0] == found[1] else f"feed_rows {columns!r}\nplain    {found[0]!r}\ncompiled {found[1]!r}"
 
+
+def documents_difference(compiled: ModuleType, source: Source) -> str | None:
+    pick = source.random
+    names = [f"d{i}" for i in range(30)]
+    values = [pick.choice([pick.random(), 1.0, 2**-60 + 1, 0.1]) for _ in names]
+    scores = dict(zip(pick.sample(names, 20), values, strict=False))
+    start = pick.randint(0, 30)
+    arguments = scores, names, start, pick.randint(start, 30), pick.random() < 0.5
+    plain, other = (module.rank_documents(*arguments) for module in (_plain, compiled))
+    if [*map(list_of, plain)] != [*map(list_of, other)]:
+        return f"rank_documents{arguments}"
+    return None
+
+
+def means_difference(compiled: ModuleType, source: Source) -> str | None:
+    pick = source.random
+    stop = np.array([pick.choice([0.5, 0.25, 1.0, 0.0, pick.random()]) for _ in range(40)])
+    members = np.array([pick.randint(0, 12) for _ in range(pick.randint(0, 6))], np.int64)
+    start = np.array([pick.randint(0, 40 - count) for count in members], np.int64)
+    size = members + [pick.randint(0, 5) for _ in members]
+    depth = pick.randint(0, 15)
+    plain, other = (module.symmetric_means(size, start, members, stop, depth) for module in (_plain, compiled))
+    # Multiplying and adding at once, as some processors do, rounds once less.
+    if plain.shape != other.shape or np.abs(plain - other).max(initial=0) > 1e-14:
+        return f"symmetric_means({size}, {start}, {members}, {stop}, {depth})"
+    return None
+
+
+def features_difference(compiled: ModuleType, source: Source) -> str | None:
+    """The scanner of features beside this one, where it was compiled too."""
+    if not hasattr(compiled, "features"):
+        return None
+    text, found = source.letor(), []
+    for module in (_features_plain, compiled.features):
+        scanner = module.FeatureScanner()
+        found.append(outcome(scanner, source.cuts(text)))
+    return None if found[0] == found[1] else f"features {text!r}\nplain    {found[0]!r}\ncompiled {found[1]!r}"
+
+
+def list_of(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def score_difference(compiled: ModuleType, source: Source) -> str | None:
+    """The twin does not score: lists are those that it would hand over, and scores are shares."""
+    judged = compiled.ColumnScanner("qrels")
+    try:
+        judged.feed(bytearray(source.qrels()))
+        index = judged.graded()
+    except ScanError:
+        return None
+    shares = ("sum", "flat", "relevant"), ("precision", "zipf", "relevant"), ("first", "zipf", "one")
+    if index is None or not all(
+        index.plan(
+            form=form, weight=weight, worth="relevant", over=over, cutoff=source.random.choice([0, 3]), rel=1, p=0
+        )
+        for form, weight, over in shares
+    ):
+        return None
+    text = source.run()
+    columns = []
+    for ending in ("score", "finish"):
+        scanner = compiled.RunScanner(index)
+        try:
+            scanner.feed(bytearray(text))
+            result = scanner.score(source.random.random() < 0.5) if ending == "score" else scanner.finish()
+        except ScanError:
+            return None
+        columns.append(result)
+    scored, finished = columns
+    lists = finished.query.tolist(), finished.length.tolist(), finished.tied.tolist()
+    if scored[:3] != lists or scored[5] != finished.tag or scored[6] != finished.unjudged.tolist():
+        return f"score {text!r}\nscored   {scored!r}\nfinished {finished!r}"
+    if not all(-1e-12 <= value <= 1 + 1e-12 for values in scored[4] for value in values):
+        return f"score {text!r}: {scored[4]!r}"
+    return None
+
+
+def load(extension: str | None) -> ModuleType:
+    """The compiled scanner, with that of features as its `features`."""
+    if extension is None:
+        from calipers.collection import _features, _scanner
+
+        _scanner.features = _features
         return _scanner
-    spec = importlib.util.spec_from_file_location("calipers.collection._scanner", extension)
+    scanner = load_file("_scanner", extension)
+    others = [*Path(extension).parent.glob("_features*")]
+    scanner.features = load_file("_features", str(others[0]))  # type: ignore[attr-defined]
+    return scanner
+
+
+def load_file(name: str, extension: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"calipers.collection.{name}", extension)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("setup.py", "src/calipers/collection/_scanner.pyx", "src/calipers/collection/_scanner.hpp")
+COMPILED = (".pyx", ".pxi", ".hpp")
+SOURCES = [ROOT / "setup.py", *(file for file in (ROOT / "src").rglob("*") if file.suffix in COMPILED)]
 SECONDS = os.environ.get("CALIPERS_FUZZ_SECONDS", "10")
 
 
@@ -35,8 +36,9 @@ def test_fuzz_under_address_sanitizer(flags: str, tmp_path: Path, require: Any) 
 
     # A copy: the generated C++ must not get in the way of another build.
     for source in SOURCES:
-        (tmp_path / source).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / source, tmp_path / source)
+        copy = tmp_path / source.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
     build = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", "built"]
     environment = {**os.environ, "CALIPERS_SANITIZE": "1", "CFLAGS": flags}
     built = subprocess.run(build, cwd=tmp_path, env=environment, capture_output=True, text=True)

@@ -19,7 +19,8 @@ from calipers.conventions import CONVENTIONS
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 from calipers.measures.dialects import ALL_TREC_9, NICKNAMES_9, ROOTS
-from calipers.trec_eval.report import FLOOR, Column
+from calipers.trec_eval.lines import FLOOR
+from calipers.trec_eval.report import Column
 from calipers.trec_eval.request import Request
 
 __all__ = [

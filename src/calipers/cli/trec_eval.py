@@ -9,6 +9,7 @@ import click
 
 from calipers.errors import CalipersError
 from calipers.trec_eval.request import HELP, Request, read_request
+from calipers.trec_eval.shortcut import short_reports
 
 
 class _Untouched(click.Command):
@@ -46,6 +47,10 @@ def command(context: click.Context) -> None:
 
 
 def _run(request: Request) -> None:
+    short = short_reports(request)
+    if short is not None:
+        _write("".join(short))
+        return
     from calipers.collection.sources import read_qrels
     from calipers.trec_eval.lenient import LenientRun
     from calipers.trec_eval.report import columns, reports

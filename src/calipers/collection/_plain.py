@@ -450,6 +450,39 @@ def rank_segments(
     return order, first, last
 
 
+def symmetric_means(
+    size: NDArray[np.integer],
+    start: NDArray[np.integer],
+    members: NDArray[np.integer],
+    stop: NDArray[np.float64],
+    depth: int,
+) -> NDArray[np.float64]:
+    """Row by row for each group: q_j for j = 0 to depth, the mean of the product of (1 - stop) over j of its documents.
+
+    A group has `size` documents, of which `members`, from row `start` on, have a stop probability; the others 0.
+    """
+    inside = (start >= 0) & (members >= 0) & (members <= np.minimum(len(stop) - start, size))
+    if depth < 0 or not len(size) == len(start) == len(members) or not inside.all():
+        raise ValueError("the groups do not fit the stop probabilities")
+    column = np.arange(depth + 1, dtype=np.float64)
+    plain = (size - members).astype(np.float64)
+    through = (column <= plain[:, None]).astype(np.float64)
+    by_members = np.argsort(-members, kind="stable")
+    through = through[by_members]
+    active = np.searchsorted(-members[by_members], -np.arange(int(members.max(initial=0))), side="left")
+    for added, count in enumerate(active.tolist()):  # groups with more than `added` members come first
+        rows = by_members[:count]
+        documents = plain[rows] + added + 1.0
+        passing = 1.0 - stop[start[rows] + added]
+        share = column / documents[:, None]
+        kept = np.maximum(1.0 - share, 0.0) * through[:count]
+        kept[:, 1:] += share[:, 1:] * passing[:, None] * through[:count, :-1]
+        through[:count] = kept
+    result = np.empty_like(through)
+    result[by_members] = through
+    return result
+
+
 def rank_documents(
     scores: dict[str, float], names: list[str], start: int, end: int, single: bool
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:

@@ -296,6 +296,17 @@ inline bool same_bytes(const byte* a, const byte* b, size_t n) {
     return true;
 }
 
+// An id is short: two steps that may overlap are over before a call would have begun.
+inline void copy_id(byte* to, const byte* p, size_t n) {
+    if (n >= 8 && n <= 16) {
+        uint64_t head = load8(p), tail = load8(p + n - 8);
+        std::memcpy(to, &head, 8);
+        std::memcpy(to + n - 8, &tail, 8);
+    } else {
+        std::memcpy(to, p, n);
+    }
+}
+
 struct Slot {
     uint32_t tag;  // the high half of the hash
     uint32_t row;  // counted from 1; 0 is an empty slot
@@ -392,18 +403,40 @@ public:
                 uint64_t hash = hash_id(at(row), length(row), seed);
                 Slot& slot = slots_[place(q, at(row), length(row), hash)];
                 if (!slot.row) slot = {tag_of(hash), static_cast<uint32_t>(row + 1)};
-                size_t bit = bit_of(tables_[q], hash);
+                size_t bit = bit_of(tables_[q].bits, hash);
                 filter_[tables_[q].words + bit / 64] |= uint64_t(1) << bit % 64;
             }
         }
         return true;
     }
 
-    int64_t find(size_t q, const byte* p, size_t n, uint64_t hash) const {
-        const Table& table = tables_[q];
-        size_t bit = bit_of(table, hash);
-        if (!(filter_[table.words + bit / 64] >> bit % 64 & 1)) return -1;
-        return static_cast<int64_t>(slots_[place(q, p, n, hash)].row) - 1;
+    int64_t find(size_t q, const byte* p, size_t n, uint64_t hash) const { return of_query(q).find(p, n, hash); }
+
+    // The judged documents of one query.
+    class OfQuery {
+    public:
+        OfQuery() = default;
+
+        int64_t find(const byte* p, size_t n, uint64_t hash) const {
+            size_t bit = bit_of(bits_, hash);
+            if (!(filter_[bit / 64] >> bit % 64 & 1)) return -1;
+            return static_cast<int64_t>(judged_->slots_[judged_->place(query_, p, n, hash)].row) - 1;
+        }
+
+    private:
+        friend class Judged;
+        const Judged* judged_ = nullptr;
+        const uint64_t* filter_ = nullptr;
+        size_t bits_ = 0, query_ = 0;
+    };
+
+    OfQuery of_query(size_t q) const {
+        OfQuery found;
+        found.judged_ = this;
+        found.filter_ = filter_.data() + tables_[q].words;
+        found.bits_ = tables_[q].bits;
+        found.query_ = q;
+        return found;
     }
 
 private:
@@ -419,7 +452,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<uint64_t> filter_;
 
-    static size_t bit_of(const Table& table, uint64_t hash) { return (hash >> 24) & table.bits; }
+    static size_t bit_of(size_t bits, uint64_t hash) { return (hash >> 24) & bits; }
 
     const byte* at(int64_t row) const { return data_.data() + offsets_[row]; }
     size_t length(int64_t row) const { return static_cast<size_t>(offsets_[row + 1] - offsets_[row]); }
@@ -570,38 +603,38 @@ struct Summary {
 
 class List {
 public:
-    void set_seed(uint64_t seed) { seed_ = seed; }
     size_t size() const { return count_; }
 
     void clear() {
-        size_t size = std::max<size_t>(64, table_size(count_));  // what the last query needed, this one may need
-        if (slots_.size() < size) slots_.resize(size);
-        mask_ = size - 1;
-        std::memset(static_cast<void*>(slots_.data()), 0, size * sizeof(Slot));
+        size_t size = std::max<size_t>(64, 2 * table_size(count_));  // what the last query needed, this one may need
+        empty_table(size);
+        make_room(size / kSparse + 1);
         count_ = used_ = 0;
         hits_.clear();
         strict_ = falling_ = true;
-        if (starts_.empty()) make_room(1024);
         starts_[0] = 0;
     }
 
     // False if the document is there already. `row` is its row among the judged ones, or -1.
     bool add(const byte* id, size_t n, uint64_t hash, double score, int64_t row) {
         size_t i = hash & mask_;
-        for (; slots_[i].row; i = (i + 1) & mask_)
-            if (slots_[i].tag == tag_of(hash) && is_at(slots_[i].row - 1, id, n)) return false;
-        slots_[i] = {tag_of(hash), static_cast<uint32_t>(count_ + 1)};
+        while (uint32_t other = slots_[i]) {
+            if (hashes_[other - 1] == hash && is_at(other - 1, id, n)) return false;
+            i = (i + 1) & mask_;
+        }
+        slots_[i] = static_cast<uint32_t>(count_ + 1);
+        hashes_[count_] = hash;
         if (row >= 0) hits_.push_back({static_cast<int32_t>(row), static_cast<int32_t>(count_)});
         if (count_ && !(score < scores_[count_ - 1])) {
             strict_ = false;
             falling_ &= score == scores_[count_ - 1];
         }
         if (ids_.size() - used_ < n) ids_.resize(2 * ids_.size() + n);
-        std::memcpy(ids_.data() + used_, id, n);
+        copy_id(ids_.data() + used_, id, n);
         used_ += n;
         scores_[count_++] = score;
         starts_[count_] = used_;
-        if (2 * count_ > mask_) grow();
+        if (kSparse * count_ > mask_) grow();
         return true;
     }
 
@@ -641,16 +674,17 @@ private:
     struct Hit {
         int32_t row, position;
     };
+    static constexpr size_t kSparse = 4;  // slots a document: a search that ends at once is one the processor foresees
     std::vector<double> scores_;
     std::vector<size_t> starts_;  // of the ids, and where the last one ends
     std::vector<byte> ids_;
-    std::vector<Slot> slots_;
+    std::vector<uint64_t> hashes_;
+    std::vector<uint32_t> slots_;  // documents, counted from 1; 0 is an empty slot
     std::vector<Hit> hits_;
     std::vector<int32_t> judged_;
     std::vector<uint32_t> order_, by_id_, by_input_;
     Sorter sorter_;
     size_t count_ = 0, used_ = 0, mask_ = 0;
-    uint64_t seed_ = 0;
     bool strict_ = true, falling_ = true;
 
     bool is_at(size_t i, const byte* id, size_t n) const {
@@ -659,22 +693,27 @@ private:
 
     void make_room(size_t documents) {
         if (documents > INT32_MAX) throw std::bad_alloc();  // ranks are int32
+        if (scores_.size() >= documents) return;
         scores_.resize(documents);
+        hashes_.resize(documents);
         starts_.resize(documents + 1);
     }
 
-    // The table is half full; doubling it keeps room for the scores as well.
-    void grow() {
-        size_t size = 2 * (mask_ + 1);
-        if (scores_.size() < size) make_room(size);
+    void empty_table(size_t size) {
         if (slots_.size() < size) slots_.resize(size);
         mask_ = size - 1;
-        std::memset(static_cast<void*>(slots_.data()), 0, size * sizeof(Slot));
+        std::memset(slots_.data(), 0, size * sizeof slots_[0]);
+    }
+
+    // The table is full enough; doubling it doubles the room for documents as well.
+    void grow() {
+        size_t size = 2 * (mask_ + 1);
+        make_room(size / kSparse + 1);
+        empty_table(size);
         for (size_t row = 0; row < count_; ++row) {
-            uint64_t hash = hash_id(ids_.data() + starts_[row], starts_[row + 1] - starts_[row], seed_);
-            size_t i = hash & mask_;
-            while (slots_[i].row) i = (i + 1) & mask_;
-            slots_[i] = {tag_of(hash), static_cast<uint32_t>(row + 1)};
+            size_t i = hashes_[row] & mask_;
+            while (slots_[i]) i = (i + 1) & mask_;
+            slots_[i] = static_cast<uint32_t>(row + 1);
         }
     }
 

@@ -10,7 +10,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AsDouble
 from cpython.ref cimport PyObject
-from libc.math cimport isfinite
+from libc.math cimport floor, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 from libcpp cimport bool as cbool
@@ -56,6 +56,10 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
         cbool build(const uint8_t* query_data, const int64_t* query_offsets, size_t query_count, const int64_t* parts,
                     const uint8_t* data, const int64_t* offsets, size_t count, uint64_t random) except +
         int64_t find(size_t q, const uint8_t* p, size_t n, uint64_t hash) noexcept
+        OfQuery of_query(size_t q) noexcept
+
+    cppclass OfQuery "calipers::Judged::OfQuery":
+        int64_t find(const uint8_t* p, size_t n, uint64_t hash) noexcept
 
     cppclass Sorter:
         pass
@@ -71,7 +75,6 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
         int32_t length, tied
 
     cppclass List:
-        void set_seed(uint64_t seed) noexcept
         void clear() except +
         cbool add(const uint8_t* id, size_t n, uint64_t hash, double score, int64_t row) except +
         Summary rank(size_t depth, vector[Row]& rows) except +
@@ -80,6 +83,34 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
         vector[uint32_t] order
         void add(size_t q, const uint8_t* id, size_t n, int64_t line, double score) except +
         void append(Bins& later, int64_t lines) except +
+
+
+cdef extern from "_scoring.hpp" namespace "calipers" nogil:
+    cdef enum class Form "calipers::Form":
+        pass
+
+    cdef enum class Weight "calipers::Weight":
+        pass
+
+    cdef enum class Worth "calipers::Worth":
+        pass
+
+    cdef enum class Over "calipers::Over":
+        pass
+
+    struct Plan:
+        Form form
+        Weight weight
+        Worth worth
+        Over over
+        int64_t cutoff
+        double rel, p
+
+    cppclass Scoring:
+        cbool build(const Plan& plan, const vector[int64_t]& parts, const vector[double]& grade) except +
+
+    void score_lists(const vector[Scoring]& scorings, const vector[int32_t]& query, const vector[int64_t]& offsets,
+                     const vector[Row]& rows, cbool by_id, vector[int64_t]& judged, vector[double]& scores) except +
 
 
 cdef extern from *:
@@ -106,20 +137,7 @@ cdef extern from *:
 
 ctypedef const uint8_t* Text
 
-cdef int fill_powers() except -1:
-    """The 64 leading bits of each power of ten that numbers are rounded with: floor(10^e / 2^exponent)."""
-    for e in range(-kLargestPower, kLargestPower + 1):
-        above, below = 10 ** max(e, 0), 10 ** max(-e, 0)
-        exponent = above.bit_length() - below.bit_length() - 64
-        scaled = (above << max(-exponent, 0)) // (below << max(exponent, 0))
-        if scaled >> 64:
-            scaled, exponent = scaled >> 1, exponent + 1
-        powers[e + kLargestPower].bits = scaled
-        powers[e + kLargestPower].exponent = exponent
-    return 0
-
-
-fill_powers()
+include "_powers.pxi"
 
 cdef size_t MOST_LINE = 1 << 24
 cdef size_t SLICE = 1 << 20  # bytes walked at a time; a line that fits cannot be too long
@@ -455,10 +473,44 @@ cdef class ColumnScanner(Lines):
             tag=self.tag,
         )
 
+    def graded(self):
+        """Instead of `finish`: judgments as an index with grades. None where a query comes back after another one,
+        or where a document is judged twice."""
+        cdef GradedIndex index = GradedIndex.__new__(GradedIndex)
+        cdef size_t row, count
+        self.close()
+        count = self.query.size()
+        if self.run or count >= 2**31:
+            return None
+        index.parts.assign(self.queries.size() + 1, 0)
+        for row in range(count):
+            if row and self.query[row] < self.query[row - 1]:
+                return None
+            index.parts[self.query[row] + 1] = row + 1
+        index.grade = self.value
+        index.judged.build(
+            self.queries.data.data(), self.queries.offsets.data(), self.queries.size(), index.parts.data(),
+            self.documents.data(), self.document_offsets.data(), count, new_seed(),
+        )
+        for row in range(count):
+            id = self.documents.data() + self.document_offsets[row]
+            n = self.document_offsets[row + 1] - self.document_offsets[row]
+            if index.judged.find(self.query[row], id, n, hash_id(id, n, index.judged.seed)) != <int64_t> row:
+                return None
+        return index
+
 
 cdef inline bint same_id(IdTable& table, int64_t row, Text id, size_t n) noexcept nogil:
     cdef int64_t start = table.offsets[row]
     return <size_t> (table.offsets[row + 1] - start) == n and memcmp(table.data.data() + start, id, n) == 0
+
+
+cdef list names_of(IdTable& table):
+    cdef const char* data = <const char*> table.data.data()
+    return [
+        PyBytes_FromStringAndSize(data + table.offsets[row], table.offsets[row + 1] - table.offsets[row])
+        for row in range(table.size())
+    ]
 
 
 cdef uint64_t new_seed():
@@ -610,7 +662,7 @@ cdef class JudgedIndex:
 
     cdef Judged judged
 
-    def __cinit__(self, queries, offsets, documents):
+    def __init__(self, queries, offsets, documents):
         cdef Borrowed query_data = Borrowed(queries.data, "uint8")
         cdef Borrowed query_offsets = Borrowed(queries.offsets, "int64")
         cdef Borrowed parts = Borrowed(offsets, "int64")
@@ -653,6 +705,64 @@ cdef class JudgedIndex:
         return self.judged.find(query, id, n, hash_id(id, n, self.judged.seed))
 
 
+# The numbers of the terms in a plan, as the header counts them.
+FORMS = {"sum": 0, "prefix": 1, "precision": 2, "first": 3, "preference": 4, "interpolated": 5}
+WEIGHTS = {"flat": 0, "log2": 1, "zipf": 2, "geometric": 3}
+WORTHS = {"relevant": 0, "linear": 1, "exponential": 2}
+OVERS = {"one": 0, "cutoff": 1, "relevant": 2, "ideal": 3}
+
+
+cdef class GradedIndex(JudgedIndex):
+    """The same with grades, from `ColumnScanner.graded`: enough to score runs where they are read."""
+
+    cdef vector[int64_t] parts
+    cdef vector[double] grade
+    cdef vector[Scoring] scorings
+
+    def __init__(self):
+        raise TypeError("made by ColumnScanner.graded")
+
+    @property
+    def queries(self):
+        """The ids of the queries, in order of first appearance."""
+        return names_of(self.judged.queries)
+
+    def relevant(self, double rel):
+        """How many documents of each query have at least this grade."""
+        cdef size_t q
+        cdef int64_t row
+        counts = []
+        for q in range(self.judged.queries.size()):
+            count = 0
+            for row in range(self.parts[q], self.parts[q + 1]):
+                count += self.grade[row] >= rel
+            counts.append(count)
+        return counts
+
+    @property
+    def whole(self):
+        """Whether all grades are whole numbers."""
+        cdef double grade
+        for grade in self.grade:
+            if grade != floor(grade):
+                return False
+        return True
+
+    def plan(self, *, form, weight, worth, over, cutoff, rel, p):
+        """Score this measure too. False if it is undefined for some query; then nothing can be scored."""
+        cdef Plan plan
+        cdef Scoring scoring
+        plan.form = <Form> <int> FORMS[form]
+        plan.weight = <Weight> <int> WEIGHTS[weight]
+        plan.worth = <Worth> <int> WORTHS[worth]
+        plan.over = <Over> <int> OVERS[over]
+        plan.cutoff, plan.rel, plan.p = cutoff, rel, p
+        if cutoff < 0 or not scoring.build(plan, self.parts, self.grade):
+            return False
+        self.scorings.push_back(scoring)
+        return True
+
+
 cdef class RunScanner(Lines):
     """A run against the judgments: keeps the judged documents and where they rank.
 
@@ -668,7 +778,8 @@ cdef class RunScanner(Lines):
     cdef int64_t query  # of the line before: its row, -1 if unjudged
     cdef vector[uint8_t] name  # its bytes
     cdef vector[uint8_t] seen  # by query: whether a line of it has been met
-    cdef List documents  # of that query
+    cdef OfQuery judged  # the judged documents of that query
+    cdef List documents  # those of the run
     cdef shared_ptr[Bins] bins  # instead, to regroup
     cdef size_t share, shares  # which of its queries this scanner ranks at the end
     cdef IdTable unjudged
@@ -695,7 +806,6 @@ cdef class RunScanner(Lines):
         self.tag = b""
         self.query = -1
         self.seen.assign(index.judged.queries.size(), 0)
-        self.documents.set_seed(index.judged.seed)
         self.unjudged.set_seed(index.judged.seed)
         self.out_offsets.assign(1, 0)
         self.bins = make_shared[Bins]()
@@ -719,7 +829,7 @@ cdef class RunScanner(Lines):
         cdef double score
         cdef uint64_t hash
         cdef size_t n
-        cdef Judged* judged = &self.index.judged
+        cdef uint64_t seed = self.index.judged.seed
         cdef Bins* bins = self.bins.get()
         while p < end:
             self.bad = p
@@ -780,8 +890,8 @@ cdef class RunScanner(Lines):
                 if self.regroup:
                     bins.add(self.query, document, n, self.number + 1, score)
                 else:
-                    hash = hash_id(document, n, judged.seed)
-                    if not self.documents.add(document, n, hash, score, judged.find(self.query, document, n, hash)):
+                    hash = hash_id(document, n, seed)
+                    if not self.documents.add(document, n, hash, score, self.judged.find(document, n, hash)):
                         self.document = document
                         self.document_length = n
                         return TWICE
@@ -826,7 +936,8 @@ cdef class RunScanner(Lines):
 
     cdef int take_rows(self, Text name, const int64_t* name_cut, int64_t names, const int32_t* code, Text text,
                        const int64_t* cut, int64_t size, const double* value, size_t count) except -1 nogil:
-        cdef Judged* judged = &self.index.judged
+        cdef OfQuery found
+        cdef uint64_t seed = self.index.judged.seed
         cdef Bins* bins = self.bins.get()
         cdef int64_t query = -1, before = self.number, start = 0, stop
         cdef int32_t now = 0
@@ -850,6 +961,7 @@ cdef class RunScanner(Lines):
                 if not self.same_query(document, n) and self.change_query(document, n):
                     break
                 query = self.query
+                found = self.judged
             stop = cut[i + 1]
             if not start <= stop <= size or value[i] != value[i]:
                 outcome = MALFORMED
@@ -861,8 +973,8 @@ cdef class RunScanner(Lines):
                 if regroup:
                     bins.add(query, document, n, before + <int64_t> i + 1, score)
                 else:
-                    hash = hash_id(document, n, judged.seed)
-                    if not self.documents.add(document, n, hash, score, judged.find(query, document, n, hash)):
+                    hash = hash_id(document, n, seed)
+                    if not self.documents.add(document, n, hash, score, found.find(document, n, hash)):
                         self.document = document
                         self.document_length = n
                         outcome = TWICE
@@ -903,6 +1015,7 @@ cdef class RunScanner(Lines):
         else:
             self.seen[self.query] = 1
             if not self.regroup:
+                self.judged = self.index.judged.of_query(self.query)
                 self.documents.clear()
         return self.deaf
 
@@ -987,15 +1100,40 @@ cdef class RunScanner(Lines):
             others.append(other)
         return others
 
-    def finish(self):
-        from calipers.collection.columns import Retrieved
-        import numpy
+    def score(self, bint by_id):
+        """Instead of `finish`: the scores under the plans of the index, ties averaged over or broken by id.
 
+        The query, length, tied documents and judged documents in the first ten of each list, its score under each plan;
+        the tag, and the queries without judgments.
+        """
+        cdef GradedIndex index = self.index
+        cdef vector[double] scores
+        cdef vector[int64_t] judged
+        cdef size_t i, m, lists
+        self.rank_all()
+        with nogil:
+            score_lists(index.scorings, self.out_query, self.out_offsets, self.out_rows, by_id, judged, scores)
+        lists = self.out_query.size()
+        return (
+            list(self.out_query), list(self.out_length), list(self.out_tied), list(judged),
+            [[scores[m * lists + i] for i in range(lists)] for m in range(index.scorings.size())],
+            self.tag, names_of(self.unjudged),
+        )
+
+    cdef int rank_all(self) except -1:
+        """Close the last query, or the ones that were regrouped."""
         self.close()
         if self.regroup:
             self.empty_bins(True)
         elif self.query >= 0:
             self.close_query()
+        return 0
+
+    def finish(self):
+        from calipers.collection.columns import Retrieved
+        import numpy
+
+        self.rank_all()
         rows = array_of(
             self.out_rows.data(), self.out_rows.size(), sizeof(Row),
             "float64,int32,int32,int32,int32,int32,int32",  # the last one is padding
@@ -1055,6 +1193,48 @@ def rank_segments(score, offsets):
     if missing:
         raise ValueError("a score is NaN")
     return order, first, last
+
+
+def symmetric_means(size, start, members, stop, Py_ssize_t depth):
+    """Row by row for each group: q_j for j = 0 to depth, the mean of the product of (1 - stop) over j of its documents.
+
+    A group has `size` documents, of which `members`, from row `start` on, have a stop probability; the others 0.
+    """
+    import numpy
+
+    cdef Borrowed sizes = Borrowed(size, "int64")
+    cdef Borrowed starts = Borrowed(start, "int64")
+    cdef Borrowed counts = Borrowed(members, "int64")
+    cdef Borrowed stops = Borrowed(stop, "float64")
+    cdef const int64_t* whole = <const int64_t*> sizes.view.buf
+    cdef const int64_t* first = <const int64_t*> starts.view.buf
+    cdef const int64_t* count = <const int64_t*> counts.view.buf
+    cdef const double* chance = <const double*> stops.view.buf
+    cdef size_t group, groups = sizes.count
+    cdef bint fits = starts.count == groups and counts.count == groups and depth >= 0
+    cdef int64_t member, j
+    cdef double documents, passing, share
+    for group in range(groups if fits else 0):
+        fits &= 0 <= first[group] and 0 <= count[group] <= <int64_t> stops.count - first[group]
+        fits &= count[group] <= whole[group]
+    if not fits:
+        raise ValueError("the groups do not fit the stop probabilities")
+    through = numpy.empty(groups * (depth + 1))
+    cdef Borrowed means = Borrowed(through, "float64", True)
+    cdef double* mean = <double*> means.view.buf
+    with nogil:
+        for group in range(groups):
+            documents = <double> (whole[group] - count[group])
+            for j in range(depth + 1):
+                mean[j] = 1.0 if j <= documents else 0.0
+            for member in range(first[group], first[group] + count[group]):
+                documents += 1.0
+                passing = 1.0 - chance[member]
+                for j in range(depth, 0, -1):
+                    share = <double> j / documents
+                    mean[j] = (1.0 - share if share < 1.0 else 0.0) * mean[j] + share * passing * mean[j - 1]
+            mean += depth + 1
+    return through.reshape(groups, depth + 1)
 
 
 def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bint single):

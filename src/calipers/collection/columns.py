@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:  # a command that scores with the scanner alone need not load NumPy
+    import numpy as np
+    from numpy.typing import NDArray
 
-from calipers.collection.ids import Ids
+    from calipers.collection.ids import Ids
 
-Ints = NDArray[np.integer[Any]]
+    Ints = NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,13 @@ class Labels:
     label: NDArray[np.float64]
     documents: Ids | None  # from the comments `#docid = X`, where every line has one
     line: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """The features of every line of a LETOR (SVMlight) file, row by row as a CSR matrix has them."""
+
+    start: NDArray[np.int64]  # row i has the entries start[i]:start[i + 1]
+    index: NDArray[np.int32] | None  # the column of each entry, from 0; None where every row has all of them, in order
+    value: NDArray[np.float64]
+    width: int  # columns: the largest index that occurs

@@ -8,6 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.text import decode as decode
+from calipers.collection.text import encode as encode
+
 
 class Ids(Sequence[bytes]):
     """An immutable column of byte strings: one block of bytes and where each id starts.
@@ -63,11 +66,3 @@ class Ids(Sequence[bytes]):
         np.cumsum(lengths, out=offsets[1:])
         shift = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
         return Ids(self.data[np.arange(offsets[-1]) + shift], offsets)
-
-
-def encode(identifier: bytes | str) -> bytes:
-    return identifier if isinstance(identifier, bytes) else identifier.encode("utf-8", "surrogateescape")
-
-
-def decode(identifier: bytes) -> str:
-    return identifier.decode("utf-8", "surrogateescape")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -51,13 +51,14 @@ class Judgments:
             raise CalipersError("there are no judgments", file=name)
         _check_nested(judgments, name, "judgments", "grade")
         offsets = np.cumsum([0, *(len(graded) for graded in judgments.values())])
-        grade = _numbers((g for graded in judgments.values() for g in graded.values()), int(offsets[-1]), name, "grade")
+        grades = chain.from_iterable(graded.values() for graded in judgments.values())
+        grade = _numbers(grades, int(offsets[-1]), name, "grade")
         return cls(
             name=name,
             queries=tuple(judgments),
             pool=Pool(offsets, grade),
-            names=lambda: Ids.of(document for graded in judgments.values() for document in graded),
-            texts=lambda: [document for graded in judgments.values() for document in graded],
+            names=lambda: Ids.of(chain.from_iterable(judgments.values())),
+            texts=lambda: list(chain.from_iterable(judgments.values())),
         )
 
     @classmethod
@@ -211,6 +212,7 @@ class FileRun:
     path: str
     given_name: str | None = None
     max_unpacked: int | None = None
+    memory: int | None = None  # bytes to hold of a run whose queries are in no order; more goes to disk
     tag: str | None = field(default=None, init=False)  # known once the file was read
 
     @property
@@ -221,8 +223,9 @@ class FileRun:
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         found = scan_run(
-            self.path, judgments.index, depth=depth, single=single, jobs=jobs, max_unpacked=self.max_unpacked
-        )
+            self.path, judgments.index, depth=depth, single=single, jobs=jobs, max_unpacked=self.max_unpacked,
+            memory=self.memory,
+        )  # fmt: skip
         self.tag = decode(found.tag)
         return found
 
@@ -474,17 +477,3 @@ def _cut(found: Retrieved, depth: int) -> Retrieved:
         unjudged=found.unjudged,
         scattered=False,
     )
-
-
-def distinct_names(runs: Sequence[Run]) -> Iterator[tuple[str, bool]]:
-    """The name of each run, and whether it had to be another than its tag because tags clash."""
-    names = [run.name for run in runs]
-    paths = [getattr(run, "path", None) for run in runs]
-    files = [Path(path).name if path else None for path in paths]
-    for name, path, file in zip(names, paths, files, strict=True):
-        if names.count(name) == 1:
-            yield name, False
-        elif path is None or file is None:
-            raise CalipersError(f"two runs have the name '{name}'")
-        else:
-            yield (file if files.count(file) == 1 else str(path)), True

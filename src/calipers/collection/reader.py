@@ -22,12 +22,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from itertools import pairwise
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
-from calipers.collection.columns import Retrieved
+from calipers.collection.meter import opened
 from calipers.collection.scanner import COMPILED, JudgedIndex, RunScanner, ScanError
 from calipers.errors import CalipersError
 from calipers.extras import load
+
+if TYPE_CHECKING:
+    from calipers.collection.columns import Retrieved
 
 Path = str | os.PathLike[str]
 Block = bytes | memoryview
@@ -309,7 +312,7 @@ def blocks(path: Path, *, max_unpacked: int | None = None, size: int = BLOCK) ->
     """
     with _Named(path):
         regular = _regular(path)
-        with open(regular, "rb", buffering=0) as file:
+        with opened(regular) as file:
             packing = _packing(file.read(8))
             file.seek(0)
             if packing:
@@ -388,31 +391,88 @@ def scan_run(
     single: bool = False,
     jobs: int | None = None,
     max_unpacked: int | None = None,
+    memory: int | None = None,
     smallest_part: int = SMALLEST_PART,
 ) -> Retrieved:
-    """A run against the judgments, in up to `jobs` threads (default: one a processor) where it is plain and large."""
+    """A run against the judgments, in up to `jobs` threads (default: one a processor) where it is plain and large.
+
+    A run whose queries come back later is held in memory, or sorted on disk where that takes more than `memory` bytes.
+    """
+    room = usual_memory() if memory is None else memory
 
     def scanner(regroup: bool = False) -> RunScanner:
         return RunScanner(index, depth=depth, single=single, regroup=regroup)
 
-    parts = [] if jobs == 1 else _parts(path, jobs or _processors(), smallest_part)
+    def sorted_on_disk() -> Retrieved:
+        from calipers.collection.external import sorted_file
+
+        return sorted_file(path, index, depth=depth, single=single, memory=room, max_unpacked=max_unpacked)
+
+    parts = [] if jobs == 1 else _parts(path, jobs or processors(), smallest_part)
     if len(parts) > 1:
-        together = _in_parts(path, parts, scanner)
+        fits = parts[-1][1] <= room  # what is kept of a line is shorter than the line
+        together = _in_parts(path, parts, scanner, regroup=fits)
         if together is not None:
-            return together
+            return together if fits or not together.scattered else sorted_on_disk()
     # One thread; or an error, of which a scan from the top meets the first one of the file.
     found = scan(path, scanner, max_unpacked=max_unpacked)
-    return scan(path, lambda: scanner(True), max_unpacked=max_unpacked) if found.scattered else found
+    if not found.scattered:
+        return found
+    try:
+        return _finish(path, scanner(True), _within(blocks(path, max_unpacked=max_unpacked), room))
+    except _TooLarge:
+        return sorted_on_disk()
 
 
-def _processors() -> int:
+def usual_memory() -> int:
+    """A quarter of what the machine has, where it says so."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (AttributeError, OSError, ValueError):
+        return 1 << 31
+
+
+class _TooLarge(Exception):
+    """More bytes than may be held."""
+
+
+def _within(source: Iterator[Block], most: int) -> Iterator[Block]:
+    for block in source:
+        most -= len(block)
+        if most < 0:
+            raise _TooLarge
+        yield block
+
+
+def feed_run(
+    path: Path, index: JudgedIndex, *, depth: int = 0, jobs: int | None = None, max_unpacked: int | None = None
+) -> list[RunScanner] | None:
+    """Scanners that took the parts of a run, to be finished; None where there is an error, or queries come back."""
+    parts = _parts(path, jobs or processors(), SMALLEST_PART)
+    scanners = [RunScanner(index, depth=depth) for _ in parts]
+    if len(parts) > 1:
+        if not _fed(path, parts, scanners):
+            return None
+    else:
+        for block in blocks(path, max_unpacked=max_unpacked):
+            scanners[0].feed(block)
+    whole = all(each.rows and not each.scattered for each in scanners)
+    return scanners if whole else None
+
+
+def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _in_parts(path: Path, parts: Sequence[Part], scanner: Callable[[bool], RunScanner]) -> Retrieved | None:
-    """A thread a part, and their results put together; None if there is an error, or nothing to put together."""
+def _in_parts(
+    path: Path, parts: Sequence[Part], scanner: Callable[[bool], RunScanner], regroup: bool
+) -> Retrieved | None:
+    """A thread a part, and their results put together; None if there is an error, or nothing to put together.
+
+    Queries in no order are regrouped, or else left for others: what is returned then only says that it is scattered.
+    """
     scanners = [scanner(False) for _ in parts]
     if not _fed(path, parts, scanners):
         return None
@@ -423,6 +483,8 @@ def _in_parts(path: Path, parts: Sequence[Part], scanner: Callable[[bool], RunSc
         together = joined(results)
         if not together.scattered:
             return together if any(each.rows for each in scanners) else None
+    if not regroup:
+        return replace(scanner(True).finish(), scattered=True)
     return _regrouped(path, parts, [scanner(True) for _ in parts]) if COMPILED else None
 
 
@@ -447,7 +509,7 @@ def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> b
 
     def feed(part: Part, scanner: RunScanner) -> None:
         try:
-            with open(_regular(path), "rb", buffering=0) as file:
+            with opened(_regular(path)) as file:
                 for block in _plain(file, BLOCK, *part):
                     scanner.feed(block)
                     if scanner.idle:
@@ -485,6 +547,7 @@ def joined(results: Sequence[Retrieved]) -> Retrieved:
     """What the parts of a run retrieved, one after another."""
     import numpy as np
 
+    from calipers.collection.columns import Retrieved
     from calipers.collection.ids import Ids
 
     query = np.concatenate([result.query for result in results])

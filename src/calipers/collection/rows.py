@@ -6,6 +6,7 @@ ever a Python object. A run goes through the same scanner as a run of lines, som
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from calipers.collection.columns import Columns, Retrieved
 from calipers.collection.ids import Ids
 from calipers.collection.model import Judgments
-from calipers.collection.reader import in_threads, joined
+from calipers.collection.reader import in_threads, joined, usual_memory
 from calipers.collection.scanner import RunScanner, ScanError
 from calipers.errors import CalipersError
 
@@ -124,6 +125,7 @@ class RowsRun:
     name: str
     path: str | None = None
     parts: Callable[[int], Parts] | None = field(default=None, repr=False)
+    memory: int | None = None  # bytes to hold of rows that are read in parts and whose queries are in no order
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         def scanner(regroup: bool = False) -> RunScanner:
@@ -139,13 +141,38 @@ class RowsRun:
             # One thread; or an error, of which reading from the top meets the first one.
             if found is None:
                 found = _scanned(parts(1), scanner())
-            if found.scattered:
+            if found.scattered and rows is None and self._is_large():
+                found = self._sorted_on_disk(judgments, depth, single)
+            elif found.scattered:
                 found = _scanned(parts(1), scanner(True))
         except ScanError as error:
             if rows is not None:
                 raise rows.error(error.message, error.line - 1) from None
             raise CalipersError(f"row {error.line}: {error.message}", file=self.path) from None
         return replace(found, tag=self.name.encode("utf-8", "surrogateescape"))
+
+    def _is_large(self) -> bool:
+        return self._size() > (usual_memory() if self.memory is None else self.memory)
+
+    def _size(self) -> int:
+        """About what the rows would take in memory."""
+        from calipers.collection.external import UNPACKED
+
+        return UNPACKED * os.path.getsize(self.path) if self.path and os.path.isfile(self.path) else 0
+
+    def _sorted_on_disk(self, judgments: Judgments, depth: int, single: bool) -> Retrieved:
+        from calipers.collection.external import Chunk, sorted_run
+
+        def chunks() -> Iterator[Chunk]:
+            before = 0
+            assert self.parts is not None
+            for rows in chain.from_iterable(part() for part in self.parts(1)):
+                number = before + 1 + np.arange(len(rows))
+                yield Chunk(rows.queries, rows.query, rows.documents, rows.value, number)
+                before += len(rows)
+
+        memory = usual_memory() if self.memory is None else self.memory
+        return sorted_run(chunks, judgments.index, depth=depth, single=single, memory=memory, size=self._size())
 
     def documents(self) -> dict[str, dict[str, float]]:
         rows = self.load()
@@ -190,11 +217,12 @@ def runs_of(
     path: str | None = None,
     name: str | None = None,
     parts: Callable[[int], Parts] | None = None,
+    memory: int | None = None,
 ) -> list[RowsRun]:
     """A run for each of the systems that a table names, or one for all of it."""
     if len(systems) < 2:
         file = None if path is None else Path(path).name
-        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts)]
+        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory)]
     if name is not None:
         raise CalipersError(f"one name ('{name}') for {len(systems)} runs: {_some(systems)}", file=path)
     table = _Once(load)

@@ -19,6 +19,7 @@ __all__ = [
     "ScanError",
     "rank_documents",
     "rank_segments",
+    "symmetric_means",
 ]
 
 try:
@@ -33,6 +34,7 @@ try:
         RunScanner,
         rank_documents,
         rank_segments,
+        symmetric_means,
     )
 except ImportError:
     # The classes have the same methods, but to a type checker two classes are never one.
@@ -45,4 +47,5 @@ except ImportError:
         RunScanner,
         rank_documents,
         rank_segments,
+        symmetric_means,
     )

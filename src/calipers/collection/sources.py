@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from calipers.collection.formats import FORMATS, TABLES, sniff, table_form
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
 from calipers.collection.irds import PREFIX, read_irds
 from calipers.collection.model import FileRun, Judgments, Run, ScoreFile
+from calipers.collection.naming import files_of
 from calipers.collection.reader import scan
 from calipers.collection.roles import check_roles
 from calipers.collection.rows import Rows, runs_of
@@ -89,9 +89,10 @@ def read_run(
     form: str | None = None,
     max_unpacked: int | None = None,
     columns: Named | None = None,
+    memory: int | None = None,
 ) -> Run:
     """One run from a file or a frame; a file is read when it is used."""
-    runs = _runs(source, name, form, max_unpacked, columns)
+    runs = _runs(source, name, form, max_unpacked, columns, memory)
     if len(runs) > 1:
         raise CalipersError(
             f"there are {len(runs)} runs in it ({runs[0].name}, {runs[1].name} ...): use read_runs",
@@ -106,24 +107,31 @@ def read_runs(
     form: str | None = None,
     max_unpacked: int | None = None,
     columns: Named | None = None,
+    memory: int | None = None,
 ) -> list[Run]:
     """Runs from files, from all the files of directories, from globs such as "runs/*.gz", and from frames.
 
     A file may be a TREC run, CSV, TSV, JSON, JSON lines, Parquet, or one score a line: its content decides, or `form`.
     A table with a column of systems holds several runs. `columns` names the columns of tables, as
-    {"query": "topic_id", "document": "url", "score": "bm25", "system": "model"}.
+    {"query": "topic_id", "document": "url", "score": "bm25", "system": "model"}. `memory` is how many bytes a run may
+    take whose queries are in no order, by default a quarter of the machine's: a larger one is sorted on disk.
     """
     check_roles(columns)
     named: Iterable[Any] = [sources] if isinstance(sources, str | Path) or is_frame(sources) else sources
     found: list[Run] = []
     for each in named:
-        for source in [each] if is_frame(each) else _files(str(each)):
-            found += _runs(source, name, form, max_unpacked, columns)
+        for source in [each] if is_frame(each) else files_of(str(each)):
+            found += _runs(source, name, form, max_unpacked, columns, memory)
     return found
 
 
 def _runs(
-    source: Any, name: str | None, form: str | None, max_unpacked: int | None, columns: Named | None
+    source: Any,
+    name: str | None,
+    form: str | None,
+    max_unpacked: int | None,
+    columns: Named | None,
+    memory: int | None,
 ) -> list[Run]:
     check_roles(columns)
     if is_frame(source):
@@ -131,7 +139,7 @@ def _runs(
     path = str(source)
     form = form or sniff(path, max_unpacked=max_unpacked)
     if form == "run":
-        return [FileRun(path, name, max_unpacked)]
+        return [FileRun(path, name, max_unpacked, memory)]
     if form == "scores":
         return [ScoreFile(path, name, max_unpacked)]
     if form in TABLES:
@@ -145,6 +153,7 @@ def _runs(
                 path=path,
                 name=name,
                 parts=partial(parts, path, **options) if parts else None,
+                memory=memory,
             )
         ]
     raise CalipersError(f"expected a run ({', '.join(SYSTEM_FORMS)}), but this looks like {_a(form)}", file=path)
@@ -154,22 +163,6 @@ def _table(path: str, form: str, value: str, max_unpacked: int | None, columns: 
     read: Any = FORMATS[form].read
     rows: Rows = read(path, value=value, columns=columns, max_unpacked=max_unpacked)
     return rows
-
-
-def _files(path: str) -> list[str]:
-    if path == "-" or Path(path).is_file():
-        return [path]
-    if Path(path).is_dir():
-        found = sorted(str(p) for p in Path(path).iterdir() if p.is_file() and not p.name.startswith("."))
-        if not found:
-            raise CalipersError("there is no file in this directory", file=path)
-        return found
-    if has_magic(path):
-        found = sorted(p for p in glob(path, recursive=True) if Path(p).is_file())
-        if not found:
-            raise CalipersError("no file matches", file=path)
-        return found
-    raise CalipersError("no such file or directory", file=path)
 
 
 def _a(form: str) -> str:

@@ -17,14 +17,12 @@ from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.measures.dialects import from_ir_measures, refusal, split_root
+from calipers.measures.names import DEFAULT_MEASURES as DEFAULT_MEASURES
+from calipers.measures.names import split, typed_names
 from calipers.measures.registry import Declaration, Measure, known_names, look_up
 
 # What a convention says of the parameters of a measure, from its name and those that are given.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
-DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "Recall@1000")
-
-_TREC_PARAMETER = re.compile(r"(?:p=|-?\d+=)?[+-]?(?:\d+\.?\d*|\.\d+)")
-_NAME = re.compile(r"(ndcg_cut|map_cut|p|recall|success)(?:_(\d+)|\.([\d,]+))$", re.IGNORECASE)
 _NAME = re.compile(r"((?:11)?[^\W\d_][\w.#-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
 
 
@@ -55,9 +53,8 @@ def parse_all(
         if isinstance(name, Measure):
             found[repr(name)] = name
             continue
-        for word in _words(name):
-            for typed in _expanded(word):
-                found.update(_parsed(typed, defaults or _nothing))
+        for typed in typed_names(name):
+            found.update(_parsed(typed, defaults or _nothing))
     if not found:
         raise CalipersError("no measure is named")
     return list(found.items())
@@ -123,7 +120,7 @@ def _whole(text: str, typed: str) -> int:
 
 def _arguments(text: str, typed: str, defaults: Defaults) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
-    for place, argument in enumerate(_split(text, ",")):
+    for place, argument in enumerate(split(text, ",")):
         key, equals, value = argument.partition("=")
         if equals and key.strip().isidentifier():
             parameters[key.strip()] = _literal(value.strip(), typed)
@@ -143,43 +140,3 @@ def _literal(text: str, typed: str) -> Any:
         if re.fullmatch(r"[\w.+-]+(\(\d+\))?", text):
             return text
         raise CalipersError(f"'{text}' in '{typed}' is not a value") from None
-
-
-def _words(text: str) -> list[str]:
-    """Split at spaces, and at commas that separate names."""
-    words: list[str] = []
-    for word in (part for by_space in _split(text, " \t\r\n") for part in _split(by_space, ",")):
-        # A comma between trec_eval's parameters does not separate names: ndcg_cut.10,20 or ndcg.1=3,2=9
-        if words and _TREC_PARAMETER.fullmatch(word) and re.search(r"^\w+\.[^()]+$", words[-1]):
-            words[-1] += "," + word
-        else:
-            words.append(word)
-    return words
-
-
-def _split(text: str, separators: str) -> list[str]:
-    """Split outside all brackets, leaving out empty parts."""
-    parts, depth, part = [], 0, ""
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
-        if depth < 0:
-            break
-        if depth == 0 and character in separators:
-            parts.append(part)
-            part = ""
-        else:
-            part += character
-    if depth != 0:
-        raise CalipersError(f"the brackets of '{text.strip()}' do not match")
-    return [part for part in [*parts, part] if part.strip()]
-
-
-def _expanded(word: str) -> list[str]:
-    """nDCG@{5,10} as nDCG@5 and nDCG@10; a table such as {1:3,2:9} stays."""
-    match = re.search(r"\{([^{}:]*)\}", word)
-    if not match:
-        return [word]
-    options = [option.strip() for option in match.group(1).split(",")]
-    if not all(options):
-        raise CalipersError(f"'{word}' has an empty choice in its braces")
-    return [name for option in options for name in _expanded(word[: match.start()] + option + word[match.end() :])]

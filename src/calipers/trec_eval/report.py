@@ -18,9 +18,8 @@ from calipers.evaluation import in_batches
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.dialects import Root
 from calipers.measures.registry import Measure, look_up
+from calipers.trec_eval.lines import FLOOR, line, text_line
 from calipers.trec_eval.request import Refused, Request
-
-FLOOR = 1e-5  # what a score below it counts in a geometric mean
 
 
 @dataclass(frozen=True)
@@ -116,9 +115,10 @@ def _report(
     if request.summary:
         for column, value in zip(wanted, values, strict=True):
             if value is not None:
-                parts.append(_line(column, "all", column.summary(value[counted], len(counted))))
+                summary = column.summary(value[counted], len(counted))
+                parts.append(line(column.name, "all", summary, column.root.whole))
             elif column.root.name == "runid":
-                parts.append(f"{column.name:<22}\tall\t{decode(run.tag)}\n")
+                parts.append(text_line(column.name, "all", decode(run.tag)))
     return "".join(parts)
 
 
@@ -147,13 +147,12 @@ def _by_query(
         if not column.root.by_query:
             continue
         if value is None:
-            strings = [f"'{text}'" for text in _relevance_strings(lists, place, column.length, shown)]
+            strings = _relevance_strings(lists, place, column.length, shown)
+            texts.append([text_line(column.name, name, f"'{text}'") for name, text in zip(names, strings, strict=True)])
         else:
-            form = "%d" if column.root.whole else "%6.4f"
-            strings = [form % number for number in value[shown].tolist()]
-        head = f"{column.name:<22}\t"
-        texts.append([f"{head}{name}\t{text}\n" for name, text in zip(names, strings, strict=True)])
-    return "".join(line for of_query in zip(*texts, strict=True) for line in of_query)
+            numbers = zip(names, value[shown].tolist(), strict=True)
+            texts.append([line(column.name, name, number, column.root.whole) for name, number in numbers])
+    return "".join(text for of_query in zip(*texts, strict=True) for text in of_query)
 
 
 def _relevance_strings(lists: Lists, place: int, length: int, shown: Ints) -> list[str]:
@@ -169,8 +168,3 @@ def _relevance_strings(lists: Lists, place: int, length: int, shown: Ints) -> li
     table[top.list[rows] - place * queries, top.first[rows] - 1] = sign
     ends = np.minimum(lists.length[place * queries :][:queries], length).tolist()
     return [table[q, : ends[q]].tobytes().decode("ascii") for q in shown.tolist()]
-
-
-def _line(column: Column, query: str, value: float) -> str:
-    text = f"{int(value)}" if column.root.whole else "%6.4f" % value  # noqa: UP031  C's own format
-    return f"{column.name:<22}\t{query}\t{text}\n"

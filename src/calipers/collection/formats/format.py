@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -12,10 +11,6 @@ from calipers.collection.reader import Path
 from calipers.collection.scanner import JudgedIndex
 
 Content = TypeVar("Content", covariant=True)
-
-_BOM = b"\xef\xbb\xbf"
-_FIELD = re.compile(rb"[^ \t\r]+")
-_CONTENT = re.compile(rb"^(?!#)[ \t\r]*[^ \t\r\n].*", re.MULTILINE)
 
 
 class Reader(Protocol[Content]):
@@ -57,14 +52,3 @@ class Format(Generic[Content]):
     retrieve: Retriever | None = None
     systems: Callable[..., tuple[str, ...]] | None = None
     parts: Callable[..., Any] | None = None
-
-
-def first_content(start: bytes) -> bytes:
-    """The first line that is neither empty nor a comment; empty if there is none."""
-    found = _CONTENT.search(start.removeprefix(_BOM))
-    return found[0] if found else b""
-
-
-def first_fields(start: bytes) -> list[bytes]:
-    """The fields of that line."""
-    return _FIELD.findall(first_content(start))

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.columns import Labels
-from calipers.collection.formats.format import Format, first_fields
+from calipers.collection.formats.format import Format
 from calipers.collection.reader import Path, scan
 from calipers.collection.scanner import LetorScanner, NumberScanner
+from calipers.collection.start import first_fields
 
 
 def read_letor(path: Path, *, max_unpacked: int | None = None) -> Labels:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.scanner import symmetric_means
 from calipers.lists import Floats, Groups, Ints, Lists
 from calipers.measures.forms.base import Form
 from calipers.measures.values import Value, Weights
@@ -53,13 +54,13 @@ class Cascade(Form):
         tied = tied[np.argsort(depth[tied], kind="stable")]  # alike depths together, so that little is padded
         for part in _parts(tied, depth[tied]):
             columns = np.arange(int(depth[part].max()) + 1)
-            through = symmetric_means(groups.size[part], groups.start[part], members[part], stop, len(columns) - 1)
+            through = _chances_through(groups.size[part], groups.start[part], members[part], stop, len(columns) - 1)
             rank = np.minimum(groups.before[part, None] + columns[1:], len(weight) - 1)
             weighed = np.where(columns[1:] <= depth[part, None], weight[rank], 0.0)
             gained[part] = ((through[:, :-1] - through[:, 1:]) * weighed).sum(axis=1)
 
 
-def symmetric_means(size: Ints, start: Ints, members: Ints, stop: Floats, depth: int) -> Floats:
+def _chances_through(size: Ints, start: Ints, members: Ints, stop: Floats, depth: int) -> Floats:
     """q_j for j = 0 to depth of each group: the mean of the product of (1 - stop) over j of its documents.
 
     A group has `size` documents, of which `members`, from row `start` on, have a stop probability; the others 0.
@@ -69,21 +70,7 @@ def symmetric_means(size: Ints, start: Ints, members: Ints, stop: Floats, depth:
     if (stop == 1).all():  # q_j = C(plain, j) / C(size, j)
         passing = np.maximum(plain[:, None] - column[:-1], 0.0) / np.maximum(size[:, None] - column[:-1], 1.0)
         return np.asarray(np.cumprod(np.hstack([np.ones((len(size), 1)), passing]), axis=1), dtype=np.float64)
-    through = (column <= plain[:, None]).astype(np.float64)
-    by_members = np.argsort(-members, kind="stable")
-    through = through[by_members]
-    active = np.searchsorted(-members[by_members], -np.arange(int(members.max(initial=0))), side="left")
-    for added, count in enumerate(active.tolist()):  # groups with more than `added` members come first
-        rows = by_members[:count]
-        documents = plain[rows] + added + 1.0
-        passing = 1.0 - stop[start[rows] + added]
-        share = column / documents[:, None]
-        kept = np.maximum(1.0 - share, 0.0) * through[:count]
-        kept[:, 1:] += share[:, 1:] * passing[:, None] * through[:count, :-1]
-        through[:count] = kept
-    result = np.empty_like(through)
-    result[by_members] = through
-    return result
+    return symmetric_means(size, start, members, stop, depth)
 
 
 def _product_above(groups: Groups, passing: Floats) -> Floats:

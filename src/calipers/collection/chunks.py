@@ -1,0 +1,73 @@
+"""Text in chunks of whole lines, each parsed by a scanner of its own: for what takes a large file piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import BinaryIO
+
+from calipers.collection.columns import Columns
+from calipers.collection.scanner import ColumnScanner, ScanError
+
+CHUNK = 1 << 21  # bytes
+_WINDOW = 1 << 16
+
+
+def whole_lines(blocks: Iterable[bytes | memoryview], size: int = CHUNK) -> Iterator[bytes]:
+    """The text of blocks that are cut anywhere, about `size` bytes at a time, cut at line ends.
+
+    >>> [*whole_lines([b"a\\nb", b"c\\nd\\n", b"e"], size=1)]
+    [b'a\\n', b'bc\\nd\\n', b'e']
+    """
+    parts: list[bytes] = []
+    waiting = 0
+    for block in blocks:
+        content = bytes(block)
+        waiting += len(content)
+        end = content.rfind(b"\n") + 1
+        if waiting < size or not end:
+            parts.append(content)
+            continue
+        yield b"".join([*parts, content[:end]])
+        parts, waiting = [content[end:]], len(content) - end
+    if rest := b"".join(parts):
+        yield rest
+
+
+def parsed(text: bytes, kind: str, *, first: bool, second: bool = False) -> tuple[Columns, int]:
+    """Lines of qrels or of a run as columns, and how many lines there are; first: they are those of a file."""
+    scanner = ColumnScanner(kind, keep_second=second)
+    # Only the start of a file may have a byte order mark; a comment keeps others from being taken for one.
+    extra = 0 if first else 1
+    try:
+        if extra:
+            scanner.feed(b"#\n")
+        scanner.feed(text)
+        columns = scanner.finish()
+    except ScanError as error:
+        raise ScanError(error.message, error.line - extra) from None
+    return replace(columns, line=columns.line - extra), scanner.lines - extra
+
+
+def first_lines(text: bytes, lines: int) -> bytes:
+    end = 0
+    for _ in range(lines):
+        end = text.index(b"\n", end) + 1
+    return text[:end]
+
+
+def line_start(file: BinaryIO, position: int, size: int) -> int:
+    """Where the first line starts that starts at this position or later."""
+    if position <= 0:
+        return 0
+    position -= 1
+    while position < size:
+        file.seek(position)
+        window = file.read(_WINDOW)
+        if not window:
+            break
+        end = window.find(b"\n")
+        if end >= 0:
+            return position + end + 1
+        position += len(window)
+    return size

@@ -1,0 +1,14 @@
+"""The lines that trec_eval prints."""
+
+from __future__ import annotations
+
+FLOOR = 1e-5  # what a score below it counts in a geometric mean
+
+
+def line(name: str, query: str, value: float, whole: bool) -> str:
+    """A measure, a query or `all`, and a number."""
+    return text_line(name, query, f"{int(value)}" if whole else "%6.4f" % value)  # noqa: UP031  C's own format
+
+
+def text_line(name: str, query: str, text: str) -> str:
+    return f"{name:<22}\t{query}\t{text}\n"

@@ -1,0 +1,215 @@
+"""The short way of `calipers evaluate` gives what the long way gives, or gives way to it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import calipers as cal
+from calipers.cli.shortcut import Answer, short_answer
+from calipers.cli.warnings import seen_in
+from calipers.collection.scanner import COMPILED
+from calipers.trec_eval.lenient import LenientRun
+from calipers.trec_eval.report import reports
+from calipers.trec_eval.request import read_request
+from calipers.trec_eval.shortcut import short_reports
+
+pytestmark = pytest.mark.skipif(not COMPILED, reason="the plain scanner does not score")
+
+MEASURES = [
+    *("nDCG@10", "nDCG", "nDCG(gain=exp)@3", "DCG@5", "DCG(gain=exp)", "AP", "AP@4", "AP(rel=2)", "P@1", "P(rel=2)@10"),
+    *(
+        "Recall@5",
+        "Recall(rel=2)@1000",
+        "RPrec",
+        "RPrec(rel=2)",
+        "RR",
+        "RR@2",
+        "RR(rel=2)",
+        "Success@1",
+        "Success(rel=2)@5",
+    ),
+    *("RBP", "RBP(p=0.5)", "RBP(p=0.95, rel=2)@7", "ndcg@2", "ap@100"),
+]
+
+
+def write_collection(folder: Path, pick: random.Random, systems: int = 3) -> tuple[str, list[str]]:
+    """Small pools, few different scores, unjudged documents, queries that are missing or that nobody judged."""
+    queries = [f"q{i}" for i in range(pick.randint(1, 6))]
+    documents = [f"d{i}" for i in range(pick.randint(3, 30))]
+    qrels = folder / "qrels.txt"
+    lines = []
+    for query in queries:
+        pool = pick.sample(documents, pick.randint(2, len(documents)))
+        grades = [2, *(pick.choice([-1, 0, 0, 1, 2, 3]) for _ in pool[1:])]
+        lines += [f"{query} 0 {document} {grade}\n" for document, grade in zip(pool, grades, strict=True)]
+    qrels.write_text("".join(lines))
+    runs = []
+    for system in range(systems):
+        lines = []
+        scores = pick.choice([lambda i: pick.randint(0, 3), lambda i: pick.random(), lambda i: 100 - i])
+        for query in [queries[0], *(q for q in queries[1:] if pick.random() < 0.8), "nobody"]:
+            retrieved = pick.sample(documents, pick.randint(1, len(documents)))
+            lines += [f"{query} Q0 {d} {i} {scores(i)} s{system}\n" for i, d in enumerate(retrieved)]
+        runs.append(folder / f"{system}.run")
+        runs[-1].write_text("".join(lines))
+    return str(qrels), [str(run) for run in runs]
+
+
+def assert_agree(short: Answer | None, qrels: str, runs: list[str], **options: Any) -> None:
+    assert short is not None
+    systems = cal.read_runs(runs)
+    scores = cal.evaluate(qrels, systems, short.measures, **options)
+    assert tuple(short.queries) == scores.queries
+    for s, run in enumerate(short.runs):
+        for m, measure in enumerate(short.measures):
+            assert run.scores[m] == pytest.approx(scores[measure][s].tolist(), rel=1e-12, abs=1e-15), measure
+    mean = scores.mean()
+    for row, expected in zip(short.mean().rows, mean.rows, strict=True):
+        assert row[0] == expected[0]
+        assert row[1:] == pytest.approx(expected[1:], rel=1e-12)
+    assert short.per_query().columns == scores.per_query().columns
+    for one, other in zip(short.seen(), seen_in(scores, systems), strict=True):
+        assert one[:5] == other[:5]
+        assert one.unjudged_share == pytest.approx(other.unjudged_share, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_agrees_with_the_long_way(seed: int, tmp_path: Path) -> None:
+    pick = random.Random(seed)
+    qrels, runs = write_collection(tmp_path, pick)
+    ties, depth, jobs = pick.choice([None, "average", "docid"]), pick.choice([None, None, 1, 5]), pick.choice([1, 2])
+    short = short_answer(qrels, runs, MEASURES, ties=ties, depth=depth, jobs=jobs)
+    assert_agree(short, qrels, runs, ties=ties or "average", depth=depth)
+
+
+def test_large_runs_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calipers.collection.reader.SMALLEST_PART", 200)
+    pick = random.Random(5)
+    for _ in range(10):
+        qrels, runs = write_collection(tmp_path, pick, systems=1)
+        assert_agree(short_answer(qrels, runs, MEASURES, jobs=3), qrels, runs)
+
+
+def test_packed_files(tmp_path: Path) -> None:
+    qrels, runs = write_collection(tmp_path, random.Random(1))
+    packed = tmp_path / "qrels.gz"
+    packed.write_bytes(gzip.compress(Path(qrels).read_bytes()))
+    assert_agree(short_answer(str(packed), runs, MEASURES), str(packed), runs)
+
+
+@pytest.mark.acceptance
+def test_agrees_on_real_runs(data: Any) -> None:
+    runs = [str(run) for run in sorted((data / "trec/dl19-passage/runs").iterdir())][:8]
+    qrels = str(data / "trec/qrels/qrels.dl19-passage.txt.xz")
+    measures = ["nDCG@10", "AP(rel=2)", "RR(rel=2)", "P@10", "Recall@1000", "RBP"]
+    for ties in ("average", "docid"):
+        assert_agree(short_answer(qrels, runs, measures, ties=ties), qrels, runs, ties=ties)
+
+
+SOME = ["-m", "map", "-m", "recall.5,1", "-m", "ndcg_cut.3", "-m", "success", "-m", "map_cut.2"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_trec_eval_prints_the_same_either_way(seed: int, tmp_path: Path) -> None:
+    pick = random.Random(seed)
+    qrels, runs = write_collection(tmp_path, pick)
+    options = [*([] if seed % 4 else SOME), *pick.choice([["-q"], ["-n", "-q"], []]), "-c"]
+    options += pick.choice([[], ["-M", "4"], ["-l", "2"]])
+    request = read_request([*options, qrels, *runs])
+    short = short_reports(request)
+    assert short is not None
+    long = reports(cal.read_qrels(qrels), [LenientRun(run) for run in runs], request)
+    assert "".join(short) == "".join(long)
+
+
+@pytest.mark.parametrize(
+    "options", [["-m", "all_trec"], ["--v9"], ["-J"], ["-m", "ndcg.1=3"], ["-m", "unj"], ["-l", "0"]]
+)
+def test_the_rest_of_trec_eval_goes_the_long_way(options: list[str], tmp_path: Path) -> None:
+    qrels, runs = write_collection(tmp_path, random.Random(2))
+    assert short_reports(read_request(["-c", qrels, *runs])) is not None
+    assert short_reports(read_request(["-c", *options, qrels, *runs])) is None
+
+
+def test_trec_eval_refuses_missing_queries_the_long_way(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q1 0 a 1\nq2 0 a 1\n")
+    (tmp_path / "run").write_text("q1 Q0 a 1 1 t\n")
+    files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
+    assert short_reports(read_request(files)) is None
+    assert short_reports(read_request(["-c", *files])) is not None
+
+
+UNUSUAL_MEASURES = ["ERR@10", "V2(nDCG@10)", "P", "P@0", "AP(norm=k)@10", "nDCG(discount=jk2)", "RBP(p=1)", "AP(rel=0)"]
+
+
+@pytest.mark.parametrize("measure", [*UNUSUAL_MEASURES, "nDCG(gain={1:3})", "ndcg_cut_10", "nosuch", "AP(rel=x)", "P("])
+def test_other_measures_go_the_long_way(measure: str, tmp_path: Path) -> None:
+    qrels, runs = write_collection(tmp_path, random.Random(0))
+    assert short_answer(qrels, runs, ["AP"]) is not None
+    assert short_answer(qrels, runs, ["AP", measure]) is None
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run"),
+    [
+        ("q1 0 a 0\nq1 0 b 0\n", "q1 Q0 a 1 1 t\n"),  # nothing relevant: what that counts is a policy
+        ("q1 0 a 1\nq2 0 b 1\nq1 0 c 0\n", "q1 Q0 a 1 1 t\n"),  # judgments out of order
+        ("q1 0 a 1\nq1 0 a 1\n", "q1 Q0 a 1 1 t\n"),  # judged twice
+        ("q1 0 a 1\nq2 0 a 1\n", "q1 Q0 a 1 1 t\nq2 Q0 a 1 1 t\nq1 Q0 b 1 1 t\n"),  # scattered
+        ("q1 0 a 1\n", "q2 Q0 a 1 1 t\n"),  # no query in common
+        ("q1 0 a 1\n", "q1 Q0 a 1 1 t\nq1 Q0 a 1 1 t\n"),  # retrieved twice
+        ("q1 0 a 1\n", "q1 Q0 a 1 x t\n"),
+        ("q1 0 a 1\n", "q1 Q0 a 1 1 t\nq1 Q0 b 1\n"),
+        ("q1 0 a one\n", "q1 Q0 a 1 1 t\n"),
+        ("q1 0 a 1\n", ""),
+        ("query document grade x\nq1 a 1 1\n", "q1 Q0 a 1 1 t\n"),  # a table with a header
+        ('{"q1": {"a": 1}}\n', "q1 Q0 a 1 1 t\n"),
+        ("2 qid:1 1:0.5 2\n", "q1 Q0 a 1 1 t\n"),
+    ],
+)
+def test_what_is_unusual_goes_the_long_way(qrels: str, run: str, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text(qrels)
+    (tmp_path / "run").write_text(run)
+    assert short_answer(str(tmp_path / "qrels"), [str(tmp_path / "run")], ["AP"]) is None
+
+
+def test_missing_files_go_the_long_way(tmp_path: Path) -> None:
+    qrels, runs = write_collection(tmp_path, random.Random(0))
+    assert short_answer(qrels, [str(tmp_path / "none")], ["AP"]) is None
+    assert short_answer(str(tmp_path / "none"), runs, ["AP"]) is None
+    assert short_answer(qrels, runs, ["AP"], ties="best") is None
+
+
+def test_the_command_loads_no_numpy(tmp_path: Path) -> None:
+    qrels, runs = write_collection(tmp_path, random.Random(3))
+    script = (
+        "import sys; from calipers.cli import main; sys.argv = ['calipers', 'evaluate', *sys.argv[1:]]\n"
+        "try: main()\n"
+        "except SystemExit as end: print(end.code, 'numpy' in sys.modules)"
+    )
+    for arguments, loads in ((["-m", "nDCG@10 AP"], False), (["-m", "ERR@10"], True), ([], False)):
+        command = [sys.executable, "-c", script, qrels, *runs, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == f"0 {loads}"
+
+
+def test_the_command_says_the_same_either_way(tmp_path: Path) -> None:
+    qrels, runs = write_collection(tmp_path, random.Random(4))
+    answers = []
+    for measures in (["nDCG@10 AP"], ["nDCG@10 AP", "-m", "ERR"]):  # ERR is not among the short ones
+        command = [sys.executable, "-m", "calipers", "evaluate", qrels, *runs, "--format", "json", "-m", *measures]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        answers.append((done.stdout, done.stderr))
+    (short, short_notes), (long, long_notes) = answers
+    assert short_notes == long_notes
+    for one, other in zip(json.loads(short), json.loads(long), strict=True):
+        assert one.pop("system") == other["system"]
+        assert one == pytest.approx({name: other[name] for name in one}, rel=1e-12)
