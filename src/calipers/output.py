@@ -9,6 +9,8 @@ from pathlib import Path
 
 from calipers.errors import CalipersError
 
+TEMPORARY = ".calipers-"  # how the names of temporary files begin
+
 
 @contextmanager
 def replacing(output: str) -> Iterator[str]:
@@ -17,7 +19,7 @@ def replacing(output: str) -> Iterator[str]:
     try:
         import tempfile  # a command that writes no file need not load it
 
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".calipers-")
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=TEMPORARY)
     except OSError as error:
         raise CalipersError(f"cannot write here: {error.strerror}", file=output) from None
     os.close(handle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
@@ -15,6 +15,8 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
 from calipers.tables import Table
+
+SHOWN = 50  # systems that a notebook shows
 
 
 class Reason(IntEnum):
@@ -103,7 +105,7 @@ class Scores:
 
         Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one: they say so.
         """
-        averages = [_AVERAGES[measure.declaration.average] for measure in self.definitions] or [
+        averages = [AVERAGES[measure.declaration.average] for measure in self.definitions] or [
             np.mean for _ in self.measures
         ]
         rows = []
@@ -200,6 +202,17 @@ class Scores:
         """Of each measure: how many scores have no value of their own for this reason."""
         return np.asarray((self.reasons == reason).sum(axis=(1, 2)))
 
+    def of_measures(self, measures: Sequence[str]) -> Scores:
+        """The scores under these measures only."""
+        place = [self._place(measure) for measure in measures]
+        return replace(
+            self,
+            measures=tuple(self.measures[p] for p in place),
+            values=self.values[place],
+            reasons=self.reasons[place],
+            definitions=tuple(self.definitions[p] for p in place) if self.definitions else (),
+        )
+
     def of_systems(self, systems: Sequence[str]) -> Scores:
         """The scores of these systems only."""
         place = [self.systems.index(system) for system in systems]
@@ -219,14 +232,25 @@ class Scores:
         return f"<Scores: {shape}>\n{self.mean()}"
 
     def _repr_html_(self) -> str:
-        return f"{self.mean()._repr_html_()}<p>means over {len(self.queries)} queries</p>"
+        """The means with their intervals, the best in bold; systems beyond the first fifty are counted."""
+        low, high = self.interval()
+        mean = self.mean()
+        half = {
+            (s, m): f"±{(high.rows[s][m] - low.rows[s][m]) / 2:.3f}"  # type: ignore[operator]
+            for s in range(len(self.systems))
+            for m in range(1, len(self.measures) + 1)
+            if high.rows[s][m] == high.rows[s][m]
+        }
+        shown = replace(mean.with_best(self.measures), rows=mean.rows[:SHOWN], marks=half)
+        more = f", {len(self.systems) - SHOWN} more systems" if len(self.systems) > SHOWN else ""
+        return f"{shown._repr_html_()}<p>means over {len(self.queries)} queries, 95% intervals{more}</p>"
 
 
 def _geometric(values: Floats, floor: float = 1e-5) -> float:
     return float(np.exp(np.mean(np.log(np.maximum(values, floor)))))
 
 
-_AVERAGES: dict[str, Callable[[Floats], Any]] = {"arithmetic": np.mean, "geometric": _geometric, "sum": np.sum}
+AVERAGES: dict[str, Callable[[Floats], Any]] = {"arithmetic": np.mean, "geometric": _geometric, "sum": np.sum}
 
 
 def _number(value: Any) -> float | int:

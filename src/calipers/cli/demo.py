@@ -2,45 +2,77 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from calipers.cli.options import note
+from calipers.cli.options import FILE, TYPED, note, seed_option
+
+MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(nDCG@10)"
+QUALITY = {"ideal": 1.0, "strong": 0.6, "fair": 0.4, "weak": 0.2, "random": 0.0}
+EXTRA = ("altair", "jinja2", "vl_convert")
 
 
 @click.command("demo")
-@click.option(
-    "-o", "--output", default="calipers-demo", show_default=True, metavar="FOLDER", help="Where the files go."
-)
-@click.option("--seed", default=42, show_default=True)
+@click.option("-o", "--output", default="calipers-demo", show_default=True, metavar="FOLDER", type=FILE,
+              help="Where the files go.")  # fmt: skip
+@click.option("--letor", is_flag=True, help="A learning-to-rank collection instead: train a ranker, and evaluate it.")
+@seed_option
 @click.pass_context
-def command(context: click.Context, output: str, seed: int) -> None:
-    """Make a small test collection, evaluate it from its files, and print the table.
+def command(context: click.Context, output: str, letor: bool, seed: int) -> None:
+    """Make a small test collection, evaluate it from its files, and write a report on it.
 
     \b
     calipers demo -o calipers-demo
+    calipers demo --letor
     """
+    if letor:
+        _letor(context, Path(output), seed)
+        return
     from calipers.cli.evaluate import command as evaluate
+    from calipers.cli.report import command as report
     from calipers.collection.simulate import simulate
 
-    quality = {"ideal": 1.0, "strong": 0.6, "fair": 0.4, "weak": 0.2, "random": 0.0}
-    simulation = simulate(topics=50, systems=quality, retrieved=200, ties=0.1, unjudged=0.2, seed=seed)
+    simulation = simulate(topics=50, systems=QUALITY, retrieved=200, ties=0.1, unjudged=0.2, seed=seed)
     folder = Path(output)
     qrels, runs = simulation.write(folder)
-    note(f"wrote a collection of 50 topics and {len(quality)} systems to {folder} (seed {seed})")
-    measures = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(nDCG@10)"
-    click.echo(f'$ calipers evaluate {qrels} {folder / "*.run"} -m "{measures}"')
-    context.invoke(
-        evaluate,
-        judgments=str(qrels),
-        systems=tuple(str(run) for run in runs),
-        measures=(measures,),
-        form="table",
-        ties="average",
-        depth=None,
-        condensed=False,
-        empty=None,
-        missing=0.0,
-        degenerate=None,
-    )
+    note(f"wrote a collection of 50 topics and {len(QUALITY)} systems to {folder} (seed {seed})")
+    collection = [str(qrels), *map(str, runs)]
+    _call(context, evaluate, [*collection, "-m", MEASURES], f'{qrels} {folder / "*.run"} -m "{MEASURES}"')
+    if missing := [name for name in EXTRA if find_spec(name) is None]:
+        note(f"no report: {', '.join(missing)} missing; pip install 'calipers[report]'")
+        return
+    page = str(folder / "report.html")
+    few = MEASURES.replace(" Recall@1000", "")  # which is 1 for all: they retrieve every judged document
+    chosen = ["-m", few, "--title", "Five simulated systems", "-o", page]
+    _call(context, report, [*collection, *chosen], f'{qrels} {folder / "*.run"} -m "{few}" -o {page}')
+
+
+def _call(context: click.Context, command: click.Command, arguments: list[str], shown: str) -> None:
+    """Show what a user would type, and do it."""
+    typed = f"calipers {command.name} {shown}"
+    click.echo(f"$ {typed}")
+    context.meta[TYPED] = typed
+    with command.make_context(str(command.name), arguments, parent=context) as own:
+        command.invoke(own)
+
+
+def _letor(context: click.Context, folder: Path, seed: int) -> None:
+    """Train, rank and evaluate."""
+    from calipers.cli.evaluate import command as evaluate
+    from calipers.cli.rank import command as rank
+    from calipers.cli.train import command as train
+    from calipers.rankers.synthetic import write_collection
+
+    write_collection(folder, queries=200, seed=seed)
+    note(f"wrote 200 queries to {folder} as S1 to S5, with a readme that lists the folds (seed {seed})")
+    part = [str(folder / f"S{i}.txt") for i in range(1, 6)]
+    model, scores = str(folder / "model.cal"), str(folder / "scores.txt")
+    training = [word for file in part[:3] for word in ("--train", file)]
+    for each, arguments in (
+        (train, ["coordinateascent", *training, "--valid", part[3], "--metric", "V2(nDCG@10)", "-o", model]),
+        (rank, [model, part[4], "-o", scores]),
+        (evaluate, [part[4], scores, "-m", "nDCG(gain=exp)@10 V2(nDCG@10) AP"]),
+    ):
+        _call(context, each, arguments, " ".join(f'"{word}"' if "(" in word else word for word in arguments))

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
-from calipers.cli.options import judgments_and_systems, note, open_collection, output_options, progress, warn, write
+from calipers.cli.options import (
+    FILE,
+    judgments_and_systems,
+    note,
+    open_collection,
+    output_options,
+    progress,
+    seed_option,
+    warn,
+    write,
+)
 
 
 @click.group("study")
@@ -12,6 +24,8 @@ def command() -> None:
     """The experiments of the papers, on any collection.
 
     \b
+    calipers study letor MQ2008/ --folds 5 -o study/                  rankers trained, measures judged by them
+    calipers study conventions MQ2008/ -o study2/                     rankers trained and evaluated under conventions
     calipers study fusion qrels.txt runs/* --samples 100 --size 10    joint RIC of systems against their fusions
     """
 
@@ -88,3 +102,156 @@ def fusion(
         charts.save(charts.fusion_scatter(study), plot)
         note(f"wrote {plot}")
     write(study.per_sample() if per_sample else study.table(), form, output)
+
+
+def _training(command: Callable[..., None]) -> Callable[..., None]:
+    """What the studies that train rankers share."""
+    for option in reversed(
+        (
+            click.option("--folds", type=click.IntRange(min=1), help="Only the first so many [default: all]."),
+            click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="Of `calipers train`; repeated."),
+            click.option("--preset", type=click.Choice(("quick", "paper")), default="quick", show_default=True,
+                         help="Settings of the rankers: quick ones, or those of the papers."),
+            click.option("--normalize", type=click.Choice(("none", "query")), default="none", show_default=True,
+                         help="query: every feature from 0 to 1 inside each query."),
+            click.option("--queries", type=click.IntRange(min=2), help="Take only so many, drawn at random."),
+            seed_option,
+            click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+                         help="Threads that grow trees; the results do not depend on it."),
+            click.option("--no-charts", is_flag=True, help="Leave the charts out."),
+            click.option("-o", "--output", required=True, metavar="FOLDER",
+                         help="Where models, scores, tables and charts go; a study that was stopped goes on there."),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@command.command("letor")
+@click.argument("collections", nargs=-1, required=True, metavar="COLLECTION...", type=FILE)
+@_training
+@click.option(
+    "--metric",
+    default="nDCG(gain=exp)@10",
+    show_default=True,
+    metavar="MEASURE",
+    help="What is optimised, or decides on validation data.",
+)
+@click.option("--like", metavar="PROFILE", help="Conventions of that measure, as yahoo or letor4.")
+@click.option(
+    "--set-size",
+    type=float,
+    metavar="N|SHARE",
+    help="Queries in the uninformative and in the ideal set [default: the papers', or a quarter].",
+)
+def letor(
+    collections: tuple[str, ...],
+    folds: int | None,
+    rankers: tuple[str, ...],
+    preset: str,
+    normalize: str,
+    queries: int | None,
+    seed: int,
+    jobs: int,
+    no_charts: bool,
+    output: str,
+    metric: str,
+    like: str | None,
+    set_size: float | None,
+) -> None:
+    """Train rankers on every fold, rank every test set, and judge nDCG and MAP and their normalisations by that
+    (documents 000 and 003).
+
+    A COLLECTION is a folder: S1 .. S5 and a readme that lists the folds, as LETOR has it, or Fold1 .. Fold5 with train,
+    vali and test, as MSLR-WEB has it. With two of them, swap rates across collections are there too.
+
+    \b
+    calipers study letor MQ2008/ --folds 5 -o study/
+    calipers study letor MQ2008/ OHSUMED/ -o study/
+    calipers study letor MSLR-WEB30K/ MQ2007/ --queries 1000 --normalize query -o study/
+    calipers reproduce 000 --data study/          for those two: the printed figures against yours
+    """
+    from calipers.conventions import convention
+    from calipers.rankers.objective import Goal
+    from calipers.studies.charts import letor_charts
+    from calipers.studies.letor import EIGHT, letor_study
+    from calipers.studies.report import write_study
+    from calipers.studies.workshop import LetorCollection
+
+    Goal(metric, convention(like) if like else None)
+    names = rankers or EIGHT
+    opened = [LetorCollection.of(each, folds, queries, seed) for each in collections]
+    with progress(sum(len(each.folds) for each in opened) * len(names), "models") as advance:
+        study = letor_study(
+            opened, output, rankers=names, preset=preset, metric=metric, like=like, normalize=normalize, size=set_size,
+            seed=seed, jobs=jobs, say=note, progress=advance,
+        )  # fmt: skip
+    words = [
+        f"Settings: {preset}; rankers stop, or choose, by {metric}{f' like {like}' if like else ''}; seed {seed}. "
+        "Scores are of the test sets of all folds together.",
+        "",
+        "The printed figures stand beside ours to be looked at, not to be compared: they are of other collections.",
+    ]
+    tables, charts = study.tables(), {} if no_charts else letor_charts(study)
+    _finish(write_study(output, "Measures judged by rankers", words, tables, charts), output)
+    if "beside-scores" in tables:
+        write(tables["beside-scores"][1], "table", None)
+
+
+@command.command("conventions")
+@click.argument("collection", metavar="COLLECTION", type=FILE)
+@_training
+@click.option(
+    "--convention",
+    "conventions",
+    multiple=True,
+    metavar="PROFILE",
+    help="To train and to evaluate under; repeated [default: definition, yahoo, letor4].",
+)
+def conventions(
+    collection: str,
+    folds: int | None,
+    rankers: tuple[str, ...],
+    preset: str,
+    normalize: str,
+    queries: int | None,
+    seed: int,
+    jobs: int,
+    no_charts: bool,
+    output: str,
+    conventions: tuple[str, ...],
+) -> None:
+    """Train rankers for nDCG@10 under several conventions, and evaluate each under all of them (document 002).
+
+    \b
+    calipers study conventions MQ2008/ -o study2/
+    calipers study conventions MQ2008/ --convention definition --convention letor4:stated -o study3/
+    """
+    from calipers.studies.charts import convention_charts
+    from calipers.studies.conventions import CONVENTIONS, SIX, convention_study
+    from calipers.studies.report import write_study
+    from calipers.studies.workshop import LetorCollection
+
+    names, likes = rankers or SIX, conventions or CONVENTIONS
+    opened = LetorCollection.of(collection, folds, queries, seed)
+    with progress(len(opened.folds) * len(names) * len(likes), "models") as advance:
+        study = convention_study(
+            opened, output, rankers=names, conventions=likes, preset=preset, normalize=normalize, seed=seed, jobs=jobs,
+            say=note, progress=advance,
+        )  # fmt: skip
+    words = [
+        f"{study.name}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} without a relevant "
+        f"document, {study.short:.1%} with fewer than 10 documents. Settings: {preset}; seed {seed}.",
+        "",
+        "Errors are the standard errors of the queries' scores in each fold, averaged in quadrature over the folds.",
+    ]
+    title = "Rankers trained and evaluated under conventions of nDCG"
+    charts = {} if no_charts else convention_charts(study)
+    _finish(write_study(output, title, words, study.tables(), charts, long=("curves",)), output)
+    write(study.at_ten(), "table", None)
+
+
+def _finish(left_out: list[str], output: str) -> None:
+    for each in left_out:
+        note(each)
+    note(f"wrote {output.rstrip('/')}/study.md, with its tables and charts")

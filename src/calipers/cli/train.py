@@ -1,0 +1,135 @@
+"""calipers train"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import FILE, like_option, max_unpacked_option, note, progress, seed_option, to_bytes
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.rankers.base import Ranker
+
+
+def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from calipers.rankers import RANKERS
+
+    return [name for name in RANKERS if name.startswith(incomplete)]
+
+
+@click.command("train")
+@click.argument("ranker", metavar="RANKER", shell_complete=_names)
+@click.option("--train", "train_files", multiple=True, required=True, metavar="FILE", type=FILE,
+              help="Training data; repeated.")  # fmt: skip
+@click.option("--valid", "valid_files", multiple=True, metavar="FILE", type=FILE,
+              help="Validation data; repeated.")  # fmt: skip
+@click.option(
+    "--metric", default="nDCG(gain=exp)@10", show_default=True, metavar="MEASURE",
+    help="What is optimised, or decides on validation data.",
+)  # fmt: skip
+@like_option
+@click.option(
+    "--preset", type=click.Choice(("quick", "paper")), default="quick", show_default=True,
+    help="Settings: quick ones, or those of the papers.",
+)  # fmt: skip
+@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; repeated.")
+@click.option(
+    "--normalize", type=click.Choice(("none", "query")), default="none", show_default=True,
+    help="query: every feature from 0 to 1 inside each query, here and when ranking.",
+)  # fmt: skip
+@click.option("--queries", type=click.IntRange(min=1), help="Train on so many queries, drawn at random.")
+@click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")
+@seed_option
+@max_unpacked_option
+@click.option("-o", "--output", required=True, metavar="FILE", type=FILE, help="Where the model goes.")
+def command(
+    ranker: str,
+    train_files: tuple[str, ...],
+    valid_files: tuple[str, ...],
+    metric: str,
+    like: Any,
+    preset: str,
+    given: tuple[str, ...],
+    normalize: str,
+    queries: int | None,
+    sparse: bool,
+    seed: int,
+    max_unpacked: float | None,
+    output: str,
+) -> None:
+    """Train a ranker on LETOR (SVMlight) files and write it to a file.
+
+    \b
+    RANKER is one of
+      lambdamart randomforest              extra rankers (LightGBM)
+      logistic ranksvm                     extra rankers (scikit-learn)
+      ranknet listnet                      extra neural (PyTorch)
+      adarank rankboost coordinateascent   need nothing more
+
+    adarank and coordinateascent optimise --metric, whatever measure it is, under the conventions of --like; the others
+    stop, or choose their settings, by it where there is validation data.
+
+    \b
+    calipers train lambdamart --train S1 --train S2 --train S3 --valid S4 -o model.cal
+    calipers train coordinateascent --train S1 --valid S2 --metric "V2(nDCG@10)" -o model.cal
+    calipers train adarank --train S1 --valid S2 --metric nDCG@10 --like yahoo --set rounds=100 -o model.cal
+    """
+    from calipers.rankers import ranker as make
+    from calipers.rankers import read_letor_data, sampled_queries
+
+    if not Path(output).parent.is_dir():
+        raise CalipersError("cannot write here: no such folder", file=output)
+    machine = make(ranker, preset)
+    machine.set_params(metric=metric, like=like, normalize=normalize, seed=seed)
+    machine.set_params(**dict(_parameter(machine, text) for text in given))
+    if machine.tune and not valid_files:
+        note(f"without --valid nothing can be tuned: {', '.join(machine.tune)} stays at its default")
+        machine.set_params(tune=None)
+    machine.goal  # noqa: B018  # a wrong measure is found before the files are read
+    most = to_bytes(max_unpacked)
+    train = read_letor_data(train_files, sparse=sparse, max_unpacked=most)
+    if queries is not None:
+        train = sampled_queries(train, queries, seed)
+    valid = None
+    if valid_files:
+        valid = read_letor_data(valid_files, width=train.width, sparse=sparse, max_unpacked=most)
+    labels = f"labels up to {train.y.max():g}"
+    note(f"{len(train)} documents of {len(train.queries)} queries, {train.width} features, {labels}")
+    with progress(machine.steps * len(machine._combinations()), ranker) as advance:
+        machine.fit(
+            train.X,
+            train.y,
+            qid=train.query,
+            eval_set=None if valid is None else (valid.X, valid.y, valid.query),
+            progress=advance,
+        )
+    machine.save(output)
+    for each in machine.notes_:
+        note(each)
+    if machine.chosen_:
+        note("kept " + ", ".join(f"{key}={value}" for key, value in machine.chosen_.items()))
+    if machine.validation_ is not None:
+        note(f"{machine.goal.label} on the validation data: {machine.validation_:.4f}")
+    note(f"wrote {output} (seed {seed})")
+
+
+def _parameter(machine: Ranker, text: str) -> tuple[str, Any]:
+    """A parameter and its value, of the kind that its default has."""
+    key, equals, written = text.partition("=")
+    known = machine.get_params()
+    if not equals or key not in known or key in ("metric", "like", "tune", "normalize", "seed"):
+        settable = ", ".join(k for k in known if k not in ("metric", "like", "tune", "normalize", "seed"))
+        raise CalipersError(f"--set '{text}': expected NAME=VALUE, with one of {settable}")
+    default = known[key]
+    if written == "none":
+        return key, None
+    try:
+        if isinstance(default, tuple):
+            return key, tuple(int(part) for part in written.split(",") if part)
+        return key, (float if isinstance(default, float) else int)(written)
+    except ValueError:
+        kind = "whole numbers, as 10,10" if isinstance(default, tuple) else f"a number like {default}"
+        raise CalipersError(f"--set '{text}': expected {kind}") from None

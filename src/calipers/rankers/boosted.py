@@ -1,0 +1,79 @@
+"""What LambdaMART and the random forest share: LightGBM, its model as text, and staged choice on validation data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.extras import load
+from calipers.lists import Floats
+from calipers.rankers.base import Arrays, Ranker
+from calipers.rankers.examples import Examples
+
+LARGEST_LABEL = 30  # LightGBM's gains end there
+
+
+@dataclass(eq=False, kw_only=True)
+class BoostedRanker(Ranker):
+    """Trees by LightGBM. jobs: threads; the model does not depend on them."""
+
+    takes_sparse: ClassVar[bool] = True
+
+    jobs: int = 1
+
+    def _settings(self) -> dict[str, Any]:
+        """What makes LightGBM quiet, and its result the same every time."""
+        return {
+            "verbosity": -1,
+            "seed": self.seed,
+            "deterministic": True,
+            "force_row_wise": True,
+            "num_threads": self.jobs,
+            "metric": "None",
+            "feature_pre_filter": False,
+        }
+
+    def _scores(self, model: Arrays, X: Any) -> Floats:
+        booster = booster_of(model["text"].tobytes())
+        return np.asarray(booster.predict(X, num_threads=self.jobs), dtype=np.float64)
+
+    @classmethod
+    def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
+        found = booster_of(model["text"].tobytes()).num_feature()
+        if found != features:
+            raise ValueError(f"trees over {found} features, not {features}")
+        return {"text": (len(model["text"]),)}
+
+
+def lightgbm() -> Any:
+    return load("lightgbm", extra="rankers", what="LambdaMART and the random forest")
+
+
+@lru_cache(maxsize=4)
+def booster_of(text: bytes) -> Any:
+    """A booster from the text that LightGBM writes."""
+    library = lightgbm()
+    try:
+        return library.Booster(model_str=text.decode("utf-8"))
+    except (library.basic.LightGBMError, UnicodeDecodeError) as error:
+        raise ValueError(f"LightGBM cannot read the trees: {error}") from None
+
+
+def as_text(booster: Any, trees: int) -> Arrays:
+    """A booster's first so many trees."""
+    text = booster.model_to_string(num_iteration=trees)
+    return {"text": np.frombuffer(text.encode("utf-8"), np.uint8).copy()}
+
+
+def check_labels(ranker: Ranker, examples: Examples) -> None:
+    y = examples.y
+    wrong = (y < 0) | (y > LARGEST_LABEL) | (y != np.trunc(y))
+    if wrong.any():
+        raise CalipersError(
+            f"{ranker.name} takes whole labels from 0 to {LARGEST_LABEL}, not {y[np.argmax(wrong)]:g}",
+            file=examples.name,
+        )

@@ -1,0 +1,164 @@
+"""What rankers learn from: a matrix of features, a label a document, and which documents belong to one query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.rankers.objective import Goal, Objective
+
+Matrix = Any  # a dense array or a scipy.sparse CSR matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Documents with features and labels, query by query."""
+
+    X: Matrix  # [document, feature]
+    y: Floats
+    size: Ints  # of each query
+    name: str
+
+    @classmethod
+    def of(cls, X: Any, y: Any, qid: Any, group: Any, name: str) -> Examples:
+        """Checked, and with the documents of each query brought together."""
+        matrix = as_matrix(X, name)
+        labels = np.asarray(y, dtype=np.float64)
+        if labels.ndim != 1 or len(labels) != matrix.shape[0]:
+            raise CalipersError(f"{matrix.shape[0]} documents with features, but {labels.size} labels", file=name)
+        if not np.isfinite(labels).all():
+            row = int(np.argmin(np.isfinite(labels)))
+            raise CalipersError(f"the label of document {row + 1} is not a finite number", file=name)
+        if (qid is None) == (group is None):
+            raise CalipersError("give either qid, a query id for each document, or group, the size of each query")
+        if group is not None:
+            size = np.asarray(group)
+            if size.ndim != 1 or not np.issubdtype(size.dtype, np.integer) or (size < 0).any():
+                raise CalipersError("group is not a list of sizes", file=name)
+            if size.sum() != len(labels):
+                raise CalipersError(f"group adds up to {size.sum()} documents, but there are {len(labels)}", file=name)
+            return cls(matrix, labels, size.astype(np.int64), name)
+        query = places(qid, len(labels), name)
+        counts = np.bincount(query)
+        if (np.diff(query) < 0).any():
+            rows = np.argsort(query, kind="stable")
+            matrix, labels = matrix[rows], labels[rows]
+        return cls(matrix, labels, counts, name)
+
+    @property
+    def width(self) -> int:
+        """How many features there are."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def query(self) -> Ints:
+        """The query of each document, counted from 0."""
+        return np.repeat(np.arange(len(self.size)), self.size)
+
+    @cached_property
+    def start(self) -> Ints:
+        """Where each query starts."""
+        return np.cumsum(self.size) - self.size
+
+    @cached_property
+    def dense(self) -> Floats:
+        return np.asarray(self.X.toarray() if is_sparse(self.X) else self.X)
+
+    @cached_property
+    def constant(self) -> NDArray[np.bool_]:
+        """The features that have one value for all documents."""
+        if is_sparse(self.X):
+            least, most = (np.asarray(end.toarray()).ravel() for end in (self.X.min(axis=0), self.X.max(axis=0)))
+        else:
+            least, most = self.X.min(axis=0), self.X.max(axis=0)
+        return np.asarray(least == most)
+
+    def objective(self, goal: Goal) -> Objective:
+        return goal.on(self.y, self.size, self.name)
+
+    def queries(self, chosen: NDArray[np.bool_]) -> Examples:
+        """The documents of some queries only."""
+        rows = np.flatnonzero(chosen[self.query])
+        return Examples(self.X[rows], self.y[rows], self.size[chosen], self.name)
+
+    def check_trainable(self) -> None:
+        """Refuse data that nothing can be learnt from."""
+        if not (self.y > 0).any():
+            raise CalipersError("no document is relevant (has a label above 0): nothing can be learnt", file=self.name)
+        if self.constant.all():
+            raise CalipersError(
+                f"all {self.width} features are constant: they cannot tell one document from another", file=self.name
+            )
+
+
+def as_matrix(X: Any, name: str) -> Matrix:
+    """Features as a dense array or as CSR, all of them finite."""
+    if is_sparse(X):
+        matrix = X.tocsr().astype(np.float64)
+        values = matrix.data
+    else:
+        try:
+            matrix = values = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise CalipersError(f"a feature is not a number ({error})", file=name) from None
+        if matrix.ndim != 2:
+            raise CalipersError(
+                f"features must be [document, feature], not an array of shape {matrix.shape}", file=name
+            )
+    if not np.isfinite(values).all():
+        row, column = _first_not_finite(matrix)
+        raise CalipersError(
+            f"feature {column + 1} of document {row + 1} is not a finite number: replace what is missing, say by 0",
+            file=name,
+        )
+    if 0 in matrix.shape:
+        raise CalipersError(f"{matrix.shape[0]} documents with {matrix.shape[1]} features: nothing to rank", file=name)
+    return matrix
+
+
+def is_sparse(X: Any) -> bool:
+    return hasattr(X, "tocsr")
+
+
+def places(qid: Any, documents: int, name: str) -> Ints:
+    """The place of each document's query among them all, in the order in which they appear."""
+    ids = np.asarray(qid)
+    if ids.shape != (documents,):
+        raise CalipersError(f"{ids.size} query ids for {documents} documents", file=name)
+    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[inverse.ravel()])
+
+
+def by_query(X: Matrix, query: Ints) -> Floats:
+    """Each feature from 0 to 1 inside each query: (x - least) / (most - least), and 0 where all are the same.
+
+    Qin, Liu, Xu & Li, LETOR: a benchmark collection for research on learning to rank, 2010.
+
+    >>> by_query(np.array([[1.0, 7.0], [3.0, 7.0], [5.0, 0.0]]), np.array([0, 0, 1])).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    """
+    dense = np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+    order = np.argsort(query, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(query[order]) != 0))
+    sizes = np.diff(np.append(starts, len(order)))
+    least = np.repeat(np.minimum.reduceat(dense[order], starts), sizes, axis=0)
+    most = np.repeat(np.maximum.reduceat(dense[order], starts), sizes, axis=0)
+    scaled = np.empty_like(dense)
+    scaled[order] = (dense[order] - least) / np.where(most > least, most - least, 1.0)
+    return scaled
+
+
+def _first_not_finite(matrix: Matrix) -> tuple[int, int]:
+    if is_sparse(matrix):
+        place = int(np.argmin(np.isfinite(matrix.data)))
+        return int(np.searchsorted(matrix.indptr, place, side="right")) - 1, int(matrix.indices[place])
+    row, column = np.argwhere(~np.isfinite(matrix))[0]
+    return int(row), int(column)

@@ -1,0 +1,23 @@
+"""Score files: one number a line, in the order of the test file, so that they are read back to the last bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from calipers.lists import Floats
+from calipers.output import replacing
+
+
+def score_lines(scores: Floats) -> str:
+    """
+    >>> import numpy as np
+    >>> score_lines(np.array([0.1, -2.0]))
+    '0.1\\n-2.0\\n'
+    """
+    return "".join(f"{score!r}\n" for score in scores.tolist())
+
+
+def write_score_lines(scores: Floats, path: str | Path) -> None:
+    """Whole or not at all."""
+    with replacing(str(path)) as temporary:
+        Path(temporary).write_text(score_lines(scores), encoding="ascii")

@@ -1,0 +1,1 @@
+"""The papers' experiments with rankers, on any learning-to-rank collection, in a folder that keeps what is done."""

@@ -1,0 +1,56 @@
+"""What a study leaves in its folder: tables as CSV, charts, and one page with all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from calipers.errors import CalipersError
+from calipers.output import replacing
+from calipers.tables import Table
+
+
+def write_study(
+    folder: str | Path,
+    title: str,
+    words: Sequence[str],
+    tables: Mapping[str, tuple[str, Table]],
+    charts: Mapping[str, tuple[str, Any]],
+    long: Sequence[str] = (),
+) -> list[str]:
+    """Write everything; tables named in `long` are not shown on the page. Returns what had to be left out, and why."""
+    place = Path(folder)
+    (place / "tables").mkdir(parents=True, exist_ok=True)
+    for name, (_, table) in tables.items():
+        _write(place / "tables" / f"{name}.csv", table.to_csv())
+    drawn, missing = _draw(place, charts)
+    lines = [f"# {title}", "", *words, ""]
+    for name in drawn:
+        lines += [f"## {charts[name][0]}", "", f"![{charts[name][0]}](charts/{name}.png)", ""]
+    for name, (heading, table) in tables.items():
+        lines += [f"## {heading}", ""]
+        lines += [f"In [tables/{name}.csv](tables/{name}.csv)."] if name in long else [table.to_markdown().rstrip()]
+        lines += [""]
+    _write(place / "study.md", "\n".join(lines).rstrip() + "\n")
+    return missing
+
+
+def _draw(place: Path, charts: Mapping[str, tuple[str, Any]]) -> tuple[list[str], list[str]]:
+    """Each chart is a function without arguments, so that what is missing stops only the charts."""
+    from calipers.plot.drawing import save
+
+    drawn: list[str] = []
+    for name, (_, make) in charts.items():
+        (place / "charts").mkdir(exist_ok=True)
+        try:
+            save(make(), str(place / "charts" / f"{name}.png"))
+        except CalipersError as error:
+            return drawn, [f"no charts: {error}"]
+        drawn.append(name)
+    return drawn, []
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(str(path)) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8")
