@@ -136,7 +136,8 @@ def test_conflicts_against_significant_tests(names: tuple[str, str]) -> None:
 
 def test_increases() -> None:
     for number in ("8.1", "8.2", "8.3"):
-        assert {row[2] for row in found(f"003/table-{number}").values()} == {"exact"}
+        cells = found(f"003/table-{number}")
+        assert {row[2] for cell, row in cells.items() if not cell.startswith("tau-b")} == {"exact"}
     assert [found(f"003/table-{n}")["mean"][0] for n in ("8.1", "8.2", "8.3")] == ["160", "210", "-1.02"]
     rouge = found("003/table-9.1")
     assert rouge["mean"][1:3] == (pytest.approx(0.7775), "exact")

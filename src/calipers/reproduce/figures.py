@@ -58,12 +58,14 @@ def judged(
     interval: tuple[float, float] | None = None,
     reason: str = "",
     otherwise: str = "",
+    least: int = 0,
 ) -> Figure:
     """The verdict on a figure that was computed; `interval`: what the rounding of its sources allows.
 
-    `reason` is given with an exact figure, `otherwise` with one that differs.
+    `reason` is given with an exact figure, `otherwise` with one that differs. `least`: the decimals that all figures of
+    a table have, where zeros at the end are not printed.
     """
-    digits, value = decimals(printed), float(printed)
+    digits, value = max(decimals(printed), least), float(printed)
     if math.isnan(computed):
         return Figure(cell, printed, None, DIFFERS, otherwise or "undefined")
     if math.isclose(cut(computed, digits), value, abs_tol=10.0 ** -(digits + 2)):

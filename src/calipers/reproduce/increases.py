@@ -12,12 +12,13 @@ import numpy as np
 from calipers.metaeval.distance import percentage_absolute_increase
 from calipers.reproduce.figures import DIFFERS, Figure, corners, decimals, judged
 from calipers.reproduce.registry import printed, reproduction
+from calipers.reproduce.summeval import DATA, LAYOUT, correlations
 
 TABLES = {
-    "table-8.1": "BERTScore: increases (PAI), 100 documents",
-    "table-8.2": "BERTScore: increases (PAI), the 20 most heterogeneous documents",
-    "table-8.3": "BERTScore: increases (PAI), the 20 most homogeneous documents",
-    "table-9.1": "ROUGE: increases (PAI), 100 documents",
+    "table-8.1": "BERTScore: correlation with people and increases (PAI), 100 documents",
+    "table-8.2": "BERTScore: the same, the 20 most heterogeneous documents",
+    "table-8.3": "BERTScore: the same, the 20 most homogeneous documents",
+    "table-9.1": "ROUGE: correlation with people and increases (PAI), 100 documents",
 }
 # Printed 0.4, but its PAI of 6.2 over 0.04 can only be of 0.04.
 SLIPS = {("table-9.1", "V2", "fluency"): 0.04}
@@ -43,7 +44,7 @@ def _increases(name: str, folder: Path | None) -> Sequence[Figure]:
             values.append(value)
             found.append(judged(cell, figure, value, _interval(cells, version, aspect, after), reason))
     found.append(_mean(name, table, values))
-    return found
+    return [*found, *correlations(name, folder)]
 
 
 def _mean(name: str, table: Any, values: Sequence[float]) -> Figure:
@@ -67,4 +68,4 @@ def _interval(cells: Any, version: str, aspect: str, after: float) -> tuple[floa
 
 
 for _name, _title in TABLES.items():
-    reproduction(f"003/{_name}", _title)(partial(_increases, _name))
+    reproduction(f"003/{_name}", _title, DATA, LAYOUT)(partial(_increases, _name))

@@ -1,0 +1,36 @@
+"""Summaries between their bounds: ROUGE and BERTScore, what a random summary would get, and what people think.
+
+Feng, Upper and expected value normalization for evaluating information retrieval and text generation systems,
+Auburn University 2023, chapters 8 and 9; "document 003" in this package.
+"""
+
+from importlib import import_module as _import
+
+_HOMES = {
+    "overlap": ("Score", "rouge"),
+    "chance": ("ExpectedRouge", "expected_rouge"),
+    "summaries": ("Document", "Summaries", "read_summaries"),
+    "options": ("Keywords", "TextOptions"),
+    "scoring": ("TextScores", "evaluate_summaries"),
+    "encoder": ("Encoder",),
+    "bertscore": ("Matcher", "bert_score", "matcher"),
+    "profiles": ("Profiles", "document_profiles"),
+    "human": ("HumanCorrelation", "human_correlation"),
+    "preferences": ("Preference", "WinLostTie", "read_preferences", "win_lost_tie"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> object:
+    """Loaded when first used: nobody who wants ROUGE pays for more."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'calipers.text' has no attribute '{name}'")
+    value = getattr(_import(f"calipers.text.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

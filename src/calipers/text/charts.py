@@ -1,0 +1,66 @@
+"""Charts of documents and correlations (Altair); `calipers.plot.save` writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calipers.plot.drawing import COLOURS, RULE, altair, palette, rows_of
+from calipers.text.human import HumanCorrelation
+from calipers.text.profiles import Profiles
+
+KINDS = ("heterogeneous", "homogeneous")
+
+
+def profile_chart(profiles: Profiles, size: int = 20) -> Any:
+    """Figure 8.3: mean and standard deviation of the similarity, and of attention, at both ends of the order."""
+    alt = altair()
+    named = {
+        "similarity, mean": profiles.mean,
+        "similarity, standard deviation": profiles.deviation,
+        "attention, mean": profiles.attention_mean,
+        "attention, standard deviation": profiles.attention_deviation,
+    }
+    shown = [what for what, values in named.items() if (values == values).all()]
+    rows = [
+        {"kind": kind, "place": place, "document": profiles.documents[d], "what": what, "value": float(named[what][d])}
+        for kind, chosen in zip(KINDS, profiles.ends(size), strict=True)
+        for what in shown
+        # Each curve ascending, as the figure has it: what is compared is how the values are spread.
+        for place, d in enumerate(sorted(chosen.tolist(), key=lambda d, v=named[what]: v[d]), 1)  # type: ignore[misc]
+    ]
+    charts = [
+        alt.Chart(rows_of([row for row in rows if row["what"] == what]), title=what)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("place:Q", title="documents, by this value", scale=alt.Scale(domain=[1, size])),
+            y=alt.Y("value:Q", title=what.partition(", ")[2], scale=alt.Scale(zero=False)),
+            color=alt.Color("kind:N", title=f"{size} most", sort=list(KINDS), scale=palette(KINDS)),
+            tooltip=["document:N", "kind:N", alt.Tooltip("value:Q", format=".4f")],
+        )
+        .properties(width=320, height=200)
+        for what in shown
+    ]  # fmt: skip
+    lines = [alt.hconcat(*charts[i : i + 2]) for i in range(0, len(charts), 2)]
+    return alt.vconcat(*lines, title=f"Tokens against their document ({profiles.encoder})")
+
+
+def correlation_chart(correlation: HumanCorrelation, level: str = "system", coefficient: str = "tau-b") -> Any:
+    """Each measure's correlation with people, with its interval, an aspect a panel."""
+    alt = altair()
+    chosen = [f for f in correlation.found if (f.level, f.coefficient) == (level, coefficient)]
+    rows = [
+        {"measure": f.measure, "human": f.aspect, "value": f.value, "low": f.low, "high": f.high}
+        for f in chosen
+        if f.value == f.value
+    ]
+    measures = list(dict.fromkeys(f.measure for f in chosen))
+    y = alt.Y("measure:N", sort=measures, title=None, axis=alt.Axis(labelLimit=400))
+    base = alt.Chart(rows_of(rows))
+    zero = base.mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.datum(0))
+    bars = base.mark_rule(color=COLOURS[0]).encode(x=alt.X("low:Q", title=coefficient), x2="high:Q", y=y)
+    points = base.mark_circle(size=60, color=COLOURS[0], opacity=1).encode(
+        x="value:Q", y=y, tooltip=["measure:N", "human:N", alt.Tooltip("value:Q", format=".4f")]
+    )
+    return (zero + bars + points).properties(width=220).facet(alt.Facet("human:N", title=None), columns=2).properties(
+        title=f"Agreement with people, {level} level, intervals over documents"
+    )  # fmt: skip

@@ -1,0 +1,254 @@
+"""How well measures agree with people, at three levels.
+
+    system    mean over documents of each system's scores, then the correlation over systems
+    summary   the correlation over systems for each document, then the mean over documents
+    pooled    the correlation over all summaries of all documents
+
+Coefficients: Kendall's tau-b, Spearman's rho, Pearson's r. Intervals: percentiles over resampled documents. A measure
+that is made by normalising another also gets its increase over that one (PAI).
+
+All three coefficients of resampled documents come from sums over documents, worked out once: with s the sign of each
+difference, tau-b is sum s_x s_y / sqrt(sum s_x^2 sum s_y^2), and rho is the linear correlation of sums of s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.metaeval.distance import percentage_absolute_increase
+from calipers.sampling import SEED
+from calipers.scores import Scores
+from calipers.tables import Cell, Table
+
+LEVELS = ("system", "summary", "pooled")
+COEFFICIENTS = ("tau-b", "spearman", "pearson")
+SAMPLES = 1000
+CELLS_AT_ONCE = 4_000_000  # pairs of summaries that are compared together
+DIGITS = 12  # means that agree so far are the same mean, added up in another order
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One correlation of a measure with what people said."""
+
+    measure: str
+    aspect: str
+    level: str
+    coefficient: str
+    value: float
+    low: float
+    high: float
+    units: int  # systems, documents or summaries that it is over
+    increase: float  # PAI over the measure that this one is made of; NaN where it is made of none
+
+
+@dataclass(frozen=True, eq=False)
+class HumanCorrelation:
+    """All correlations, and how they were come by."""
+
+    found: tuple[Agreement, ...]
+    documents: int
+    systems: int
+    samples: int
+    seed: int
+
+    def value(self, measure: str, aspect: str, level: str = "system", coefficient: str = "tau-b") -> float:
+        for each in self.found:
+            if (each.measure, each.aspect, each.level, each.coefficient) == (measure, aspect, level, coefficient):
+                return each.value
+        raise CalipersError(f"no {coefficient} of {measure} with {aspect} at the level {level}")
+
+    def table(self) -> Table:
+        """One row a correlation."""
+        rows: list[tuple[Cell, ...]] = [
+            (f.measure, f.aspect, f.level, f.coefficient, f.value, f.low, f.high, f.units, f.increase)
+            for f in self.found
+        ]
+        columns = ("measure", "human", "level", "coefficient", "value", "low", "high", "n", "PAI")
+        return Table(columns, tuple(rows))
+
+    def matrix(self, level: str, coefficient: str) -> Table:
+        """Measures x aspects, as papers print them."""
+        chosen = [f for f in self.found if (f.level, f.coefficient) == (level, coefficient)]
+        aspects = list(dict.fromkeys(f.aspect for f in chosen))
+        by_cell = {(f.measure, f.aspect): f.value for f in chosen}
+        measures = dict.fromkeys(f.measure for f in chosen)
+        rows: list[tuple[Cell, ...]] = [(m, *(by_cell[m, a] for a in aspects)) for m in measures]
+        return Table(("measure", *aspects), tuple(rows))
+
+
+def human_correlation(
+    scores: Scores,
+    human: Mapping[str, Floats],
+    levels: Sequence[str] = LEVELS,
+    coefficients: Sequence[str] = COEFFICIENTS,
+    *,
+    bases: Mapping[str, str] | None = None,
+    samples: int = SAMPLES,
+    confidence: float = 0.95,
+    seed: int = SEED,
+) -> HumanCorrelation:
+    """The correlation of each measure with each aspect of human judgment ([system, document] each).
+
+    `bases` names, for a normalised measure, the one that its increase (PAI) is over.
+
+    >>> from calipers import as_scores
+    >>> scores = as_scores([[0.1, 0.3], [0.2, 0.1], [0.4, 0.6]], measure="ROUGE-1")
+    >>> human = {"relevance": np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]])}
+    >>> human_correlation(scores, human, samples=0).value("ROUGE-1", "relevance", "summary")
+    1.0
+    """
+    check_choices(levels, coefficients, confidence)
+    documents = len(scores.queries)
+    drawn = np.random.default_rng(seed).multinomial(documents, np.full(documents, 1 / documents), size=samples)
+    weights = np.concatenate([np.ones((1, documents)), drawn])  # the first row is the documents as they are
+    ends = 100 * np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    found: list[Agreement] = []
+    values: dict[tuple[str, ...], float] = {}
+    for name in scores.measures:
+        for aspect, judged in human.items():
+            x, y = _both(scores[name], judged)
+            for level in levels:
+                for coefficient in coefficients:
+                    every, units = _LEVELS[level](x, y, weights, coefficient)
+                    value, resampled = float(every[0]), every[1:][~np.isnan(every[1:])]
+                    low, high = np.percentile(resampled, ends) if len(resampled) else (np.nan, np.nan)
+                    values[name, aspect, level, coefficient] = value
+                    base = values.get(((bases or {}).get(name, ""), aspect, level, coefficient), np.nan)
+                    increase = float(percentage_absolute_increase(value, base))
+                    found.append(
+                        Agreement(name, aspect, level, coefficient, value, float(low), float(high), units, increase)
+                    )
+    return HumanCorrelation(tuple(found), documents, len(scores.systems), samples, seed)
+
+
+def check_choices(levels: Sequence[str], coefficients: Sequence[str], confidence: float) -> None:
+    """Whether all are known, before anything takes long."""
+    for what, given, known in (("level", levels, LEVELS), ("coefficient", coefficients, COEFFICIENTS)):
+        if not given:
+            raise CalipersError(f"no {what} is named; there are {', '.join(known)}")
+        for each in given:
+            if each not in known:
+                raise CalipersError(f"unknown {what} '{each}'; there are {', '.join(known)}")
+    if not 0 < confidence < 1:
+        raise CalipersError(f"confidence level {confidence} is not between 0 and 1")
+
+
+def _both(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """What both define: [system, document], NaN elsewhere."""
+    if x.shape != y.shape:
+        raise CalipersError(f"the scores are {x.shape}, the human scores {y.shape} of systems and documents")
+    there = ~(np.isnan(x) | np.isnan(y))
+    return np.where(there, x, np.nan), np.where(there, y, np.nan)
+
+
+# -- levels: every row of weights gives a value -------------------------------------------------------------
+
+
+def _system_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
+    there = (~np.isnan(x)).astype(np.float64)
+    counted = weights @ there.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = [np.round(weights @ np.nan_to_num(each).T / counted, DIGITS) for each in (x, y)]
+    return _by_row(means[0], means[1], coefficient), int(there.any(axis=1).sum())
+
+
+def _summary_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
+    of_document = _by_row(x.T, y.T, coefficient)
+    there = (~np.isnan(of_document)).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(weights @ np.nan_to_num(of_document) / (weights @ there)), int(there.sum())
+
+
+def _pooled_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
+    """Over summaries, one counting as often as its document is drawn."""
+    documents, systems = np.nonzero(~np.isnan(x.T))
+    values = x[systems, documents], y[systems, documents]
+    if coefficient == "pearson":
+        return _weighted_correlation(*values, weights[:, documents]), len(systems)
+    # Sums over the summaries of each document: a document that is drawn twice adds them twice.
+    there, starts = np.unique(documents, return_index=True)
+    drawn = weights[:, there]
+    if coefficient == "spearman":
+        ranks = [np.concatenate([signs for _, signs in _signs(each, starts)]) @ drawn.T for each in values]
+        return _weighted_correlation(ranks[0].T, ranks[1].T, weights[:, documents]), len(systems)
+    alike, x_differs, y_differs = (((drawn @ form) * drawn).sum(axis=1) for form in _sign_products(*values, starts))
+    return _divided(alike, np.sqrt(x_differs * y_differs)), len(systems)
+
+
+_LEVELS: dict[str, Callable[[Floats, Floats, Floats, str], tuple[Floats, int]]] = {
+    "system": _system_level,
+    "summary": _summary_level,
+    "pooled": _pooled_level,
+}
+
+
+# -- coefficients ------------------------------------------------------------------------------------------
+
+
+def _by_row(x: Floats, y: Floats, coefficient: str) -> Floats:
+    """The correlation of each row of x with that of y; what is NaN in either is left out."""
+    there = ~(np.isnan(x) | np.isnan(y))
+    if coefficient != "pearson":
+        signs = [_differences(each, there) for each in (x, y)]
+        if coefficient == "tau-b":
+            alike = (signs[0] * signs[1]).sum(axis=(1, 2))
+            return _divided(alike, np.sqrt(np.abs(signs[0]).sum(axis=(1, 2)) * np.abs(signs[1]).sum(axis=(1, 2))))
+        x, y = (each.sum(axis=2) for each in signs)
+    return _weighted_correlation(np.where(there, x, 0.0), np.where(there, y, 0.0), there.astype(np.float64))
+
+
+def _differences(values: Floats, there: np.ndarray) -> Floats:
+    """The sign of each difference within a row, 0 where one of the two is not there."""
+    filled = np.where(there, values, 0.0)
+    signs = np.sign(filled[:, :, None] - filled[:, None, :])
+    return np.asarray(signs * (there[:, :, None] & there[:, None, :]))
+
+
+def _weighted_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """Pearson's r along the last axis, under weights."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = weights.sum(axis=-1, keepdims=True)
+        centred = [each - (weights * each).sum(axis=-1, keepdims=True) / total for each in (x, y)]
+        own = [(weights * each * each).sum(axis=-1) for each in centred]
+    scale = [(weights * each * each).sum(axis=-1) for each in (x, y)]
+    own = [np.where(spread <= 1e-24 * size, 0.0, spread) for spread, size in zip(own, scale, strict=True)]  # constant
+    return _divided((weights * centred[0] * centred[1]).sum(axis=-1), np.sqrt(own[0] * own[1]))
+
+
+def _blocks(starts: Ints, rows: int) -> Iterator[tuple[slice, slice]]:
+    """Some documents at a time, and their summaries, which follow each other."""
+    ends = np.append(starts[1:], rows)
+    first = 0
+    while first < len(starts):
+        room = CELLS_AT_ONCE // max(rows, 1)
+        last = max(first + 1, int(np.searchsorted(ends, starts[first] + room, side="right")))
+        yield slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
+        first = last
+
+
+def _signs(values: Floats, starts: Ints) -> Iterator[tuple[slice, Floats]]:
+    """Of each summary and document: how many of the document's summaries it is above, less those it is below."""
+    for documents, rows in _blocks(starts, len(values)):
+        yield documents, np.add.reduceat(np.sign(values[rows, None] - values), starts, axis=1)
+
+
+def _sign_products(x: Floats, y: Floats, starts: Ints) -> tuple[Floats, Floats, Floats]:
+    """Of each two documents: pairs of summaries ordered alike less those ordered otherwise; those untied in x; in y."""
+    found: tuple[list[Floats], list[Floats], list[Floats]] = [], [], []
+    for documents, rows in _blocks(starts, len(x)):
+        signs = np.sign(x[rows, None] - x), np.sign(y[rows, None] - y)
+        for part, product in zip(found, (signs[0] * signs[1], np.abs(signs[0]), np.abs(signs[1])), strict=True):
+            by_document = np.add.reduceat(product, starts, axis=1)
+            part.append(np.add.reduceat(by_document, starts[documents] - rows.start, axis=0))
+    alike, x_differs, y_differs = (np.concatenate(part) for part in found)
+    return alike, x_differs, y_differs
+
+
+def _divided(above: Floats, below: Floats) -> Floats:
+    return np.asarray(np.divide(above, below, out=np.full(np.shape(above), np.nan), where=below > 0))

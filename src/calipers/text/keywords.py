@@ -1,0 +1,74 @@
+"""Expected summaries for BERTScore: the tokens of a document that are most like the document as a whole.
+
+Algorithm 1 of document 003: the cosine of each token's vector to the document's; tokens in the order of their
+similarity; the first k of them, as text, are the expected summary. It is no expectation over anything random, but what
+a picker of keywords would get. The printed listing sorts ascending and takes the first, that is the least similar
+tokens; its prose says the most similar ones, which is the default here. A token that occurs more than once counts once,
+with the similarity of its last occurrence, as in the listing, unless `repeated` is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zlib import crc32
+
+import numpy as np
+
+from calipers.lists import Floats, Ints
+from calipers.text.bertscore import Matcher, over_references
+from calipers.text.encoder import Encoded, Encoder
+from calipers.text.measured import Progress
+from calipers.text.options import Keywords
+
+
+def similarities(text: Encoded, vector: str = "mean") -> Floats:
+    """The cosine of each token of a text to the vector of the text; special tokens are left out."""
+    own = text.vectors[~text.special].astype(np.float64)
+    whole = own.mean(axis=0) if vector == "mean" else text.vectors[0].astype(np.float64)
+    size = np.linalg.norm(whole)
+    return np.asarray(own @ whole / size) if size > 0 else np.zeros(len(own))
+
+
+def ranked_tokens(text: Encoded, vector: str = "mean", repeated: bool = False) -> tuple[Ints, Floats]:
+    """Tokens and their similarity to the text; each token once, by its last occurrence, unless `repeated`."""
+    tokens, similarity = text.tokens[~text.special], similarities(text, vector)
+    if repeated:
+        return tokens, similarity
+    last = {token: i for i, token in enumerate(tokens.tolist())}
+    places = np.array(list(last.values()), dtype=np.int64)
+    return tokens[places], similarity[places]
+
+
+def expected_texts(encoder: Encoder, source: Encoded, k: int, keywords: Keywords) -> list[str]:
+    """The expected summary of a document in k tokens; where they are random, as many summaries as are drawn."""
+    if keywords.choose == "random":
+        own = source.tokens[~source.special]
+        # What is drawn depends on the document alone, not on its place among others.
+        random = np.random.default_rng([keywords.seed, crc32(own.tobytes())])
+        size = min(k, len(own))
+        draws = (random.choice(own, size=size, replace=False) for _ in range(keywords.draws))
+        return [encoder.text_of(drawn.tolist()) for drawn in draws]
+    tokens, similarity = ranked_tokens(source, keywords.vector, keywords.repeated)
+    order = np.argsort(-similarity if keywords.choose == "most" else similarity, kind="stable")
+    return [encoder.text_of(tokens[order[:k]].tolist())]
+
+
+def expected_parts(
+    matcher: Matcher,
+    texts: Sequence[Sequence[str]],
+    references: Sequence[Sequence[Encoded]],
+    several: str,
+    progress: Progress | None = None,
+) -> Floats:
+    """The mean precision, recall and F1 of each document's expected summaries: [document, part]."""
+    encoded = matcher.encoder.encode((text for each in texts for text in each), progress)
+    found = []
+    for each, known in zip(texts, references, strict=True):
+        parts = matcher.all_parts([encoded[text] for text in each], known)
+        found.append(over_references(parts, several).mean(axis=0))
+    return np.array(found)
+
+
+def tokens_of_references(references: Sequence[Encoded]) -> int:
+    """The mean number of tokens of a document's references, rounded; at least one."""
+    return max(1, round(float(np.mean([(~each.special).sum() for each in references]))))

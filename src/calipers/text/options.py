@@ -1,0 +1,60 @@
+"""What makes a score of a summary, apart from the texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from calipers.errors import CalipersError
+from calipers.sampling import DRAWS, SEED
+from calipers.text.overlap import SEVERAL
+
+UPPER = ("1", "attainable")
+CHOICES = ("most", "least", "random")
+VECTORS = ("mean", "first")
+TEXTS = 10  # drawn of random tokens; each costs as much as scoring a summary
+
+
+@dataclass(frozen=True)
+class Keywords:
+    """How the expected summary of BERTScore is made (algorithm 1 of document 003)."""
+
+    choose: str = "most"  # most similar, least similar, or random tokens
+    k: int | str = "reference"  # how many; or as many as the references have in the mean, or as the candidate has
+    repeated: bool = False  # a token may be taken as often as it occurs
+    vector: str = "mean"  # of the document: the mean of its tokens', or that of its first token
+    draws: int = TEXTS
+    seed: int = SEED
+
+    def __post_init__(self) -> None:
+        _check("tokens of expected summaries", self.choose, CHOICES)
+        _check("vector of a document", self.vector, VECTORS)
+        if self.k not in ("reference", "candidate") and (not isinstance(self.k, int) or self.k < 1):
+            raise CalipersError(f"k '{self.k}' is not a number of tokens, reference or candidate")
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How ROUGE and BERTScore are worked out."""
+
+    tokenizer: str = "unicode"
+    stem: bool = False
+    several: str = "max"
+    length: int | str = "candidate"  # of the random summary: the candidate's, the references' mean, or so many words
+    replacement: bool = True
+    upper: str = "1"
+    draws: int = DRAWS
+    seed: int = SEED
+    keywords: Keywords = field(default_factory=Keywords)
+
+    def __post_init__(self) -> None:
+        _check("upper bound", self.upper, UPPER)
+        _check("way to combine references", self.several, SEVERAL)
+        if self.length not in ("candidate", "reference") and (not isinstance(self.length, int) or self.length < 1):
+            raise CalipersError(f"length '{self.length}' is not a number of words, candidate or reference")
+        if self.draws < 2:
+            raise CalipersError("an expected score is drawn at least twice, or its error would be unknown")
+
+
+def _check(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise CalipersError(f"unknown {what} '{value}'; there are {', '.join(known)}")

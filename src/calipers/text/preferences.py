@@ -1,0 +1,125 @@
+"""Which of two summaries people prefer, and which measure sees it too.
+
+An item is a document and two systems; people's verdict on it is that of the majority of annotators. A new measure wins
+the item where it prefers the summary that people prefer and the base does not, loses it where the base does and it does
+not, and ties where both are right or both wrong. A measure that gives both summaries the same score prefers neither.
+Shares are of the items of a pair of systems, and their mean is over pairs.
+
+Document 003, tables 8.4 and 9.2, whose annotations are not published.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.scores import Scores
+from calipers.tables import Cell, Table
+
+COLUMNS = ("id", "first", "second", "preferred")
+NEITHER = frozenset({"", "tie", "neither", "both"})
+
+
+@dataclass(frozen=True)
+class Preference:
+    """What one annotator said about two summaries of a document."""
+
+    id: str
+    first: str
+    second: str
+    preferred: str | None  # the system, or None for neither
+
+
+def read_preferences(path: str | os.PathLike[str]) -> list[Preference]:
+    """CSV with the columns id, first, second, preferred: a line an annotator's verdict. The last is first, second, the
+    name of one of the two systems, or tie."""
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CalipersError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name) from None
+    found = []
+    for line, row in enumerate(rows, 2):
+        cells = {column: (row.get(column) or "").strip() for column in COLUMNS}
+        if any(column not in row for column in COLUMNS) or not all(cells[column] for column in COLUMNS[:3]):
+            raise CalipersError(f"expected the columns {', '.join(COLUMNS)}", file=name, line=line)
+        preferred = {"first": cells["first"], "second": cells["second"]}.get(cells["preferred"], cells["preferred"])
+        if preferred.lower() in NEITHER:
+            preferred = ""
+        elif preferred not in (cells["first"], cells["second"]) or cells["first"] == cells["second"]:
+            raise CalipersError(f"'{preferred}' is not one of two systems, first, second or tie", file=name, line=line)
+        found.append(Preference(cells["id"], cells["first"], cells["second"], preferred or None))
+    if not found:
+        raise CalipersError("there is no preference in this file", file=name)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class WinLostTie:
+    """Of each pair of systems: items, and the shares in which the new measure wins, loses and ties."""
+
+    base: str
+    new: str
+    pairs: tuple[tuple[str, str], ...]
+    items: tuple[int, ...]
+    shares: np.ndarray  # [pair, win | lost | tie]
+    undecided: int  # items on which people prefer neither
+
+    def table(self) -> Table:
+        rows: list[tuple[Cell, ...]] = [
+            (f"{a} vs {b}", n, *share.tolist())
+            for (a, b), n, share in zip(self.pairs, self.items, self.shares, strict=True)
+        ]
+        rows.append(("mean", sum(self.items), *self.shares.mean(axis=0).tolist()))
+        return Table(("systems", "items", "win", "lost", "tie"), tuple(rows), {"base": self.base, "new": self.new})
+
+
+def win_lost_tie(scores: Scores, base: str, new: str, preferences: Iterable[Preference]) -> WinLostTie:
+    """Where a measure sees what people prefer and another does not.
+
+    >>> from calipers import as_scores
+    >>> scores = as_scores([[[0.5], [0.6]], [[0.4], [0.3]]], ["a", "b"], ["d1"], ["base", "new"])
+    >>> print(win_lost_tie(scores, "base", "new", [Preference("d1", "a", "b", "a")]).table())
+    systems  items     win    lost     tie
+    -------  -----  ------  ------  ------
+    a vs b       1  1.0000  0.0000  0.0000
+    mean         1  1.0000  0.0000  0.0000
+    <BLANKLINE>
+    """
+    place_s = {name: i for i, name in enumerate(scores.systems)}
+    place_d = {name: i for i, name in enumerate(scores.queries)}
+    votes: dict[tuple[str, str], dict[str, Counter[str | None]]] = {}
+    for each in preferences:
+        for system in (each.first, each.second):
+            if system not in place_s:
+                raise CalipersError(f"a preference names the system '{system}', which has no summaries")
+        if each.id not in place_d:
+            raise CalipersError(f"a preference names the document '{each.id}', which has no summaries")
+        pair = (each.first, each.second) if (each.second, each.first) not in votes else (each.second, each.first)
+        votes.setdefault(pair, {}).setdefault(each.id, Counter())[each.preferred] += 1
+    of_base, of_new = scores[base], scores[new]
+    pairs, items, shares, undecided = [], [], [], 0
+    for (a, b), documents in votes.items():
+        counts = np.zeros(3)
+        for id, said in documents.items():
+            wanted = np.sign(said[a] - said[b]) if 2 * max(said[a], said[b]) > said.total() else 0
+            if wanted == 0:
+                undecided += 1
+                continue
+            d = place_d[id]
+            right = [np.sign(x[place_s[a], d] - x[place_s[b], d]) == wanted for x in (of_new, of_base)]
+            counts[0 if right[0] and not right[1] else 1 if right[1] and not right[0] else 2] += 1
+        if counts.sum():
+            pairs.append((a, b))
+            items.append(int(counts.sum()))
+            shares.append(counts / counts.sum())
+    if not pairs:
+        raise CalipersError("people prefer neither summary in any item")
+    return WinLostTie(base, new, tuple(pairs), tuple(items), np.array(shares), undecided)
