@@ -1,0 +1,179 @@
+"""Where `calipers evaluate` computes: here, or on Spark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from calipers.cli.options import form_for, given_columns, note, warn, write
+from calipers.cli.warnings import Seen, some, warnings_about
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.engine.spark.summary import Summary
+    from calipers.tables import Table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def engine_options(command: Command) -> Command:
+    for option in reversed(
+        (
+            click.option("--engine", type=click.Choice(("local", "spark")), default="local", show_default=True,
+                         help="Where to compute: here, or on Spark, for what one machine does not hold."),
+            click.option("--master", metavar="URL", help="Spark's, as local[2], spark://host:7077 or yarn."),
+        )
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def evaluate_on_spark(
+    judgments: str,
+    systems: Sequence[str],
+    measures: Sequence[str],
+    *,
+    master: str | None,
+    judgments_as: str | None,
+    systems_as: str | None,
+    per_query: bool,
+    interval: float | None,
+    intents: str | None,
+    strict: bool,
+    form: str,
+    output: str | None,
+    **policies: Any,
+) -> None:
+    """The table of the local engine. Only means and counts come to the driver, unless every query is asked for."""
+    from calipers.conventions import convention
+    from calipers.extras import load
+    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+
+    if "-" in (judgments, *systems):
+        raise CalipersError("--engine spark reads files, not standard input")
+    load("pyspark", extra="spark", what="--engine spark")
+    from calipers.engine import spark
+
+    wanted = parse_all(measures or DEFAULT_MEASURES)
+    subtopics = (judgments_as or form_for(measure for _, measure in wanted)) == "subtopics"
+    ties = policies["ties"] or convention(policies["like"]).ties
+    probabilities = _probabilities(intents, subtopics)
+    session = spark.session(master, {"spark.log.level": "OFF"})  # what goes wrong is said once, by us
+    known = spark.read_judgments(session, judgments, form=_form(judgments_as), subtopics=subtopics)
+    runs = spark.read_runs(session, _files(systems), form=_form(systems_as), ordered=ties == "input")
+    from pyspark.sql import Observation
+
+    observed = {"runs": Observation(), "judged": Observation()}
+    scores = spark.evaluate(
+        known, runs, [name for name, _ in wanted], columns=given_columns(), intents=probabilities, observed=observed,
+        **policies,
+    ).persist()  # fmt: skip
+    try:
+        summary = spark.summarise(scores)
+        _check(summary, known, dict(wanted))
+        warn([*_warnings(summary, ties, observed)], strict)
+        _note_undefined(summary, scores)
+        table = spark.collect(scores).per_query() if per_query else _table(summary, interval)
+    finally:
+        scores.unpersist()
+    write(table, form, output)
+
+
+def _form(given: str | None) -> str | None:
+    """What --judgments-as or --systems-as means to the Spark engine."""
+    if given in (None, "subtopics"):
+        return None
+    if given not in ("qrels", "run", "parquet"):
+        raise CalipersError(f"--engine spark reads TREC text and Parquet, not {given}")
+    return given
+
+
+def _files(systems: Sequence[str]) -> list[str]:
+    """Globs and directories as elsewhere; a directory of Parquet files is one table, and addresses are Spark's own."""
+    from pathlib import Path
+
+    from calipers.collection.naming import files_of
+
+    found: list[str] = []
+    for system in systems:
+        whole = "://" in system or (Path(system).is_dir() and any(Path(system).glob("*.parquet")))
+        found += [system] if whole else files_of(system)
+    return found
+
+
+def _probabilities(path: str | None, subtopics: bool) -> dict[str, dict[str, float]] | None:
+    from calipers.collection.subtopics import read_probabilities
+
+    if path is None:
+        return None
+    if not subtopics:
+        raise CalipersError("--intents is for measures of diversity, as ERR-IA@20", file=path)
+    return read_probabilities(path)
+
+
+def _check(summary: Summary, judgments: Any, wanted: dict[str, Any]) -> None:
+    """What the local engine refuses once it has all scores."""
+    from calipers.engine.spark.plan import largest_pool
+    from calipers.evaluation import refuse_flat
+    from calipers.scores import Reason
+
+    if all(system.missing == summary.queries for system in summary.systems):
+        raise CalipersError("no query in common: none of the runs answers a query of the judgments")
+    for name, flat in summary.of_measure[Reason.DEGENERATE].items():
+        if 2 * flat > summary.queries:
+            refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, given_columns()))
+
+
+def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str]:
+    seen = [
+        Seen(system.name, False, 0, system.missing, system.tied, system.unjudged_share) for system in summary.systems
+    ]
+    found = [*warnings_about(seen, ties)]
+    rows = {name: int(each.get.get("rows", 0)) for name, each in observed.items()}
+    if dropped := rows["runs"] - rows["judged"]:
+        found.insert(0, f"{dropped:,} of {rows['runs']:,} rows are of queries without judgments; ignored")
+    return found
+
+
+def _note_undefined(summary: Summary, scores: Any) -> None:
+    from calipers.cli.evaluate import POLICIES, counted_as
+    from calipers.engine.spark.columns import about
+
+    said = about(scores, "system")
+    if said.get("like"):
+        note(f"like {said['like']}: {said['like_sentence']}")
+    for (reason, plain), queries in summary.undefined.items():
+        of_measure = summary.of_measure[reason].items()
+        names = [name for name, count in of_measure if count and about(scores, name)["normalised"] is not plain]
+        if names:
+            counted = counted_as(said, POLICIES[reason.name], reason, plain)
+            note(f"{queries} of {summary.queries} queries for {some(names)}: {reason}; {counted}")
+    if populations := {about(scores, name)["population"] for name in summary.measures} - {None}:
+        note(f"random rankings of the population: {', '.join(sorted(populations))}")
+
+
+def _table(summary: Summary, interval: float | None) -> Table:
+    from calipers.tables import Cell, Table
+
+    rows: list[tuple[Cell, ...]]
+    if interval is None:
+        rows = [(system.name, *system.mean) for system in summary.systems]
+        return Table(("system", *summary.measures), tuple(rows))
+    from scipy.special import stdtrit
+
+    if not 0 < interval < 1:
+        raise CalipersError(f"confidence level {interval} is not between 0 and 1")
+
+    def ends(mean: float, n: int, deviation: float) -> tuple[float, float, float]:
+        width = float(stdtrit(n - 1, (1 + interval) / 2)) * deviation / math.sqrt(n) if n > 1 else math.nan
+        return mean, mean - width, mean + width
+
+    columns = ("system", *(f"{name}{end}" for name in summary.measures for end in ("", " low", " high")))
+    rows = [
+        (s.name, *(cell for triple in zip(s.mean, s.counted, s.deviation, strict=True) for cell in ends(*triple)))
+        for s in summary.systems
+    ]
+    return Table(columns, tuple(rows))

@@ -1,0 +1,27 @@
+"""The same scores on a cluster: Spark DataFrames in, Spark DataFrames out.
+
+    from calipers.engine import spark
+    scores = spark.evaluate(judgments_df, runs_df, ["nDCG@10", "V2(nDCG@10)", "ERR@20"])
+    spark.means(scores).show()
+    spark.compare(scores, test="t", correction="holm")
+
+Needs the extra `spark` and a Java runtime. docs/scale.md says what it costs.
+"""
+
+from calipers.engine.spark.plan import evaluate
+from calipers.engine.spark.session import session
+from calipers.engine.spark.statistics import collect, compare, discriminative_power, means
+from calipers.engine.spark.summary import summarise
+from calipers.engine.spark.text import read_judgments, read_runs
+
+__all__ = [
+    "collect",
+    "compare",
+    "discriminative_power",
+    "evaluate",
+    "means",
+    "read_judgments",
+    "read_runs",
+    "session",
+    "summarise",
+]

@@ -1,0 +1,73 @@
+"""A Spark session, and what a user should know where there is none."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from calipers.engine.spark.quiet import quietly
+from calipers.errors import CalipersError
+from calipers.extras import load
+
+NO_JAVA = (
+    "Spark needs a Java runtime (17 or later), and there is none: install one, as openjdk-17-jre-headless of Debian, "
+    "or set JAVA_HOME to where it is"
+)
+
+
+def session(master: str | None = None, config: Mapping[str, str] | None = None, *, name: str = "calipers") -> Any:
+    """The session of this process, or a new one: on `master` ("local[2]", "spark://host:7077", "yarn"), or where
+    Spark's own settings say.
+
+    A new session has no web page, a local one listens on the loopback only, and workers run this Python.
+    """
+    sql = load("pyspark.sql", extra="spark", what="DataFrames of Spark")
+    if (running := sql.SparkSession.getActiveSession()) is not None and master in (
+        None,
+        running.conf.get("spark.master"),
+    ):
+        return running
+    check_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    if master is not None:
+        settings["spark.master"] = master
+        if master.startswith("local"):
+            settings |= _here(master)
+    builder = sql.SparkSession.builder.appName(name)
+    for key, value in {**settings, **(config or {})}.items():
+        builder = builder.config(key, value)
+    try:
+        with quietly():
+            return builder.getOrCreate()
+    except Exception as error:  # Spark has many, from Java and from Python
+        reason = str(error).strip().partition("\n")[0]
+        raise CalipersError(f"Spark does not start{f' on {master}' if master else ''}: {reason}") from None
+
+
+def _here(master: str) -> dict[str, str]:
+    """Settings for Spark on this machine alone."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    cores = re.match(r"local\[(\d+)", master)
+    return {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        # A few a core: what a partition needs is what it keeps, and Spark's 200 are for clusters.
+        "spark.sql.shuffle.partitions": str(4 * int(cores[1] if cores else os.cpu_count() or 1)),
+    }
+
+
+def check_java() -> None:
+    """Refuse to start what would end in a page of Java's own words."""
+    home = os.environ.get("JAVA_HOME")
+    if home and not (Path(home) / "bin" / "java").exists():
+        raise CalipersError(
+            f"JAVA_HOME is {home}, where there is no bin/java: Spark needs a Java runtime (17 or later)"
+        )
+    if not home and shutil.which("java") is None:
+        raise CalipersError(NO_JAVA)

@@ -1,0 +1,322 @@
+"""Means, paired tests and discriminative power of scores that stay where they are.
+
+What comes to the driver is a few numbers for each system, or each pair of systems, however many queries there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.collection.arrow import arrow
+from calipers.engine.spark.columns import Frame, about, named
+from calipers.engine.spark.failures import translated
+from calipers.engine.spark.quiet import map_in_arrow
+from calipers.engine.sums import Summed, Sums
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.record import Record
+
+if TYPE_CHECKING:
+    from calipers.metaeval.power import DiscriminativePower
+    from calipers.scores import Scores
+    from calipers.stats.comparison import Comparison
+
+ROWS_AT_ONCE = 1 << 18  # scores that are turned into a matrix together
+FLOOR = 1e-5  # of geometric means, as in calipers.scores
+
+
+def measures_of(scores: Frame) -> list[str]:
+    """The columns that hold scores."""
+    from pyspark.sql import types as T
+
+    found = [field.name for field in scores.schema if isinstance(field.dataType, T.DoubleType)]
+    if not {"system", "query"} <= set(scores.columns) or not found:
+        raise CalipersError(
+            "these are no scores: expected the columns system, query and one a measure, as spark.evaluate gives them; "
+            f"the columns are {', '.join(scores.columns)}"
+        )
+    return found
+
+
+def means(scores: Frame) -> Frame:
+    """The mean of each system over the queries that count: a DataFrame of systems x measures.
+
+    Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one, as in `Scores.mean`.
+    """
+    return scores.groupBy("system").agg(*(average.alias(name) for name, average in averages(scores).items()))
+
+
+def averages(scores: Frame) -> dict[str, Any]:
+    """What stands for all queries, as an expression for each measure."""
+    from pyspark.sql import functions as F
+
+    def average(name: str) -> Any:
+        how = about(scores, name).get("average")
+        if how == "geometric":
+            floored = F.when(
+                named(name).isNotNull(), F.greatest(named(name), F.lit(FLOOR))
+            )  # of null it makes the floor
+            return F.exp(F.avg(F.log(floored)))
+        return F.sum(named(name)) if how == "sum" else F.avg(named(name))
+
+    return {name: average(name) for name in measures_of(scores)}
+
+
+def compare(
+    scores: Frame,
+    test: str = "t",
+    correction: str | None = "holm",
+    baseline: str | None = None,
+    *,
+    alpha: float = 0.05,
+    level: float | None = None,
+) -> Comparison:
+    """Student's paired t test of every pair of systems, or of every system against a baseline, under each measure.
+
+    The outcome is that of `calipers.compare`. The other tests need every query's difference again and again: for them
+    bring the scores home with `collect`.
+    """
+    from calipers.stats.comparison import Comparison, _pairs
+    from calipers.stats.correction import CORRECTIONS, correction_name
+    from calipers.stats.significance import Settings, _student, test_name
+
+    known, correct = test_name(test), correction_name(correction)
+    if known != "t":
+        raise CalipersError(
+            f"the test '{known}' needs the scores of all queries in one place, which the Spark engine does not do: use "
+            "test='t', or calipers.compare(spark.collect(scores), ...)"
+        )
+    if not 0 < alpha < 1:
+        raise CalipersError(f"alpha {alpha} is not between 0 and 1")
+    level = 1 - alpha if level is None else level
+    if not 0 < level < 1:
+        raise CalipersError(f"confidence level {level} is not between 0 and 1")
+    measures, systems = measures_of(scores), systems_of(scores)
+    if len(systems) < 2:
+        raise CalipersError(f"there is only one system ({', '.join(systems)}): nothing to compare it with")
+    a, b = _pairs(systems, baseline)
+    counted = _summed(scores, measures, systems, a, b)
+    if counted.queries < 2:
+        raise CalipersError("there are fewer than two queries: no test can be made")
+    outcomes = [_student(Summed(sums), Settings(level)) for sums in counted.pairs]
+    return Comparison(
+        measures=tuple(measures),
+        systems=tuple(systems),
+        a=a,
+        b=b,
+        outcomes=tuple(outcomes),
+        p_adjusted=CORRECTIONS[correct](np.array([outcome.p for outcome in outcomes])),
+        means=counted.means,
+        alpha=alpha,
+        metadata={
+            "test": known,
+            "correction": correct,
+            "baseline": baseline,
+            "alpha": alpha,
+            "level": level,
+            "queries": counted.queries,
+            "like": about(scores, "system").get("like"),
+        },
+    )
+
+
+def discriminative_power(
+    scores: Frame, test: str = "t", alpha: float = 0.05, *, correction: str | None = None
+) -> DiscriminativePower:
+    """The share of pairs of systems that differ significantly under each measure, its cutoffs taken together."""
+    from calipers.metaeval.families import families
+    from calipers.metaeval.power import power_of
+
+    compared = compare(scores, test, correction, alpha=alpha)
+    return power_of(compared, families(_named_only(scores)))
+
+
+def collect(scores: Frame) -> Scores:
+    """All scores as `calipers.Scores`, on the driver: for what needs them in one place. Queries are in their order as
+    text."""
+    from calipers.scores import Coverage, Scores
+
+    measures, systems = measures_of(scores), systems_of(scores)
+    with translated():
+        table = scores.select("system", "query", *(named(name) for name in measures), "about").toArrow()
+    s, systems_found = _codes(table.column("system"), systems)
+    queries = sorted(set(table.column("query").to_pylist()))
+    q, _ = _codes(table.column("query"), queries)
+    shape = (len(systems), len(queries))
+    if systems_found > len(systems) or len(s) != shape[0] * shape[1]:
+        raise CalipersError(f"expected a row for each of {shape[0]} systems and {shape[1]} queries, found {len(s)}")
+    values = np.full((len(measures), *shape), np.nan)
+    reasons = np.zeros(values.shape, np.uint8)
+    lists = table.column("about").combine_chunks()
+    why = np.array(lists.field("reasons").to_pylist(), np.uint8).reshape(len(s), -1)
+    for m, name in enumerate(measures):
+        values[m, s, q] = table.column(name).to_numpy()
+        reasons[m, s, q] = why[:, m]
+    coverage = Coverage.blank(*shape)
+    for ours, theirs in (("length", "read"), ("tied", "tied"), ("judged_at_10", "judged_at_10")):
+        getattr(coverage, ours)[s, q] = lists.field(theirs).to_numpy(zero_copy_only=False)
+    bare = _named_only(scores)
+    return Scores(
+        tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata
+    )
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+class _Counted(Record):
+    """What came back: for each measure the sums of all pairs, the means of systems, and the number of queries."""
+
+    pairs: list[Sums]
+    means: Floats
+    queries: int
+
+
+def systems_of(scores: Frame) -> list[str]:
+    """The systems, in the order in which they were asked for."""
+    noted = about(scores, "system").get("systems")
+    if noted is not None:
+        return [str(system) for system in noted]
+    with translated():
+        return sorted(row[0] for row in scores.select("system").distinct().collect())
+
+
+def _named_only(scores: Frame) -> Scores:
+    """Scores without any, for what asks for names and definitions."""
+    from calipers.measures.grammar import parse
+    from calipers.scores import Scores
+
+    measures = measures_of(scores)
+    known = [about(scores, name).get("measure") for name in measures]
+    try:
+        definitions = tuple(parse(str(name)) for name in known) if all(known) else ()
+    except CalipersError:  # a measure of the user's own, which its name does not define here
+        definitions = ()
+    empty = np.zeros((len(measures), 0, 0))
+    said = {key: value for key, value in about(scores, "system").items() if key != "systems"}
+    return Scores(tuple(measures), (), (), empty, empty.astype(np.uint8), definitions, None, said)
+
+
+def _codes(column: Any, names: Sequence[str]) -> tuple[Ints, int]:
+    """The place of each value among the names, and how many different values there are."""
+    coded = column.combine_chunks().dictionary_encode()
+    coded = coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded
+    place = {name: i for i, name in enumerate(names)}
+    values = coded.dictionary.to_pylist()
+    unknown = [value for value in values if value not in place]
+    if unknown:
+        raise CalipersError(f"the scores have a system '{unknown[0]}' that they do not name")
+    return np.array([place[value] for value in values], np.int64)[coded.indices.to_numpy()], len(values)
+
+
+def _summed(scores: Frame, measures: list[str], systems: list[str], a: Ints, b: Ints) -> _Counted:
+    """Add up in every partition, then the partitions."""
+    chosen = scores.select("system", "query", *(named(name) for name in measures))
+    moved = chosen.repartition("query").sortWithinPartitions("query")
+    parts = map_in_arrow(moved, _Partial(tuple(systems), a, b), "measure int, queries long, sums binary, means binary")
+    whole = map_in_arrow(parts.repartition(1), _Whole(len(measures)), parts.schema)
+    with translated():
+        found = {row[0]: row for row in whole.collect()}
+    if not found:
+        raise CalipersError("there are no scores")
+    of_systems = [Sums.from_bytes(found[m][3]) for m in range(len(measures))]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        averages = np.array([sums.total / sums.n for sums in of_systems])
+    return _Counted([Sums.from_bytes(found[m][2]) for m in range(len(measures))], averages, int(found[0][1]))
+
+
+class _Partial(Record):
+    """The sums of one partition, which has all scores of its queries."""
+
+    systems: tuple[str, ...]
+    a: Ints
+    b: Ints
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        totals: list[tuple[int, Sums, Sums]] = []
+        for matrix in self._matrices(batches):
+            fresh = [(matrix.shape[2], Sums.of(values, self.a, self.b), _of_systems(values)) for values in matrix]
+            totals = _added(totals, fresh)
+        if totals:
+            yield _as_batch(totals)
+
+    def _matrices(self, batches: Iterator[Any]) -> Iterator[Floats]:
+        """Scores as [measure, system, query], of whole queries."""
+        pa = arrow()
+
+        waiting: list[Any] = []
+        rows = 0
+        for batch in batches:
+            if not len(batch):
+                continue
+            waiting.append(batch)
+            rows += len(batch)
+            if rows >= ROWS_AT_ONCE:
+                table = pa.Table.from_batches(waiting)
+                last = _run_lengths(table.column("query"))[-1]
+                if last < rows:
+                    yield self._matrix(table.slice(0, rows - last))
+                waiting, rows = table.slice(rows - last).to_batches(), last
+        if waiting:
+            yield self._matrix(pa.Table.from_batches(waiting))
+
+    def _matrix(self, table: Any) -> Floats:
+        system, _ = _codes(table.column("system"), self.systems)
+        lengths = _run_lengths(table.column("query"))
+        query = np.repeat(np.arange(len(lengths)), lengths)
+        names = table.column_names[2:]
+        matrix = np.full((len(names), len(self.systems), len(lengths)), np.nan)
+        for m, name in enumerate(names):
+            matrix[m, system, query] = table.column(name).to_numpy()
+        return matrix
+
+
+class _Whole(Record):
+    """The sums of all partitions."""
+
+    measures: int
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        totals: list[tuple[int, Sums, Sums]] = []
+        found: dict[int, tuple[int, Sums, Sums]] = {}
+        for batch in batches:
+            for measure, queries, pairs, means in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                fresh = (queries, Sums.from_bytes(pairs), Sums.from_bytes(means))
+                found[measure] = _added([found[measure]], [fresh])[0] if measure in found else fresh
+        totals = [found[m] for m in range(self.measures) if m in found]
+        if totals:
+            yield _as_batch(totals)
+
+
+def _added(totals: list[tuple[int, Sums, Sums]], fresh: list[tuple[int, Sums, Sums]]) -> list[tuple[int, Sums, Sums]]:
+    if not totals:
+        return fresh
+    return [(n + m, x + y, v + w) for (n, x, v), (m, y, w) in zip(totals, fresh, strict=True)]
+
+
+def _of_systems(values: Floats) -> Sums:
+    """The sums of the scores themselves."""
+    with_nothing = np.vstack([values, np.zeros(values.shape[1])])
+    systems = np.arange(len(values))
+    return Sums.of(with_nothing, systems, np.full(len(values), len(values)))
+
+
+def _as_batch(totals: Iterable[tuple[int, Sums, Sums]]) -> Any:
+    pa = arrow()
+
+    rows = [(m, queries, pairs.to_bytes(), of.to_bytes()) for m, (queries, pairs, of) in enumerate(totals)]
+    columns = [*zip(*rows, strict=True)]
+    kinds = [pa.int32(), pa.int64(), pa.binary(), pa.binary()]
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, ["measure", "queries", "sums", "means"])
+
+
+def _run_lengths(column: Any) -> Ints:
+    """How many equal values follow one another, time and again."""
+    coded = column.combine_chunks().dictionary_encode()
+    code = (coded.combine_chunks() if hasattr(coded, "combine_chunks") else coded).indices.to_numpy()
+    starts = np.append(0, np.flatnonzero(np.diff(code)) + 1)
+    return np.diff(np.append(starts, len(code)))

@@ -1,0 +1,133 @@
+"""What a table of means says, and what it has to say beside it, from two passes over the scores in Spark."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from calipers.engine.spark.columns import Frame, about, named
+from calipers.engine.spark.failures import translated
+from calipers.engine.spark.statistics import averages, measures_of, systems_of
+from calipers.record import Record
+from calipers.scores import Reason
+
+UNDEFINED = (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING, Reason.DEGENERATE)
+SKEWED = 10  # times the mean rows of a query
+SKEWED_FROM = 100_000  # rows
+log = logging.getLogger("calipers.engine.spark")
+
+
+class OfSystem(Record):
+    """One system: its means, over how many queries, their deviations, and what its lists were like."""
+
+    name: str
+    mean: tuple[float, ...]
+    counted: tuple[int, ...]
+    deviation: tuple[float, ...]
+    missing: int
+    tied: int
+    unjudged_share: float
+
+
+class Summary(Record):
+    """All systems, and of each reason and kind of measure the queries that have it for some system."""
+
+    measures: list[str]
+    systems: list[OfSystem]
+    queries: int
+    undefined: Mapping[tuple[Reason, bool], int]  # by reason, and whether of plain measures
+    of_measure: Mapping[Reason, Mapping[str, int]]  # the same for single measures
+    heaviest: tuple[str, int, float]  # the query with the most rows, how many, and the mean
+
+
+def summarise(scores: Frame) -> Summary:
+    """The summary of scores; they are read twice, so `persist` them before. A query that is much larger than the others
+    is named in the log."""
+    measures = measures_of(scores)
+    plain = [not _is_normalised(scores, name) for name in measures]
+    with translated():
+        by_query = _by_query(scores, plain)
+        rows = _by_system(scores, measures)
+    found = Summary(
+        measures=measures,
+        systems=[rows[name] for name in systems_of(scores) if name in rows],
+        queries=by_query["queries"],
+        undefined={
+            (reason, of_plain): by_query[f"{reason.name}{of_plain}"] or 0
+            for reason in UNDEFINED
+            for of_plain in (True, False)
+        },
+        of_measure={reason: {m: by_query[f"{reason.name} {m}"] or 0 for m in measures} for reason in UNDEFINED},
+        heaviest=(by_query["heaviest"], by_query["most"], by_query["mean"]),
+    )
+    query, most, mean = found.heaviest
+    if most >= SKEWED_FROM and most > SKEWED * mean:
+        log.warning("skew: query '%s' has %s rows, %.0f times the mean of all queries", query, f"{most:,}", most / mean)
+    return found
+
+
+def _is_normalised(scores: Frame, name: str) -> bool:
+    return bool(about(scores, name).get("normalised"))
+
+
+def _by_query(scores: Frame, plain: list[bool]) -> dict[str, Any]:
+    from pyspark.sql import functions as F
+
+    reasons = F.col("about.reasons")
+    flags: dict[str, Any] = {}
+    for reason in UNDEFINED:
+        for of_plain in (True, False):
+            places = [i for i, each in enumerate(plain) if each is of_plain]
+            met = [reasons[i] == int(reason) for i in places]
+            flags[f"{reason.name}{of_plain}"] = F.max(F.greatest(*met, F.lit(False), F.lit(False)))
+        for i, name in enumerate(measures_of(scores)):
+            flags[f"{reason.name} {name}"] = F.max(reasons[i] == int(reason))
+    each = scores.groupBy("query").agg(
+        F.sum("about.read").alias("rows"), *(flag.alias(name) for name, flag in flags.items())
+    )
+    totals = [F.sum(named(name).cast("long")).alias(name) for name in flags]
+    found = each.agg(
+        F.count(F.lit(1)).alias("queries"),
+        F.max_by("query", "rows").alias("heaviest"),
+        F.max("rows").alias("most"),
+        F.avg("rows").alias("mean"),
+        *totals,
+    ).first()
+    return dict(found.asDict())
+
+
+def _by_system(scores: Frame, measures: list[str]) -> dict[str, OfSystem]:
+    from pyspark.sql import functions as F
+
+    read = F.col("about.read")
+    found = (
+        scores.groupBy("system")
+        .agg(
+            F.sum((read == 0).cast("long")).alias("missing"),
+            F.sum((F.col("about.tied") > 0).cast("long")).alias("tied"),
+            F.sum("about.judged_at_10").alias("judged"),
+            F.sum(F.least(read, F.lit(10))).alias("shown"),
+            *(average.alias(f"mean {name}") for name, average in averages(scores).items()),
+            *(F.count(named(name)).alias(f"count {name}") for name in measures),
+            *(F.stddev_samp(named(name)).alias(f"deviation {name}") for name in measures),
+        )
+        .collect()
+    )
+    return {
+        row["system"]: OfSystem(
+            row["system"],
+            tuple(_number(row[f"mean {name}"]) for name in measures),
+            tuple(row[f"count {name}"] for name in measures),
+            tuple(_number(row[f"deviation {name}"]) for name in measures),
+            int(row["missing"]),
+            int(row["tied"]),
+            1.0 - row["judged"] / max(row["shown"], 1),
+        )
+        for row in found
+    }
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -1,0 +1,312 @@
+"""What the Spark engine does without Spark: batches in a worker, sums of pairs, how deep measures read, errors."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calipers as cal
+from calipers.collection.model import Judgments
+from calipers.collection.simulate import simulate
+from calipers.conventions import convention
+from calipers.conventions.profile import base
+from calipers.engine.reach import deepest, reach
+from calipers.engine.spark.failures import translated
+from calipers.engine.spark.worker import JUDGMENTS, Shipped, Task
+from calipers.engine.sums import Summed, Sums
+from calipers.errors import CalipersError, CheckFailed
+from calipers.evaluation import Counting
+from calipers.measures.grammar import parse
+from calipers.measures.registry import examples
+from calipers.stats.differences import Differences, all_pairs
+from calipers.stats.significance import Settings, _student
+
+SIMULATED = simulate(topics=12, pool=12, systems=4, retrieved=18, ties=0.5, missing=0.2, empty=0.1, unjudged=0.4)
+MEASURES = ["nDCG@5", "AP", "V2(nDCG@5)", "ERR@5", "V2s(AP, population=retrieved)"]
+
+
+def task_for(judgments, systems, measures, **options):
+    rules = convention(options.pop("like", None))
+    known = Judgments.from_dict(judgments)
+    bound = {name: parse(name, rules.defaults).bind(known.pool) for name in measures}
+    return Task(
+        systems=tuple(systems),
+        measures={name: Shipped(base(measure), measure.form) for name, measure in bound.items()},
+        rules=rules,
+        counting=Counting.under(rules, options.pop("ties", None), False, options.pop("empty", None), None, None),
+        depth=options.pop("depth", 0),
+        single=False,
+        buckets=options.pop("buckets", 1),
+        largest_list=options.pop("largest_list", 10**6),
+        **options,
+    )
+
+
+def rows_of(judgments, runs, buckets=1):
+    """The rows of a partition, sorted as the plan sorts them."""
+    rows = [
+        (bucket, JUDGMENTS, query, document, float(grade))
+        for bucket in range(buckets)
+        for query, graded in judgments.items()
+        for document, grade in graded.items()
+    ]
+    for place, run in enumerate(runs.values()):
+        for query, ranked in run.items():
+            rows += [(place % buckets, place, query, document, score) for document, score in ranked.items()]
+    return sorted(rows, key=lambda row: row[:3])
+
+
+def batches_of(rows, size):
+    names, kinds = ("bucket", "system", "query", "document", "value"), "iisbd"
+    types = {"i": pa.int32(), "s": pa.string(), "b": pa.binary(), "d": pa.float64()}
+    for start in range(0, max(len(rows), 1), size):
+        part = rows[start : start + size]
+        columns = zip(*part, strict=True) if part else ([] for _ in names)
+        arrays = [pa.array(column, types[kind]) for column, kind in zip(columns, kinds, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, list(names))
+
+
+def scores_by(batches):
+    return {
+        (row["system"], row["query"]): row
+        for row in pa.Table.from_batches(list(batches)).to_pylist()
+    }  # fmt: skip
+
+
+def check_equal(found, expected):
+    assert len(found) == len(expected.systems) * len(expected.queries)
+    for s, system in enumerate(expected.systems):
+        for q, query in enumerate(expected.queries):
+            row = found[system, query]
+            for m, name in enumerate(expected.measures):
+                value = np.nan if row[name] is None else row[name]
+                np.testing.assert_allclose(value, expected.values[m, s, q], rtol=0, atol=1e-12)
+                assert row["about"]["reasons"][m] == expected.reasons[m, s, q]
+            assert row["about"]["read"] == expected.coverage.length[s, q]
+            assert row["about"]["tied"] == expected.coverage.tied[s, q]
+            assert row["about"]["judged_at_10"] == expected.coverage.judged_at_10[s, q]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100_000])
+@pytest.mark.parametrize("ties", ["average", "docid", "worst"])
+def test_where_batches_are_cut_does_not_matter(size, ties):
+    judgments, runs = SIMULATED.qrels, SIMULATED.runs
+    task = task_for(judgments, runs, MEASURES, ties=ties)
+    found = scores_by(task(batches_of(rows_of(judgments, runs), size)))
+    check_equal(found, cal.evaluate(judgments, runs, MEASURES, ties=ties))
+
+
+@pytest.mark.parametrize("buckets", [2, 3, 4])
+def test_systems_may_be_dealt_out_to_buckets(buckets):
+    judgments, runs = SIMULATED.qrels, SIMULATED.runs
+    task = task_for(judgments, runs, MEASURES, buckets=buckets)
+    found = scores_by(task(batches_of(rows_of(judgments, runs, buckets), 11)))
+    check_equal(found, cal.evaluate(judgments, runs, MEASURES))
+
+
+def test_lists_are_scored_in_parts_that_are_not_too_large(monkeypatch):
+    monkeypatch.setattr("calipers.engine.spark.worker.ROWS_AT_ONCE", 20)
+    judgments, runs = SIMULATED.qrels, SIMULATED.runs
+    batches = list(task_for(judgments, runs, MEASURES)(batches_of(rows_of(judgments, runs), 50)))
+    assert len(batches) == len(runs)  # one a system: no two of them have 20 rows together
+    check_equal(scores_by(batches), cal.evaluate(judgments, runs, MEASURES))
+
+
+def test_a_system_without_rows_and_queries_without_judgments():
+    judgments = {"q1": {"a": 1}, "q2": {"b": 1}}
+    runs = {"one": {"q1": {"a": 2.0}, "q9": {"a": 1.0}}, "two": {}, "three": {"q2": {"c": 1.0}}}
+    found = scores_by(task_for(judgments, runs, ["RR"])(batches_of(rows_of(judgments, runs), 2)))
+    assert {key: row["RR"] for key, row in found.items()} == {
+        ("one", "q1"): 1.0, ("one", "q2"): 0.0, ("two", "q1"): 0.0,
+        ("two", "q2"): 0.0, ("three", "q1"): 0.0, ("three", "q2"): 0.0,
+    }  # fmt: skip
+    assert found["two", "q1"]["about"]["read"] == 0
+
+
+def test_a_partition_without_judgments_gives_nothing():
+    runs = {"one": {"q9": {"a": 1.0}}}
+    assert list(task_for({"q1": {"a": 1}}, runs, ["RR"])(batches_of(rows_of({}, runs), 5))) == []
+    assert list(task_for({"q1": {"a": 1}}, runs, ["RR"])(iter([]))) == []
+
+
+def test_what_is_wrong_is_said_in_the_words_of_the_local_engine():
+    judgments = {"q1": {"a": 1}}
+    rows = [*rows_of(judgments, {"one": {"q1": {"a": 2.0}}}), (0, 0, "q1", "a", 1.0)]
+    with pytest.raises(CalipersError, match="runs: document 'a' appears twice for query 'q1'"):
+        list(task_for(judgments, ["one"], ["RR"])(batches_of(rows, 1)))
+    twice = [(0, JUDGMENTS, "q1", "a", 1.0), (0, JUDGMENTS, "q1", "a", 0.0)]
+    with pytest.raises(CalipersError, match="judgments: document 'a' of query 'q1' is judged 0 here and 1 before"):
+        list(task_for(judgments, ["one"], ["RR"])(batches_of(twice, 2)))
+    with pytest.raises(CalipersError, match="beyond what the profile 'letor4' can express"):
+        list(task_for(judgments, ["one"], ["nDCG@5"], like="letor4")(batches_of([(0, JUDGMENTS, "q1", "a", 7.0)], 2)))
+    rows = rows_of({"q1": {"a": 0}}, {"one": {"q1": {"a": 2.0}}})
+    with pytest.raises(CalipersError, match="nDCG@5 is undefined for query 'q1'"):
+        list(task_for(judgments, ["one"], ["nDCG@5"], empty="error")(batches_of(rows, 2)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+def test_a_query_that_is_too_large_is_named(size):
+    judgments = {"q1": {"a": 1}, "q2": {"a": 1}}
+    runs = {"one": {"q1": {"a": 1.0}, "q2": {f"d{i}": 1.0 for i in range(6)}}}
+    task = task_for(judgments, runs, ["RR"], largest_list=5)
+    with pytest.raises(
+        CalipersError, match=r"query 'q2' is too large for an executor: system 'one' has more than 5 rows"
+    ):
+        list(task(batches_of(rows_of(judgments, runs), size)))
+    many = {"q7": {f"d{i}": 1 for i in range(6)}}
+    with pytest.raises(CalipersError, match=r"query 'q7' is too large for an executor: the judgments have more than 5"):
+        list(task_for(many, ["one"], ["RR"], largest_list=5)(batches_of(rows_of(many, {}), size)))
+    list(task_for(judgments, runs, ["RR"], largest_list=6)(batches_of(rows_of(judgments, runs), size)))
+
+
+def test_a_task_travels():
+    judgments, runs = SIMULATED.qrels, SIMULATED.runs
+    cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+    task = task_for(judgments, runs, examples())
+    again = pickle.loads(cloudpickle.dumps(task))
+    assert again == task
+
+
+# -- how deep measures read --------------------------------------------------------------------------
+
+
+def cut(ranked, k):
+    """Without the documents whose tie starts below rank k."""
+    return {d: s for d, s in ranked.items() if sum(other > s for other in ranked.values()) < k}
+
+
+CUTTABLE = [
+    "nDCG@3", "nDCG(short=n)@3", "nDCG(short=zero)@3", "DCG(gain=exp)@3", "SDCG@3", "SN-DCG@3", "HIT@3", "P@3",
+    "Recall@3", "Success@3", "SP@3", "AP@3", "AP(norm=k)@3", "AP(norm=min)@3", "SN-AP@3", "GAP@3", "RR@3", "ERR@3",
+    "RBP(p=0.5)@3",
+    "V2(nDCG@3)", "U(AP@3)", "Z(P@3)", "W(RR@3)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CUTTABLE)
+@pytest.mark.parametrize("ties", ["average", "docid", "input", "best", "worst"])
+def test_nothing_below_the_reach_of_a_measure_matters(name, ties):
+    collection = simulate(topics=30, pool=9, systems=2, retrieved=12, ties=0.6, unjudged=0.4, empty=0.1, seed=3)
+    k = reach(parse(name).form)
+    assert k == 3
+    runs = {s: {q: cut(ranked, k) for q, ranked in run.items()} for s, run in collection.runs.items()}
+    assert any(len(runs[s][q]) < len(collection.runs[s][q]) for s in runs for q in runs[s])
+    whole = cal.evaluate(collection.qrels, collection.runs, [name], ties=ties)
+    short = cal.evaluate(collection.qrels, runs, [name], ties=ties)
+    np.testing.assert_array_equal(whole.values, short.values)
+    np.testing.assert_array_equal(whole.reasons, short.reasons)
+
+
+@pytest.mark.parametrize("name", examples())
+def test_every_measure_that_claims_a_reach_keeps_to_it(name):
+    measure = parse(name)
+    k = reach(measure.form)
+    if k is None:
+        return
+    collection = simulate(topics=20, pool=3 * k, systems=2, retrieved=3 * k, ties=0.5, unjudged=0.4, seed=4)
+    runs = {s: {q: cut(ranked, k) for q, ranked in run.items()} for s, run in collection.runs.items()}
+    whole, short = (cal.evaluate(collection.qrels, each, [name]) for each in (collection.runs, runs))
+    np.testing.assert_array_equal(whole.values, short.values)
+
+
+@pytest.mark.parametrize(
+    "name", ["AP", "nDCG", "RPrec", "Judged@5", "P(short=n)@5", "V2(nDCG@5, population=retrieved)",
+             "nDCG(ideal=list)@5", "V2(nDCG@5, population=collection(100))", "bpref",
+             "nDCG(judged_only=True)@5", "NumRet"],
+)  # fmt: skip
+def test_measures_that_read_all_have_no_reach(name):
+    assert reach(parse(name).form) is None
+
+
+def test_the_reach_of_several_is_the_deepest():
+    forms = [parse(name).form for name in ("nDCG@10", "P@30", "RR@5")]
+    assert deepest(forms) == 30
+    assert deepest([*forms, parse("AP").form]) is None
+    assert deepest([]) is None
+
+
+# -- sums --------------------------------------------------------------------------------------------
+
+scores = st.lists(
+    st.lists(st.one_of(st.floats(-1, 1, width=32), st.just(float("nan"))), min_size=3, max_size=3),
+    min_size=0,
+    max_size=9,
+)
+
+
+@given(scores, scores, scores)
+def test_sums_of_parts_are_sums_of_the_whole(one, two, three):
+    a, b = all_pairs(3)
+    parts = [np.array(part, float).reshape(-1, 3).T for part in (one, two, three)]
+    whole = np.hstack(parts)
+    added = Sums.none(3)
+    for part in parts:
+        added = added + Sums.from_bytes(Sums.of(part, a, b).to_bytes())
+    summed, direct = Summed(added), Differences.of(whole, a, b)
+    np.testing.assert_array_equal(summed.n, direct.n)
+    for name in ("mean", "deviation"):
+        np.testing.assert_allclose(getattr(summed, name), getattr(direct, name), rtol=0, atol=1e-13)
+
+
+def test_sums_lose_no_digits_far_from_zero():
+    x = np.array([[1e6, 1e6 + 1, 1e6 + 2, 1e6 + 3], [0.0, 0.0, 0.0, 0.0]])
+    a, b = all_pairs(2)
+    halves = Sums.of(x[:, :2], a, b) + Sums.of(x[:, 2:], a, b)
+    assert Summed(halves).deviation[0] == pytest.approx(np.sqrt(5 / 3), rel=1e-15)
+
+
+def test_the_t_test_from_sums_is_the_t_test():
+    values = cal.evaluate(SIMULATED.qrels, SIMULATED.runs, ["AP"], empty="skip", missing="skip").values[0]
+    values = np.vstack(
+        [values, values[0], values[0] + 0.125]
+    )  # the same system again, and one with a constant difference
+    a, b = all_pairs(len(values))
+    parts = [Sums.of(values[:, i : i + 5], a, b) for i in range(0, values.shape[1], 5)]
+    found = _student(Summed(sum(parts[1:], parts[0])), Settings())
+    direct = _student(Differences.of(values, a, b), Settings())
+    for name in ("difference", "low", "high", "p", "effect", "n"):
+        np.testing.assert_allclose(getattr(found, name), getattr(direct, name), rtol=1e-12, atol=1e-12)
+
+
+# -- errors ------------------------------------------------------------------------------------------
+
+
+class PythonError(Exception):
+    """As PySpark's own look: named by their module."""
+
+
+PythonError.__module__ = "pyspark.errors"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("An exception was thrown\nTraceback ...\ncalipers.errors.CalipersError: runs: document 'a' appears twice\n",
+         "runs: document 'a' appears twice"),
+        ("[USER_RAISED_EXCEPTION] CalipersError: runs: column 'qid': a row has no value SQLSTATE: P0001",
+         "runs: column 'qid': a row has no value"),
+        ("Traceback\nModuleNotFoundError: No module named 'calipers'", "no module 'calipers': install"),
+        ("Job aborted: ExecutorLostFailure (executor 1 exited)", "an executor of Spark died"),
+        ("Traceback (most recent call last):\n  File x\nKeyError: 'z'\n SQLSTATE: 38000",
+         "Spark failed: KeyError: 'z'"),
+        ("[TABLE_OR_VIEW_NOT_FOUND] no such table\nmore", "Spark failed: [TABLE_OR_VIEW_NOT_FOUND] no such table"),
+    ],
+)  # fmt: skip
+def test_failures_are_one_line(text, expected):
+    with pytest.raises(CalipersError) as caught, translated():
+        raise PythonError(text)
+    assert expected in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "SQLSTATE" not in str(caught.value)
+
+
+def test_a_failed_check_stays_one_and_bugs_stay_bugs():
+    with pytest.raises(CheckFailed), translated():
+        raise PythonError("calipers.errors.CheckFailed: V2: for 3 of 4 queries")
+    with pytest.raises(ZeroDivisionError), translated():
+        1 / 0  # noqa: B018

@@ -1,0 +1,379 @@
+"""Runs larger than memory: sorted on disk where their queries are in no order, and progress in bytes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calipers as cal
+from calipers.cli.reading import _Bar, _Lines, files_in, progress_line, reading
+from calipers.collection import external
+from calipers.collection.meter import Meter, opened, watched
+from calipers.collection.model import FileRun, Judgments
+from calipers.collection.reader import scan_run
+from calipers.collection.simulate import simulate
+from calipers.collection.sources import read_judgments, read_runs
+from calipers.errors import CalipersError
+
+MEASURES = ["nDCG@10", "AP", "RR"]
+
+
+@pytest.fixture(scope="module")
+def shuffled(tmp_path_factory):
+    """A run whose lines are in no order, with ties, unjudged queries and a query missing."""
+    folder = tmp_path_factory.mktemp("shuffled")
+    collection = simulate(topics=60, pool=20, systems=1, retrieved=80, ties=0.4, unjudged=0.4)
+    qrels, (run,) = collection.write(folder, shuffle=True)
+    judged = [line for line in qrels.read_text().splitlines(True) if int(line.split()[0]) % 7]
+    qrels.write_text("".join(judged))
+    return read_judgments(str(qrels)), run
+
+
+def contents(found):
+    """Everything that a scan gives, as plain values."""
+    return {
+        name: value.tolist() if hasattr(value, "tolist") else value
+        for name, value in ((slot, getattr(found, slot)) for slot in type(found).__dataclass_fields__)
+    }
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(external, "CHUNK", 1000)
+    monkeypatch.setattr(external, "BLOCK", 512)
+
+
+def sorted_calls(monkeypatch):
+    calls = []
+    actual = external.sorted_file
+
+    def counted(*arguments, **options):
+        calls.append(arguments[0])
+        return actual(*arguments, **options)
+
+    monkeypatch.setattr(external, "sorted_file", counted)
+    return calls
+
+
+@pytest.mark.parametrize("memory", [1, 2_000, 20_000])
+@pytest.mark.parametrize("options", [{}, {"depth": 7}, {"single": True}])
+def test_sorted_on_disk_is_regrouped_in_memory(shuffled, small_chunks, monkeypatch, memory, options):
+    judgments, run = shuffled
+    calls = sorted_calls(monkeypatch)
+    expected = scan_run(run, judgments.index, jobs=1, **options)
+    assert expected.scattered
+    assert not calls
+    found = scan_run(run, judgments.index, jobs=1, memory=memory, **options)
+    assert calls == [run]
+    assert contents(found) == contents(expected)
+
+
+@pytest.mark.parametrize("packing", ["gz", "zst"])
+def test_packed_files_are_sorted_too(shuffled, tmp_path, monkeypatch, require, packing):
+    judgments, run = shuffled
+    pack = gzip.compress if packing == "gz" else require.module("backports.zstd").compress
+    packed = tmp_path / f"run.{packing}"
+    packed.write_bytes(pack(run.read_bytes()))
+    calls = sorted_calls(monkeypatch)
+    found = scan_run(packed, judgments.index, memory=10_000)
+    assert calls
+    assert contents(found) == contents(scan_run(run, judgments.index, jobs=1))
+
+
+def test_threads_leave_it_to_the_disk(shuffled, monkeypatch):
+    judgments, run = shuffled
+    calls = sorted_calls(monkeypatch)
+    found = scan_run(run, judgments.index, jobs=3, smallest_part=2_000, memory=20_000)
+    assert calls
+    assert contents(found) == contents(scan_run(run, judgments.index, jobs=1))
+
+
+def test_a_run_in_order_is_never_sorted(tmp_path, monkeypatch):
+    collection = simulate(topics=5, pool=5, systems=1, retrieved=10)
+    qrels, (run,) = collection.write(tmp_path)
+    calls = sorted_calls(monkeypatch)
+    judgments = read_judgments(str(qrels))
+    assert not scan_run(run, judgments.index, memory=1).scattered
+    assert not calls
+
+
+def test_nothing_stays_on_disk(shuffled, tmp_path, monkeypatch):
+    judgments, run = shuffled
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    scan_run(run, judgments.index, jobs=1, memory=5_000)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_room_on_disk_is_said(shuffled, monkeypatch):
+    judgments, run = shuffled
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(external, "_write", full)
+    with pytest.raises(CalipersError, match="needs room on disk: No space left on device"):
+        scan_run(run, judgments.index, jobs=1, memory=5_000)
+
+
+LINE = "{q} Q0 {d} 1 {s} tag\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "message"),
+    [
+        ((40,), "2 Q0 d1 1 nonsense tag\n", "41: score 'nonsense' is not a number"),
+        ((40,), "2 Q0 d1 1\n", "41: expected 6 fields"),
+        ((30, 60), "1 Q0 twice 1 3.5 tag\n", "61: document 'twice' appears twice for query '1'"),
+    ],
+)
+def test_errors_name_the_line(tmp_path, monkeypatch, place, text, message):
+    monkeypatch.setattr(external, "CHUNK", 300)
+    monkeypatch.setattr(external, "BLOCK", 128)
+    lines = [LINE.format(q=1 + i % 3, d=f"d{i}", s=i) for i in range(90)]
+    for position in place:
+        lines.insert(position, text)
+    run = tmp_path / "bad.run"
+    run.write_text("".join(lines))
+    judgments = Judgments.from_dict({str(q): {"d1": 1} for q in (1, 2, 3)})
+    for memory in (10**9, 500):
+        with pytest.raises(CalipersError) as caught:
+            scan_run(run, judgments.index, jobs=1, memory=memory)
+        assert str(caught.value).startswith(f"{run}:{message}")
+
+
+@pytest.mark.parametrize("chunk", [200, 1 << 20])
+def test_the_first_error_is_the_one_that_is_told(tmp_path, monkeypatch, chunk):
+    """A document twice on lines 5 and 20, another before it in a file of its own, and nonsense after both."""
+    monkeypatch.setattr(external, "CHUNK", chunk)
+    monkeypatch.setattr(external, "BLOCK", 128)
+    lines = [LINE.format(q=1 + i % 3, d=f"d{i}", s=i) for i in range(60)]
+    lines[5] = lines[20] = LINE.format(q=3, d="later", s=1)
+    lines[2] = lines[11] = LINE.format(q=2, d="earlier", s=1)
+    lines[50] = "nonsense\n"
+    run = tmp_path / "bad.run"
+    run.write_text("".join(lines))
+    judgments = Judgments.from_dict({str(q): {"d1": 1} for q in (1, 2, 3)})
+    for memory in (10**9, 300):
+        with pytest.raises(CalipersError, match=r"bad.run:12: document 'earlier' appears twice for query '2'"):
+            scan_run(run, judgments.index, jobs=1, memory=memory)
+
+
+def test_a_byte_order_mark_counts_at_the_start_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(external, "CHUNK", 1)
+    monkeypatch.setattr(external, "BLOCK", 40)
+    mark = "\ufeff"
+    lines = [mark + LINE.format(q="1", d="a", s=2), LINE.format(q="2", d="a", s=1), LINE.format(q="1", d="b", s=1)]
+    lines += [mark + LINE.format(q="2", d="c", s=3)] * 1
+    run = tmp_path / "run"
+    run.write_text("".join(lines), encoding="utf-8")
+    judgments = Judgments.from_dict({"1": {"a": 1}, "2": {"a": 1}})
+    expected = scan_run(run, judgments.index, jobs=1)
+    assert contents(scan_run(run, judgments.index, jobs=1, memory=50)) == contents(expected)
+    assert expected.unjudged.tolist() == ["\ufeff2".encode()]
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 30), st.sampled_from([0.5, 1.0, -2.0])), min_size=2, max_size=60,
+        unique_by=lambda row: row[:2],
+    ),
+    memory=st.integers(1, 3000),
+    size=st.integers(20, 200),
+)  # fmt: skip
+def test_any_order_of_any_rows(rows, memory, size, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("any")
+    run = folder / "run"
+    run.write_text("".join(LINE.format(q=q, d=f"d{d}", s=s) for q, d, s in rows))
+    judgments = Judgments.from_dict({str(q): {f"d{d}": d % 3 for d in range(0, 31, 2)} for q in range(4)})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(external, "CHUNK", size)
+        patch.setattr(external, "BLOCK", 64)
+        expected = scan_run(run, judgments.index, jobs=1)
+        found = external.sorted_file(run, judgments.index, depth=0, single=False, memory=memory)
+    assert contents(found) | {"scattered": None} == contents(expected) | {"scattered": None}
+
+
+def test_parquet_whose_queries_are_in_no_order(tmp_path, monkeypatch, require):
+    parquet = require.module("pyarrow.parquet")
+    pa = require.module("pyarrow")
+    collection = simulate(topics=20, pool=10, systems=1, retrieved=40, ties=0.3)
+    rows = [(q, d, s) for q, ranked in collection.runs["s1"].items() for d, s in ranked.items()]
+    rows = [rows[i] for i in np.random.default_rng(1).permutation(len(rows))]
+    columns = dict(zip(("qid", "docno", "score"), map(list, zip(*rows, strict=True)), strict=True))
+    parquet.write_table(pa.table(columns), tmp_path / "run.parquet", row_group_size=100)
+    calls = []
+    actual = external.sorted_run
+    monkeypatch.setattr(external, "sorted_run", lambda *a, **k: calls.append(1) or actual(*a, **k))
+    whole = cal.evaluate(collection.qrels, read_runs(str(tmp_path / "run.parquet")), MEASURES)
+    assert not calls
+    small = cal.evaluate(collection.qrels, read_runs(str(tmp_path / "run.parquet"), memory=2_000), MEASURES)
+    assert calls
+    np.testing.assert_array_equal(whole.values, small.values)
+
+
+# -- memory ------------------------------------------------------------------------------------------
+
+PEAK = """
+import sys
+from calipers.collection.reader import scan_run
+from calipers.collection.sources import read_judgments
+judgments = read_judgments(sys.argv[1])
+judgments.index
+
+def peak():  # not ru_maxrss: that counts what the process had before it became this one
+    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+
+before = peak()
+found = scan_run(sys.argv[2], judgments.index, jobs=1, memory=int(sys.argv[3]))
+print(peak() - before, len(found.document), found.scattered)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory in kilobytes, as Linux does")
+def test_sorting_on_disk_takes_the_memory_that_it_is_given(tmp_path):
+    queries, lines = 3000, 4_000_000
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    qrels.write_text("".join(f"{q} 0 d{q} 1\n" for q in range(queries)))
+    with run.open("w") as file:
+        for start in range(0, lines, 100_000):
+            file.write("".join([f"{i % queries} Q0 d{i} 1 {-i} tag\n" for i in range(start, start + 100_000)]))
+    found = {}
+    for memory in (10**9, 8_000_000):
+        command = [sys.executable, "-c", PEAK, str(qrels), str(run), str(memory)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        found[memory] = done.stdout.split()
+    assert found[10**9][1:] == found[8_000_000][1:] == [str(queries), "True"]
+    held, spilled = (int(each[0]) for each in found.values())
+    assert held > 65_000  # kilobytes: the whole run, packed
+    assert spilled < held / 2  # its share, and what parsing a chunk takes
+
+
+# -- progress ----------------------------------------------------------------------------------------
+
+
+def test_bytes_are_counted_once_a_pass(tmp_path, shuffled):
+    judgments, run = shuffled
+    told = []
+    with watched([str(run)], lambda done, total: told.append((done, total))) as meter:
+        scan_run(str(run), judgments.index, jobs=1)
+    size = os.path.getsize(run)
+    assert all(done <= total for done, total in told)
+    assert meter.done > size  # the first pass met a query again, the second took them all
+    with opened(str(run)) as file:
+        assert type(file) is io.FileIO  # nobody watches any more
+
+
+def test_a_file_that_is_read_again_counts_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("calipers.collection.meter.LOOKS", 0)
+    path = tmp_path / "file"
+    path.write_bytes(bytes(100))
+    meter = Meter([str(path)], lambda done, total: None)
+    real = os.path.realpath(path)
+    totals = []
+    for _ in range(4):
+        meter.add(real, 60)
+        totals.append((meter.done, meter.total))
+    assert totals == [(60, 100), (120, 200), (180, 200), (240, 300)]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_all_the_bytes_of_a_file_are_told(tmp_path, packed):
+    collection = simulate(topics=40, pool=10, systems=1, retrieved=200)
+    qrels, (run,) = collection.write(tmp_path, compress="gz" if packed else "")
+    told = []
+    with watched([str(run)], lambda done, total: told.append((done, total))):
+        cal.evaluate(str(qrels), str(run), MEASURES)
+    assert told[-1][0] == told[-1][1] == os.path.getsize(run)
+
+
+def test_progress_in_words():
+    assert progress_line(0, 100, 1.0) == "calipers: read 0.00 of 0.00 GB (0%), nan s left"
+    written = []
+    lines = _Lines(written.append)
+    lines.tell(10**9, 4 * 10**9)
+    assert not written  # it has hardly begun
+    lines._next = 0.0
+    lines.tell(2 * 10**9, 4 * 10**9)
+    assert written[0].startswith("calipers: read 2.00 of 4.00 GB (50%), ")
+    lines.tell(3 * 10**9, 4 * 10**9)
+    assert len(written) == 1
+    lines.stop()
+    assert written[1].startswith("calipers: read 3.00 of 4.00 GB (75%), ")
+
+
+def test_progress_is_for_those_who_see_it(tmp_path, capsys, monkeypatch):
+    collection = simulate(topics=3, pool=5, systems=1, retrieved=10)
+    qrels, (run,) = collection.write(tmp_path)
+    with reading([str(run)]):
+        cal.evaluate(str(qrels), str(run), MEASURES)
+    assert capsys.readouterr().err == ""
+    with reading([str(run)], show=True):
+        cal.evaluate(str(qrels), str(run), MEASURES)
+    assert "(100%), 0 s left" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with reading([str(run)], show=False):
+        cal.evaluate(str(qrels), str(run), MEASURES)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_bar_shows_bytes_and_time_left(monkeypatch):
+    from rich.console import Console
+
+    shown = io.StringIO()
+    monkeypatch.setattr("rich.console.Console", lambda **_: Console(file=shown, force_terminal=True, width=120))
+    bar = _Bar()
+    bar._start = bar._last = -10.0
+    bar.tell(500_000_000, 2_000_000_000)
+    bar.stop()
+    assert "0.5/2.0 GB" in shown.getvalue()
+    assert "left" in shown.getvalue()
+
+
+def test_files_behind_arguments(tmp_path):
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "b").write_text("x")
+    assert files_in([str(tmp_path), "no such file", "-"]) == [str(tmp_path / "a"), str(tmp_path / "b")]
+
+
+def test_jobs_over_files_do_not_change_a_digit(tmp_path):
+    collection = simulate(topics=20, pool=20, systems=6, retrieved=60, ties=0.3)
+    qrels, runs = collection.write(tmp_path)
+    one, three = (cal.evaluate(str(qrels), [str(run) for run in runs], MEASURES, jobs=jobs) for jobs in (1, 3))
+    np.testing.assert_array_equal(one.values, three.values)
+    assert one.systems == three.systems
+
+
+def test_the_command_takes_memory_and_shows_progress(shuffled, tmp_path):
+    judgments, run = shuffled
+    qrels = Path(run).with_name("qrels.txt")
+    command = [
+        sys.executable,
+        "-m",
+        "calipers",
+        "evaluate",
+        str(qrels),
+        str(run),
+        "-m",
+        "AP V2(nDCG@10)",
+        "--format",
+        "csv",
+    ]
+    plain = subprocess.run(command, capture_output=True, text=True, check=True)
+    small = subprocess.run([*command, "--memory", "0.00001", "--progress"], capture_output=True, text=True, check=True)
+    assert small.stdout == plain.stdout
+    assert "calipers: read" in small.stderr
+    assert "calipers: read" not in plain.stderr
+    wrong = subprocess.run([*command, "--memory", "0"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert FileRun(str(run)).memory is None
+    assert judgments.name
