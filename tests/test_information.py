@@ -582,7 +582,9 @@ def test_charts(tmp_path: Path) -> None:
     charts = [plot.heat_map(found), plot.dendrogram(found), plot.difference_scatter(found), plot.tau_scatter(tau)]
     for chart in (*charts, plot.ric_scatter(study), plot.stacked(*charts)):
         chart.to_dict()
-    links = plot.dendrogram(found).to_dict()["layer"][0]["data"]["values"]
+    drawn = plot.dendrogram(found).to_dict()
+    layer = drawn["layer"][0]
+    links = layer["data"]["values"] if "values" in layer["data"] else drawn["datasets"][layer["data"]["name"]]
     assert max(link["bits"] for link in links) == pytest.approx(found.linkage()[-1, 2])
     with pytest.raises(CalipersError, match="needs a condition"):
         plot.tau_scatter(tau_of_measures(study.scores, "AP", "nDCG"))

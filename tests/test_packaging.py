@@ -19,7 +19,7 @@ VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
 CONSTRAINTS = ROOT / "requirements" / "constraints.txt"
 
 # One group: with `--dist loadgroup` one worker runs these, and builds everything once.
-pytestmark = [pytest.mark.packaging, pytest.mark.slow, pytest.mark.xdist_group("packaging")]
+pytestmark = [pytest.mark.packaging, pytest.mark.slow]
 
 
 def environment() -> dict[str, str]:

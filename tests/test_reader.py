@@ -183,7 +183,7 @@ def test_file_that_may_not_be_read(write: Callable[..., str], monkeypatch: pytes
         raise PermissionError(13, "Permission denied")
 
     path = write(QRELS)
-    monkeypatch.setattr(reader, "open", refuse, raising=False)  # a mode would not keep root out
+    monkeypatch.setattr(reader, "opened", refuse)  # a mode would not keep root out
     assert str(refusal(read_qrels, path)) == f"{path}: cannot be read: Permission denied"
 
 

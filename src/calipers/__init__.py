@@ -41,14 +41,20 @@ _HOMES = {
     "axioms.verdicts": ("Counterexample", "Properties", "Verdict", "properties"),
     "axioms.cards": ("Card", "measure_card"),
     "tables": ("Table",),
+    "stats.marks": ("marked",),
+    "progress": ("progress_bar",),
+    "report.page": ("Report", "write_report"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = ("plot", "text")  # that are named by their users: cal.plot.means(scores)
 
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__", *_HOME, *_MODULES]
 
 
 def __getattr__(name: str) -> object:
     """Public names are loaded when they are first used, so that `import calipers` costs next to nothing."""
+    if name in _MODULES:
+        return _import(f"calipers.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'calipers' has no attribute '{name}'")
     value = getattr(_import(f"calipers.{_HOME[name]}"), name)

@@ -1,3 +1,5 @@
+from calipers import plot as plot
+from calipers import text as text
 from calipers._version import __version__ as __version__
 from calipers.auditing.audit import Audit as Audit
 from calipers.auditing.audit import audit as audit
@@ -71,14 +73,18 @@ from calipers.normalize import U as U
 from calipers.normalize import V2s as V2s
 from calipers.normalize import W as W
 from calipers.normalize import Z as Z
+from calipers.progress import progress_bar as progress_bar
 from calipers.queries import QueryTypes as QueryTypes
 from calipers.queries import Thresholds as Thresholds
 from calipers.queries import query_types as query_types
+from calipers.report.page import Report as Report
+from calipers.report.page import write_report as write_report
 from calipers.score_files import as_scores as as_scores
 from calipers.score_files import read_scores as read_scores
 from calipers.scores import Scores as Scores
 from calipers.stats.comparison import Comparison as Comparison
 from calipers.stats.comparison import compare as compare
 from calipers.stats.correlation import rank_correlation as rank_correlation
+from calipers.stats.marks import marked as marked
 from calipers.stats.overlap import rbo as rbo
 from calipers.tables import Table as Table

@@ -12,14 +12,16 @@ import numpy as np
 
 from calipers.collection.columns import Retrieved
 from calipers.collection.frames import is_frame
-from calipers.collection.model import ArrayRun, DictRun, Judgments, Run, distinct_names
+from calipers.collection.model import ArrayRun, DictRun, Judgments, Run
+from calipers.collection.naming import distinct_names
 from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CheckFailed
-from calipers.lists import TIE_RULES, Floats, Lists
+from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.normalize import Normalised
+from calipers.record import Record
 from calipers.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]
@@ -67,13 +69,9 @@ def evaluate(
     array([[0.5, 1. ]])
     """
     rules = convention(like)
-    ties = rules.ties if ties is None else ties
     single = rules.single if single is None else single
-    missing = _policy(rules.missing) if missing is None else missing
-    if ties not in TIE_RULES:
-        raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
-    if depth is not None and depth < 1:
-        raise CalipersError(f"depth {depth} is not a whole number of at least 1")
+    counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
+    check_depth(depth)
     named = parse_all(measures, rules.defaults)
     known = rules.judgments(as_judgments(judgments, reads_subtopics(measure for _, measure in named)))
     systems = as_runs(runs, known)
@@ -85,22 +83,11 @@ def evaluate(
     start = 0
     for batch in in_batches(systems, known, depth or 0, single, jobs):
         part = slice(start, start + len(batch))
-        lists = Lists.of(known.pool, batch)
-        shape = (len(batch), len(known.queries))
-        _describe(coverage, part, batch, lists)
-        if condensed:
-            lists = lists.condensed()
-        ranked = lists.under(ties)
-        for m, measure in enumerate(bound.values()):
-            score, reason = scored(measure, ranked, empty, missing, degenerate, _policy(rules.empty))
-            values[m, part], reasons[m, part] = score.reshape(shape), reason.reshape(shape)
+        values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part)
         start += len(batch)
         if progress:
             progress(len(batch))
-    if missing == "skip":
-        values[:, coverage.missing] = np.nan
-        reasons[:, coverage.missing] = Reason.MISSING
-    _refuse(reasons, bound, known, {"empty": empty, "missing": missing, "degenerate": degenerate})
+    refuse(reasons, bound, known, counting)
     if coverage.missing.all():
         raise CalipersError(f"no query in common: none of the runs answers a query of {known.name}")
     return Scores(
@@ -114,12 +101,12 @@ def evaluate(
         metadata={
             "like": None if like is None else rules.name,
             "like_sentence": rules.sentence,
-            "ties": ties,
+            "ties": counting.ties,
             "depth": depth,
             "condensed": condensed,
             "empty": empty,
             "empty_plain": rules.empty,
-            "missing": missing,
+            "missing": counting.missing,
             "degenerate": degenerate,
         },
     )
@@ -236,6 +223,60 @@ def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:
         yield batch
 
 
+def check_depth(depth: int | None) -> None:
+    if depth is not None and depth < 1:
+        raise CalipersError(f"depth {depth} is not a whole number of at least 1")
+
+
+class Counting(Record):
+    """How lists become scores: the tie rule, and what counts where a measure is undefined."""
+
+    ties: str
+    condensed: bool
+    empty: Policy | None
+    missing: Policy
+    degenerate: Policy | None
+    empty_plain: Policy
+
+    @classmethod
+    def under(
+        cls,
+        rules: Convention,
+        ties: str | None,
+        condensed: bool,
+        empty: Policy | None,
+        missing: Policy | None,
+        degenerate: Policy | None,
+    ) -> Counting:
+        """What is given, and what a convention says of the rest."""
+        ties = rules.ties if ties is None else ties
+        if ties not in TIE_RULES:
+            raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
+        missing = as_policy(rules.missing) if missing is None else missing
+        return cls(ties, condensed, empty, missing, degenerate, as_policy(rules.empty))
+
+    def scores(
+        self, pool: Pool, batch: Sequence[Retrieved], measures: Iterable[Measure], coverage: Coverage, part: slice
+    ) -> tuple[Floats, Any]:
+        """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
+        lists = Lists.of(pool, batch)
+        shape = (len(batch), pool.queries)
+        _describe(coverage, part, batch, lists)
+        if self.condensed:
+            lists = lists.condensed()
+        ranked = lists.under(self.ties)
+        pairs = [
+            scored(measure, ranked, self.empty, self.missing, self.degenerate, self.empty_plain) for measure in measures
+        ]
+        values = np.array([score for score, _ in pairs]).reshape(-1, *shape)
+        reasons = np.array([reason for _, reason in pairs]).reshape(-1, *shape)
+        if self.missing == "skip":
+            lacking = coverage.missing[part]
+            values[:, lacking] = np.nan
+            reasons[:, lacking] = Reason.MISSING
+        return values, reasons
+
+
 def _describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists) -> None:
     shape = coverage.length[part].shape
     coverage.length[part] = lists.length.reshape(shape)
@@ -282,7 +323,7 @@ def scored(
     return score, reason
 
 
-def _policy(policy: float | str) -> Policy:
+def as_policy(policy: float | str) -> Policy:
     """A convention's choice."""
     return policy if isinstance(policy, int | float) else "skip"
 
@@ -295,33 +336,40 @@ def _is_number(policy: Policy) -> TypeGuard[float]:
     raise CalipersError(f"unknown policy '{policy}'; expected a number, skip or error")
 
 
-def _refuse(
-    reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, policies: Mapping[str, Policy | None]
-) -> None:
+def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, counting: Counting) -> None:
     """Stop where a policy says so, and where a normalisation has hardly any query to work on."""
-    for policy, reason in (
-        ("empty", Reason.NO_RELEVANT),
-        ("missing", Reason.NOTHING_FOUND),
-        ("degenerate", Reason.DEGENERATE),
-    ):
-        if policies[policy] == "error" and (reasons == reason).any():
-            m, _, q = np.argwhere(reasons == reason)[0]
-            raise CalipersError(f"{list(measures)[m]} is undefined for query '{judgments.queries[q]}': {reason}")
+    refuse_undefined(reasons, list(measures), judgments.queries, counting)
     for name, measure, of_measure in zip(measures, measures.values(), reasons, strict=True):
-        if not isinstance(measure.form, Normalised):
-            continue
-        flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
-        if 2 * flat > len(judgments.queries):
-            raise CheckFailed(
-                f"{name}: for {flat} of {len(judgments.queries)} queries every ranking of the population "
-                f"'{measure.parameters['population']}' scores the same, so that nothing lies between random and ideal; "
-                f"populations that would work: {_working_populations(measure, judgments)}"
-            )
+        if isinstance(measure.form, Normalised):
+            flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
+            refuse_flat(name, measure, flat, len(judgments.queries), int(judgments.pool.size.max(initial=1)))
 
 
-def _working_populations(measure: Measure, judgments: Judgments) -> str:
+def refuse_undefined(reasons: Any, measures: Sequence[str], queries: Sequence[str], counting: Counting) -> None:
+    """Stop at an undefined score where the policy is `error`."""
+    for policy, reason in (
+        (counting.empty, Reason.NO_RELEVANT),
+        (counting.missing, Reason.NOTHING_FOUND),
+        (counting.degenerate, Reason.DEGENERATE),
+    ):
+        if policy == "error" and (reasons == reason).any():
+            m, _, q = np.argwhere(reasons == reason)[0]
+            raise CalipersError(f"{measures[m]} is undefined for query '{queries[q]}': {reason}")
+
+
+def refuse_flat(name: str, measure: Measure, flat: int, queries: int, largest_pool: int) -> None:
+    """Stop where a normalised measure has nothing between random and ideal for most queries."""
+    if 2 * flat > queries:
+        raise CheckFailed(
+            f"{name}: for {flat} of {queries} queries every ranking of the population "
+            f"'{measure.parameters['population']}' scores the same, so that nothing lies between random and ideal; "
+            f"populations that would work: {_working_populations(largest_pool)}"
+        )
+
+
+def _working_populations(largest_pool: int) -> str:
     """Populations that have documents of different worth for most queries."""
-    largest = 2 * int(judgments.pool.size.max(initial=1)) + 1000
+    enough = 2 * largest_pool + 1000
     return (
-        f"retrieved (a re-ranking of each run's own documents), collection(N) with the size N, as collection({largest})"
+        f"retrieved (a re-ranking of each run's own documents), collection(N) with the size N, as collection({enough})"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,8 @@ class Bounds:
         return Table(("measure", "ideal", "expected", "sd", "worst"), rows, {"population": self.population})
 
     def _repr_html_(self) -> str:
-        return (
-            f"{self.means()._repr_html_()}<p>means over {len(self.queries)} queries, population {self.population}</p>"
-        )
+        about = escape(f"means over {len(self.queries)} queries, population {self.population}")
+        return f"{self.means()._repr_html_()}<p>{about}</p>"
 
 
 def bounds(

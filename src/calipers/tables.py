@@ -6,10 +6,11 @@ import csv
 import io
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard
 
 Cell = str | float | int | bool | None
 
@@ -32,6 +33,10 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    # For papers and notebooks only, places being (row, column): what stands out, marks beside cells, and their meaning.
+    bold: frozenset[tuple[int, int]] = field(default=frozenset(), repr=False)
+    marks: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     def __getitem__(self, key: tuple[str, str]) -> Cell:
         row, column = key
@@ -43,6 +48,27 @@ class Table:
     def column(self, name: str) -> list[Cell]:
         place = self.columns.index(name)
         return [cells[place] for cells in self.rows]
+
+    def with_best(self, columns: Sequence[str] | None = None, *, smallest: bool = False) -> Table:
+        """The same with the best figure of each column in bold: the largest, or the smallest.
+
+        Figures that print alike are best together; a column in which all do has no best.
+
+        >>> print(Table(("system", "AP"), (("a", 0.25), ("b", 0.5))).with_best().to_markdown(), end="")
+        | system | AP |
+        | --- | ---: |
+        | a | 0.2500 |
+        | b | **0.5000** |
+        """
+        places = range(len(self.columns)) if columns is None else map(self.columns.index, columns)
+        bold = set(self.bold)
+        for place in places:
+            shown = {i: cell for i, row in enumerate(self.rows) if _is_figure(cell := row[place])}
+            best = (min if smallest else max)(shown.values(), default=0.0)
+            alike = {(i, place) for i, cell in shown.items() if _short(cell) == _short(best)}
+            if len(alike) < len(shown):
+                bold |= alike
+        return replace(self, bold=frozenset(bold))
 
     def to(self, form: str) -> str:
         """The table as text in one of FORMATS, ending with a newline."""
@@ -78,32 +104,74 @@ class Table:
     def to_text(self) -> str:
         """Aligned columns for a terminal."""
         cells = [self.columns, *([_short(cell) for cell in row] for row in self.rows)]
-        numeric = [
-            bool(self.rows) and all(isinstance(row[i], int | float | None) for row in self.rows)
-            for i in range(len(self.columns))
-        ]
+        numeric = self._numeric()
         widths = [max(_width(row[i]) for row in cells) for i in range(len(self.columns))]
         lines = ["  ".join(_padded(*cell) for cell in zip(row, widths, numeric, strict=True)).rstrip() for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
         return "\n".join(lines) + "\n"
 
     def to_markdown(self) -> str:
-        lines = [self.columns, ["---"] * len(self.columns), *([_short(c) for c in row] for row in self.rows)]
-        return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+        """A table of GitHub's Markdown: numbers to the right, the best in bold, marks raised, notes below."""
+        align = ["---:" if numeric else "---" for numeric in self._numeric()]
+        body = [[self._markdown(r, c) for c in range(len(self.columns))] for r in range(len(self.rows))]
+        lines = [[_plain_markdown(name) for name in self.columns], align, *body]
+        notes = "".join(f"\n{_plain_markdown(note)}\n" for note in self.notes)
+        return "".join("| " + " | ".join(line) + " |\n" for line in lines) + notes
+
+    def _markdown(self, row: int, column: int) -> str:
+        text = _plain_markdown(_short(self.rows[row][column]))
+        text = f"**{text}**" if (row, column) in self.bold else text
+        mark = self.marks.get((row, column))
+        return f"{text}<sup>{mark}</sup>" if mark else text
 
     def to_latex(self) -> str:
-        """A booktabs tabular."""
-        body = [[_latex(_short(cell)) for cell in row] for row in self.rows]
+        r"""A booktabs tabular: numbers to the right, the best in bold, marks raised, notes below.
+
+        >>> print(Table(("system", "AP"), (("a_b", 0.25), ("c", -0.5))).with_best().to_latex(), end="")
+        % \usepackage{booktabs}
+        \begin{tabular}{lr}
+        \toprule
+        system & AP \\
+        \midrule
+        a\_b & \textbf{0.2500} \\
+        c & $-$0.5000 \\
+        \bottomrule
+        \end{tabular}
+        """
+        align = "".join("r" if numeric else "l" for numeric in self._numeric())
+        body = [[self._latex(r, c) for c in range(len(self.columns))] for r in range(len(self.rows))]
+        width = len(self.columns)
         lines = [
-            rf"\begin{{tabular}}{{l{'r' * (len(self.columns) - 1)}}}",
+            r"% \usepackage{booktabs}",
+            rf"\begin{{tabular}}{{{align}}}",
             r"\toprule",
-            " & ".join(map(_latex, self.columns)) + r" \\",
+            _latex_row([_latex(name) for name in self.columns]),
             r"\midrule",
-            *(" & ".join(row) + r" \\" for row in body),
+            *map(_latex_row, body),
             r"\bottomrule",
+            *(_latex_row([rf"\multicolumn{{{width}}}{{l}}{{\footnotesize {_latex(note)}}}"]) for note in self.notes),
             r"\end{tabular}",
         ]
         return "\n".join(lines) + "\n"
+
+    def _latex(self, row: int, column: int) -> str:
+        cell = self.rows[row][column]
+        text = _latex(_short(cell))
+        if _is_figure(cell):
+            text = text.replace("-", "$-$", 1) if text.startswith("-") else text
+        text = rf"\textbf{{{text}}}" if (row, column) in self.bold else text
+        mark = self.marks.get((row, column))
+        if not mark:
+            return text
+        raised = _LATEX_MARKS.get(mark) or rf"\mathrm{{{mark}}}"
+        return f"{text}$^{{{raised}}}$"
+
+    def _numeric(self) -> list[bool]:
+        """Whether each column holds numbers only."""
+        return [
+            bool(self.rows) and all(isinstance(row[i], int | float | None) for row in self.rows)
+            for i in range(len(self.columns))
+        ]
 
     def to_pandas(self) -> Any:
         import pandas
@@ -114,13 +182,26 @@ class Table:
         return self.to_text()
 
     def _repr_html_(self) -> str:
+        """For notebooks: numbers to the right, the best in bold, marks raised, notes below."""
         from html import escape
 
-        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_short(cell))}</td>" for cell in row) + "</tr>" for row in self.rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        side = [f' style="text-align: {"right" if numeric else "left"}"' for numeric in self._numeric()]
+        head = "".join(f"<th{at}>{escape(name)}</th>" for at, name in zip(side, self.columns, strict=True))
+        lines = []
+        for r, row in enumerate(self.rows):
+            cells = []
+            for c, cell in enumerate(row):
+                text = escape(_short(cell))
+                text = f"<b>{text}</b>" if (r, c) in self.bold else text
+                mark = self.marks.get((r, c))
+                cells.append(f"<td{side[c]}>{text}{f'<sup>{escape(mark)}</sup>' if mark else ''}</td>")
+            lines.append("<tr>" + "".join(cells) + "</tr>")
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>{notes}"
+
+
+def _is_figure(cell: Cell) -> TypeGuard[float]:
+    return isinstance(cell, int | float) and not isinstance(cell, bool) and not math.isnan(cell)
 
 
 def _exact(cell: Cell) -> str:
@@ -147,12 +228,31 @@ def _padded(text: str, width: int, right: bool) -> str:
     return blank + text if right else text + blank
 
 
+def _plain_markdown(text: str) -> str:
+    """Text that stays what it is inside a cell: no column, no line, no tag begins in it."""
+    text = " ".join(text.splitlines()).replace("|", "\\|")
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+
+
+_LATEX_MARKS = {"†": r"\dagger", "‡": r"\ddagger", "*": r"\ast"}
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    """A line. One that begins with a bracket would be taken for an option of the line break before it."""
+    line = " & ".join(cells) + r" \\"
+    return "{}" + line if line.startswith("[") else line
+
+
 def _latex(text: str) -> str:
     special: Sequence[tuple[str, str]] = (
         ("\\", r"\textbackslash{}"),
         *((c, "\\" + c) for c in "&%$#_{}"),
         ("~", r"\textasciitilde{}"),
         ("^", r"\textasciicircum{}"),
+        ("<", r"\textless{}"),
+        (">", r"\textgreater{}"),
+        ("|", r"\textbar{}"),
+        ("†", r"$\dagger$"),
+        ("‡", r"$\ddagger$"),
     )
-    table = str.maketrans(dict(special))
-    return text.translate(table)
+    return " ".join(text.splitlines()).translate({ord(character): written for character, written in special})

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.columns import Retrieved
-from calipers.collection.model import Judgments, Run, distinct_names
+from calipers.collection.model import Judgments, Run
+from calipers.collection.naming import distinct_names
 from calipers.conventions import Convention
 from calipers.conventions.profile import Policy
 from calipers.errors import CalipersError

@@ -101,6 +101,14 @@ class Properties:
     def has(self, names: Sequence[str]) -> bool:
         return all(self[name].holds for name in names)
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from calipers.tables import Table
+
+        rows = tuple((name, self[name].word, str(self[name])) for name in NINE)
+        return f"<p><b>{escape(self.measure)}</b></p>{Table(('property', '', 'why'), rows)._repr_html_()}"
+
     def __str__(self) -> str:
         width = max(len(name) for name in NINE)
         return "\n".join([self.measure, *(f"  {name:{width}}  {self[name]}" for name in NINE)])

@@ -23,7 +23,11 @@ COMMANDS = {
     "metaeval": "Judge the measures: discriminative power, consistency, stability.",
     "inform": "What rankings tell about the judgments, in bits: ric, joint, difference, tau.",
     "fuse": "Several runs as one, and the most that any fusion of them could reach.",
-    "study": "Experiments of the papers on your data: fusion.",
+    "train": "Train a ranker on learning-to-rank files: nine methods, any measure.",
+    "rank": "Score the documents of learning-to-rank files with a trained model.",
+    "study": "Experiments of the papers on your data: letor, conventions, fusion.",
+    "text": "Summaries: ROUGE and BERTScore between their bounds, and how they agree with people.",
+    "report": "Everything about some runs on one HTML page, which needs no network.",
     "reproduce": "The printed figures of the papers against computed ones, cell by cell.",
     "convert": "Write judgments or a run in another format.",
     "demo": "Make a small test collection, evaluate it, and show what comes out.",
@@ -49,9 +53,9 @@ class _Commands(click.Group):
     def resolve_command(
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from difflib import get_close_matches
-
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
             raise CalipersError(f"unknown command '{args[0]}'{hint}")
@@ -80,6 +84,7 @@ def root() -> None:
     \b
     calipers evaluate qrels.txt runs/*.gz -m "nDCG@{5,10} AP RR"
     calipers evaluate test.svm scores.txt -m "nDCG(gain=exp)@10"
+    calipers report qrels.txt runs/* -o report.html
     calipers demo
     """
 
@@ -99,10 +104,14 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         code = 2
     except CalipersError as error:
-        click.echo(f"calipers: {error}", err=True)
+        from calipers.cli.mistakes import explained_input
+
+        click.echo(f"calipers: {explained_input(error)}", err=True)
         code = 1 if isinstance(error, CheckFailed) else 2
     except click.ClickException as error:
-        click.echo(f"calipers: {error.format_message()}", err=True)
+        from calipers.cli.mistakes import explained
+
+        click.echo(f"calipers: {explained(error)}", err=True)
         code = 2
     except (KeyboardInterrupt, click.exceptions.Abort):
         click.echo("calipers: interrupted", err=True)

@@ -8,6 +8,9 @@ import click
 
 from calipers.cli.options import (
     Profile,
+    alpha_option,
+    depth_option,
+    jobs_option,
     judgments_and_systems,
     measures_option,
     note,
@@ -52,9 +55,9 @@ MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless as
 @click.option("--system", metavar="NAME", help="Whose list --explain shows [default: the first].")
 @click.option("--show", type=click.Choice(SHOWN), multiple=True,
               help="One of the tables; may be repeated [default: all but parts].")  # fmt: skip
-@click.option("--depth", type=click.IntRange(min=1), help="Cut every list after so many documents.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores].")
+@depth_option
+@alpha_option
+@jobs_option
 @output_options
 def command(
     judgments: str,

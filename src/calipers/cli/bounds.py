@@ -9,11 +9,13 @@ import click
 from calipers.cli.options import (
     form_for,
     how_to_read,
+    judgments_argument,
     like_option,
     measures_option,
     note,
     open_judgments,
     open_systems,
+    optional_systems,
     output_options,
     population_option,
     write,
@@ -22,8 +24,8 @@ from calipers.errors import CalipersError
 
 
 @click.command("bounds")
-@click.argument("judgments")
-@click.argument("systems", nargs=-1, metavar="[SYSTEM...]")
+@judgments_argument
+@optional_systems
 @how_to_read
 @measures_option
 @population_option

@@ -9,57 +9,36 @@ import click
 from calipers.cli.options import (
     form_for,
     how_to_read,
+    judgments_argument,
     list_options,
     measures_option,
     note,
     open_collection,
+    optional_systems,
     output_options,
     progress,
+    significance_options,
     warn,
 )
 from calipers.cli.several import are_matrices, open_matrices, write_several
-from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.scores import Scores
     from calipers.stats.comparison import Comparison
     from calipers.tables import Table
 
-TESTS = ("t", "wilcoxon", "randomization", "bootstrap", "tukey")
-CORRECTIONS = ("none", "bonferroni", "holm", "bh")
 SHOWN = ("pairs", "wins", "matrix")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 
 
 @click.command("compare")
-@click.argument("judgments")
-@click.argument("systems", nargs=-1, metavar="[SYSTEM...]")
+@judgments_argument
+@optional_systems
 @how_to_read
 @measures_option
-@click.option(
-    "--test",
-    type=click.Choice(TESTS),
-    default="t",
-    show_default=True,
-    help="Paired t, Wilcoxon, sign-flip randomisation, Sakai's bootstrap, or randomised Tukey HSD.",
-)
-@click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    default="holm",
-    show_default=True,
-    help="For the number of pairs, within each measure. Tukey's test needs none.",
-)
+@significance_options("holm")
 @click.option("--baseline", metavar="SYSTEM", help="Compare the other systems with this one only.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
 @click.option("--level", type=float, help="Of the confidence intervals [default: 1 - alpha].")
-@click.option(
-    "--samples",
-    metavar="N|all",
-    callback=lambda c, p, v: samples_of(v),
-    help="Of the tests that sample; all enumerates, where few queries allow it.",
-)
-@click.option("--seed", default=42, show_default=True)
 @click.option(
     "--show",
     type=click.Choice(SHOWN),
@@ -110,15 +89,6 @@ def command(
     write_several(_tables(compared, show, form), form, output)
 
 
-def samples_of(value: str | None) -> int | str | None:
-    """A number of samples, or all."""
-    if value is None or value == "all":
-        return value
-    if not value.isdigit() or int(value) < 1:
-        raise CalipersError(f"--samples '{value}' is neither a whole number of at least 1 nor all")
-    return int(value)
-
-
 def _scores(
     judgments: str,
     systems: tuple[str, ...],
@@ -131,7 +101,8 @@ def _scores(
     jobs: int | None,
     **policies: Any,
 ) -> Scores:
-    from calipers.cli.evaluate import note_undefined, warnings_of
+    from calipers.cli.evaluate import note_undefined
+    from calipers.cli.warnings import warnings_of
     from calipers.evaluation import evaluate
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 

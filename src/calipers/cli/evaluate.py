@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.engines import engine_options, evaluate_on_spark
 from calipers.cli.options import (
     form_for,
+    given_columns,
     judgments_and_systems,
     list_options,
     measures_option,
     note,
     open_collection,
     output_options,
-    progress,
     warn,
     write,
 )
+from calipers.cli.reading import progress_option, reading
+from calipers.cli.warnings import some, warnings_about
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Judgments, Run
+    from calipers.cli.shortcut import Answer
+    from calipers.collection.model import Judgments
     from calipers.scores import Scores
 
 
@@ -30,8 +35,12 @@ if TYPE_CHECKING:
 @measures_option
 @click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
 @click.option("--interval", type=float, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
+@click.option("--baseline", metavar="SYSTEM",
+              help="Mark significant differences from this system, in Markdown and LaTeX.")  # fmt: skip
 @click.option("--intents", metavar="FILE", help="For diversity: lines of query, subtopic and its probability.")
 @list_options
+@engine_options
+@progress_option
 @output_options
 def command(
     judgments: str,
@@ -42,9 +51,13 @@ def command(
     measures: tuple[str, ...],
     per_query: bool,
     interval: float | None,
+    baseline: str | None,
     intents: str | None,
     strict: bool,
     jobs: int | None,
+    engine: str,
+    master: str | None,
+    show: bool | None,
     form: str,
     output: str | None,
     **policies: Any,
@@ -58,10 +71,28 @@ def command(
     calipers evaluate qrels.txt runs/*.gz -m "nDCG@{5,10} AP RR P@10 Recall@1000 RBP(p=0.8)"
     calipers evaluate qrels.txt run.txt -q --format csv
     calipers evaluate qrels.txt run.txt --like trec_eval-9 -m "map ndcg_cut_10 P_5"
+    calipers evaluate qrels.txt runs/*.gz -m "nDCG@10 AP" --format latex --baseline bm25
     calipers evaluate test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10"
     calipers evaluate test.svm model-a.txt -m "nDCG@10" --like letor4
     calipers evaluate diversity.qrels runs/* -m "ERR-IA@20 alpha-nDCG@20 D#-nDCG@10"
+    calipers evaluate qrels.parquet runs/*.parquet -m "nDCG@10" --engine spark --master "local[2]"
     """
+    if engine == "spark":
+        if baseline is not None:
+            raise CalipersError("--baseline is not for --engine spark: its marks need all scores in one place")
+        evaluate_on_spark(
+            judgments, systems, measures, master=master, judgments_as=judgments_as, systems_as=systems_as,
+            per_query=per_query, interval=interval, intents=intents, strict=strict, form=form, output=output,
+            **policies,
+        )  # fmt: skip
+        return
+    for_paper = form in ("markdown", "latex") and not per_query and interval is None
+    unusual = (intents, interval, judgments_as, systems_as, max_unpacked, given_columns(), for_paper, baseline)
+    if not any(unusual) and (short := _short_answer(judgments, systems, measures, jobs, show, **policies)):
+        warn([*warnings_about(short.seen(), policies["ties"] or "average")], strict)
+        write(short.per_query() if per_query else short.mean(), form, output)
+        return
+    from calipers.cli.warnings import warnings_of
     from calipers.evaluation import evaluate
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
@@ -70,16 +101,43 @@ def command(
     known, runs = open_collection(judgments, systems, form_of_judgments, systems_as, max_unpacked)
     if intents is not None:
         known = _with_intents(known, intents)
-    with progress(len(runs), "runs") as advance:
-        scores = evaluate(known, runs, [name for name, _ in wanted], jobs=jobs, progress=advance, **policies)
+    with reading(systems, show):
+        scores = evaluate(known, runs, [name for name, _ in wanted], jobs=jobs, **policies)
     warn(warnings_of(scores, runs), strict)
     note_undefined(scores)
     if per_query:
         write(scores.per_query(), form, output)
     elif interval is not None:
         write(_with_intervals(scores, interval), form, output)
+    elif for_paper:
+        from calipers.stats.marks import marked
+
+        write(marked(scores, baseline), form, output)
     else:
+        if baseline is not None:
+            raise CalipersError("--baseline marks tables of means: --format markdown or latex")
         write(scores.mean(), form, output)
+
+
+def _short_answer(
+    judgments: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    jobs: int | None,
+    show: bool | None,
+    *,
+    ties: str | None,
+    depth: int | None,
+    **others: Any,
+) -> Answer | None:
+    """What can be said without loading NumPy."""
+    if any(others.values()):  # a policy of 0 is what is done anyway
+        return None
+    from calipers.cli.shortcut import short_answer
+    from calipers.measures.names import DEFAULT_MEASURES
+
+    with reading(systems, show):
+        return short_answer(judgments, systems, measures or DEFAULT_MEASURES, ties=ties, depth=depth, jobs=jobs)
 
 
 def _with_intents(known: Judgments, path: str) -> Judgments:
@@ -103,50 +161,13 @@ def _with_intervals(scores: Scores, level: float) -> Any:
     return Table(tuple(columns), tuple(rows), scores.metadata)
 
 
-def warnings_of(scores: Scores, runs: list[Run]) -> list[str]:
-    """What a reader of the table should know, each counted over all systems."""
-    from calipers.collection.model import distinct_names
-
-    coverage = scores.coverage
-    assert coverage is not None
-    found = []
-    if clashing := [name for name, clashes in distinct_names(runs) if clashes]:
-        found.append(f"{len(clashing)} runs share a tag with another and go by their file names: {_some(clashing)}")
-    if (unjudged := coverage.unjudged_queries > 0).any():
-        most = int(coverage.unjudged_queries.max())
-        found.append(f"{unjudged.sum()} of {len(runs)} runs answer queries without judgments (at most {most}); ignored")
-    if (missing := coverage.missing.sum(axis=1)).any():
-        found.append(
-            f"{(missing > 0).sum()} of {len(runs)} runs lack judged queries "
-            f"({missing.sum()} in all, {_some([s for s, m in zip(scores.systems, missing, strict=True) if m])})"
-        )
-    if (tied := (coverage.tied > 0).sum(axis=1)).any():
-        found.append(
-            f"{(tied > 0).sum()} of {len(runs)} runs have ties, in {tied.sum()} lists; "
-            f"counted by ties={scores.metadata['ties']}"
-        )
-    unjudged_share = coverage.unjudged_share_at_10()
-    if (unjudged_share > 0).any():
-        found.append(
-            f"{unjudged_share.mean():.1%} of the documents in the top 10 are unjudged "
-            f"(at most {unjudged_share.max():.1%}, {scores.systems[int(unjudged_share.argmax())]}); "
-            "counted as not relevant"
-        )
-    return found
-
-
 def note_undefined(scores: Scores) -> None:
     """How many queries have no score of their own, and what they count."""
     from calipers.scores import Reason
 
     if like := scores.metadata.get("like"):
         note(f"like {like}: {scores.metadata['like_sentence']}")
-    for reason, policy in (
-        (Reason.NO_RELEVANT, "empty"),
-        (Reason.NOTHING_FOUND, "missing"),
-        (Reason.MISSING, "missing"),
-        (Reason.DEGENERATE, "degenerate"),
-    ):
+    for reason in (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING, Reason.DEGENERATE):
         for plain in (True, False):
             concerned = [
                 m
@@ -155,31 +176,24 @@ def note_undefined(scores: Scores) -> None:
             ]
             if concerned:
                 queries = int((scores.reasons[concerned] == reason).any(axis=(0, 1)).sum())
-                names = _some([scores.measures[m] for m in concerned])
-                note(
-                    f"{queries} of {len(scores.queries)} queries for {names}: {reason}; "
-                    f"{_counted(_policy_of(scores, policy, plain), reason, plain)}"
-                )
+                names = some([scores.measures[m] for m in concerned])
+                counted = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
+                note(f"{queries} of {len(scores.queries)} queries for {names}: {reason}; {counted}")
     populations = {d.parameters["population"] for d in scores.definitions if "population" in d.parameters}
     if populations:
         note(f"random rankings of the population: {', '.join(sorted(populations))}")
 
 
-def _policy_of(scores: Scores, policy: str, plain: bool) -> Any:
-    """What was given, or what the convention says."""
-    given = scores.metadata[policy]
-    return scores.metadata["empty_plain"] if given is None and policy == "empty" and plain else given
+POLICIES = {"NO_RELEVANT": "empty", "NOTHING_FOUND": "missing", "MISSING": "missing", "DEGENERATE": "degenerate"}
 
 
-def _counted(policy: Any, reason: Any, plain: bool) -> str:
+def counted_as(said: Mapping[str, Any], policy: str, reason: Any, plain: bool) -> str:
+    """What such queries count: as was given, or as the convention says."""
     from calipers.scores import Reason
 
-    if isinstance(policy, int | float):
-        return f"counted as {policy:g}"
-    if policy is None and reason == Reason.DEGENERATE:
+    given = said["empty_plain"] if said[policy] is None and policy == "empty" and plain else said[policy]
+    if isinstance(given, int | float):
+        return f"counted as {given:g}"
+    if given is None and reason == Reason.DEGENERATE:
         return "counted as 0 where the list reaches the score of all rankings"
-    return "counted as 0" if policy is None and plain else "skipped"
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return "counted as 0" if given is None and plain else "skipped"

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.options import (
+    FILE,
     columns_option,
+    jobs_option,
     max_unpacked_option,
     note,
     open_judgments,
     open_systems,
     progress,
+    strict_option,
     warn,
 )
 from calipers.errors import CalipersError
@@ -32,7 +35,7 @@ BOUNDS = ("naive", "pareto", "majoritarian")
 
 
 @click.command("fuse")
-@click.argument("systems", nargs=-1, required=True, metavar="RUN...")
+@click.argument("systems", nargs=-1, required=True, metavar="RUN...", type=FILE)
 @click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="How to fuse [default: combmnz].")
 @click.option(
     "--normalize",
@@ -55,19 +58,20 @@ BOUNDS = ("naive", "pareto", "majoritarian")
     type=click.Choice(BOUNDS),
     help="Instead: the most that any fusion could reach, for one who knows the judgments; needs --qrels.",
 )
-@click.option("--qrels", metavar="JUDGMENTS", help="The judgments that --bound sorts by.")
+@click.option("--qrels", metavar="JUDGMENTS", type=FILE, help="The judgments that --bound sorts by.")
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list take part.")
 @click.option("--keep", type=click.IntRange(min=1), help="Only the first N documents of each fused list.")
 @click.option("--name", help="The name (tag) of the fused run [default: the method or bound].")
 @click.option("--systems-as", type=click.Choice(("run", "parquet", "json", "csv")), help="Do not guess what a RUN is.")
 @columns_option
 @max_unpacked_option
-@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores].")
+@strict_option
+@jobs_option
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
+    type=FILE,
     help="Write there: TREC's format, or what the ending says (.json, .parquet, .run.gz ...).",
 )
 def command(

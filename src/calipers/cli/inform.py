@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from calipers.cli.options import (
+    FILE,
     TIES,
+    depth_option,
+    jobs_option,
     judgments_and_systems,
+    max_unpacked_option,
     note,
     open_collection,
     output_options,
+    plot_option,
     progress,
+    seed_option,
+    strict_option,
     warn,
     write,
 )
@@ -33,10 +40,10 @@ def command() -> None:
     """What rankings tell about the judgments, in bits.
 
     \b
-    calipers inform ric qrels.txt runs/*                       RIC of each system beside AP and nDCG
-    calipers inform joint qrels.txt a.run b.run c.run          how much the systems know together
-    calipers inform difference qrels.txt runs/* --plot d.html  which systems are the same underneath
-    calipers inform tau scores.csv --x ERR --y nDCG --given AP how alike measures are, given others
+    calipers inform ric qrels.txt runs/*                         RIC of each system beside AP and nDCG
+    calipers inform joint qrels.txt a.run b.run c.run            how much the systems know together
+    calipers inform difference qrels.txt runs/* --plot d.html    which systems are the same underneath
+    calipers inform tau scores.csv --x ERR --y nDCG --given AP   how alike measures are, given others
     """
 
 
@@ -47,9 +54,9 @@ def _list_options(command: Command) -> Command:
                          help="The smallest grade that is relevant: lists are cut after the last such document."),
             click.option("--ties", type=click.Choice(TIES), default="average", show_default=True,
                          help="What documents of equal score count as; average takes a tied pair half each way."),
-            click.option("--depth", type=click.IntRange(min=1), help="Cut every list after so many documents."),
-            click.option("--strict", is_flag=True, help="Treat warnings as errors."),
-            click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores]."),
+            depth_option,
+            strict_option,
+            jobs_option,
         )
     ):  # fmt: skip
         command = option(command)
@@ -71,7 +78,7 @@ def _list_options(command: Command) -> Command:
 @click.option("--top", type=click.IntRange(min=2), default=10, show_default=True, help="How many the best ones are.")
 @click.option("--power", is_flag=True, help="Instead: discriminative power, by Sakai's bootstrap of 1,000 samples.")
 @click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
-@click.option("--plot", metavar="FILE", help="Draw RIC against AP and nDCG, as .html, .svg or .png.")
+@plot_option("RIC against AP and nDCG")
 @output_options
 def ric(
     judgments: str,
@@ -154,7 +161,7 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 @judgments_and_systems
 @_list_options
 @click.option("--draws", type=click.IntRange(min=2), default=20, show_default=True, help="Of the null value.")
-@click.option("--seed", default=42, show_default=True)
+@seed_option
 @click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
 @output_options
 def joint(
@@ -230,7 +237,7 @@ def joint(
     show_default=True,
     help="Of the dendrogram.",
 )
-@click.option("--plot", metavar="FILE", help="Draw dendrogram, heat map and scatter, as .html, .svg or .png.")
+@plot_option("dendrogram, heat map and scatter")
 @output_options
 def difference(
     judgments: str,
@@ -314,7 +321,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 
 
 @command.command("tau")
-@click.argument("scores", nargs=-1, required=True, metavar="SCORES...")
+@click.argument("scores", nargs=-1, required=True, metavar="SCORES...", type=FILE)
 @click.option("--x", metavar="MEASURE", help="One measure [default: all pairs of measures].")
 @click.option("--y", metavar="MEASURE", help="The other one.")
 @click.option("--given", multiple=True, metavar="MEASURE", help="Taken as known; may be repeated.")
@@ -334,9 +341,9 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
     help="Systems that tie: a value of their own, or left out.",
 )
 @click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
-@click.option("--max-unpacked", type=float, metavar="GB", help="Most that a compressed file may unpack to.")
-@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@click.option("--plot", metavar="FILE", help="Draw each query without and with what is given.")
+@max_unpacked_option
+@strict_option
+@plot_option("each query without and with what is given")
 @output_options
 def tau(
     scores: tuple[str, ...],

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.compare import CORRECTIONS, TESTS, samples_of
 from calipers.cli.options import (
     form_for,
     how_to_read,
+    judgments_argument,
     list_options,
     measures_option,
     note,
     open_collection,
+    optional_systems,
     output_options,
+    plot_option,
     progress,
+    significance_options,
     warn,
 )
 from calipers.cli.several import are_matrices, open_matrices, write_several
@@ -29,8 +32,8 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 
 
 @click.command("metaeval")
-@click.argument("judgments")
-@click.argument("systems", nargs=-1, metavar="[SYSTEM...]")
+@judgments_argument
+@optional_systems
 @how_to_read
 @measures_option
 @click.option(
@@ -49,17 +52,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
     help="Queries in the uninformative and in the ideal set.",
 )
 @click.option("--absolute", is_flag=True, help="Choose these sets by the absolute difference to a random ranking.")
-@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True, help="Of significance.")
-@click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    default="none",
-    show_default=True,
-    help="For the number of pairs; the papers make none.",
-)
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@click.option("--samples", metavar="N", callback=lambda c, p, v: samples_of(v), help="Of the tests that sample.")
-@click.option("--seed", default=42, show_default=True)
+@significance_options("none")
 @click.option(
     "--correlation",
     default="tau-b",
@@ -90,7 +83,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
     metavar="FILE",
     help="A system of the second collection, of the same name as in the first; may be repeated.",
 )
-@click.option("--plot", metavar="FILE", help="Draw the curves of achieved significance levels and the systems' scores.")
+@plot_option("the curves of achieved significance levels and the systems' scores")
 @list_options
 @output_options
 def command(
@@ -130,7 +123,8 @@ def command(
     calipers metaeval qrels.txt runs/* -m "AP nDCG@10 RR" --table power --test bootstrap
     calipers metaeval ap.csv rr.csv --table power,tau,stability
     """  # fmt: skip
-    from calipers.cli.evaluate import note_undefined, warnings_of
+    from calipers.cli.evaluate import note_undefined
+    from calipers.cli.warnings import warnings_of
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
     from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
 

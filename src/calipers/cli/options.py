@@ -23,17 +23,57 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("table", "csv", "json", "markdown", "latex")
 TABLES = ("parquet", "json", "csv")  # formats.TABLES, likewise
 TIES = ("average", "docid", "input", "best", "worst")
+TESTS = ("t", "wilcoxon", "randomization", "bootstrap", "tukey")  # stats.significance.TESTS, likewise
+CORRECTIONS = ("none", "bonferroni", "holm", "bh")
+
+
+class FileName(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
+    """A file, or anything else that stands for one; the shell completes file names."""
+
+    name = "file"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+class MeasureNames(click.ParamType):  # type: ignore[type-arg]
+    """Measures by name, separated by blanks; the shell completes the last."""
+
+    name = "names"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        from calipers.measures.registry import declared
+
+        before, blank, last = incomplete.rpartition(" ")
+        names = [each.name for reads in ("grades", "subtopics") for each in declared(reads)]
+        return [CompletionItem(f"{before}{blank}{name}") for name in names if name.lower().startswith(last.lower())]
+
+
+FILE = FileName()
 
 
 def judgments_and_systems(command: Command) -> Command:
     """JUDGMENTS SYSTEM... and how to read them."""
     for option in (
         how_to_read,
-        click.argument("systems", nargs=-1, required=True, metavar="SYSTEM..."),
-        click.argument("judgments"),
+        click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE),
+        judgments_argument,
     ):
         command = option(command)
     return command
+
+
+def judgments_argument(command: Command) -> Command:
+    return click.argument("judgments", metavar="JUDGMENTS", type=FILE)(command)
+
+
+def optional_systems(command: Command) -> Command:
+    """For commands that also work without."""
+    return click.argument("systems", nargs=-1, metavar="[SYSTEM...]", type=FILE)(command)
 
 
 def how_to_read(command: Command) -> Command:
@@ -49,6 +89,7 @@ def how_to_read(command: Command) -> Command:
             ),
             columns_option,
             max_unpacked_option,
+            memory_option,
         )
     ):
         command = option(command)
@@ -69,7 +110,33 @@ def columns_option(command: Command) -> Command:
     )(command)  # fmt: skip
 
 
+def memory_option(command: Command) -> Command:
+    """Kept in the context, as the columns are."""
+    return click.option(
+        "--memory", type=click.FloatRange(min=0, min_open=True), metavar="GB", expose_value=False,
+        callback=_keep_memory,
+        help="What a run may take whose queries are in no order; a larger one is sorted on disk [default: a quarter of "
+             "the machine's].",
+    )(command)  # fmt: skip
+
+
 _COLUMNS = "calipers.columns"
+_MEMORY = "calipers.memory"
+
+
+def _keep_memory(context: click.Context, parameter: click.Parameter, value: float | None) -> None:
+    if value is not None:
+        context.meta[_MEMORY] = to_bytes(value)
+
+
+def given_memory() -> int | None:
+    """What --memory says, in bytes."""
+    context = click.get_current_context(silent=True)
+    found: int | None = context.meta.get(_MEMORY) if context else None
+    return found
+
+
+TYPED = "calipers.typed"  # in the context: the command line, where it is another than the shell's
 
 
 def _keep_columns(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -98,7 +165,7 @@ def population_option(command: Command) -> Command:
 
 def measures_option(command: Command) -> Command:
     return click.option(
-        "-m", "--measure", "measures", multiple=True, metavar="NAMES",
+        "-m", "--measure", "measures", multiple=True, metavar="NAMES", type=MeasureNames(),
         help='Measures, as "nDCG@{5,10} AP(rel=2)@100 RBP(p=0.8)"; may be repeated.',
     )(command)  # fmt: skip
 
@@ -140,7 +207,7 @@ def list_options(command: Command) -> Command:
             click.option("--ties", type=click.Choice(TIES),
                          help="What documents of equal score count as: the average over all their orders, or one order "
                               "[default: average, or what --like says]."),
-            click.option("--depth", type=click.IntRange(min=1), help="Cut every list after so many documents."),
+            depth_option,
             click.option("--condensed", is_flag=True, help="Leave unjudged documents out (after --depth)."),
             click.option("--empty", callback=_policy, metavar="NUMBER|skip|error",
                          help="What a query without relevant documents counts [default: 0, or what --like says; "
@@ -149,19 +216,83 @@ def list_options(command: Command) -> Command:
                          help="What a query that a run lacks counts [default: 0, or what --like says]."),
             click.option("--degenerate", callback=_policy, metavar="NUMBER|skip|error",
                          help="What a normalised score counts where all rankings score the same."),
-            click.option("--strict", is_flag=True, help="Treat warnings as errors."),
-            click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores]."),
+            strict_option,
+            jobs_option,
         )
     ):  # fmt: skip
         command = option(command)
     return command
 
 
+def depth_option(command: Command) -> Command:
+    return click.option("--depth", type=click.IntRange(min=1), help="Cut every list after so many documents.")(command)
+
+
+def strict_option(command: Command) -> Command:
+    return click.option("--strict", is_flag=True, help="Treat warnings as errors.")(command)
+
+
+def jobs_option(command: Command) -> Command:
+    return click.option(
+        "--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores]."
+    )(command)  # fmt: skip
+
+
+def alpha_option(command: Command) -> Command:
+    return click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")(command)
+
+
+def seed_option(command: Command) -> Command:
+    return click.option("--seed", type=int, default=42, show_default=True, help="Of everything that is drawn.")(command)
+
+
+def plot_option(what: str) -> Callable[[Command], Command]:
+    return click.option("--plot", metavar="FILE", type=FILE, help=f"Draw {what}, as .html, .svg, .png or .json.")
+
+
+def significance_options(correction: str) -> Callable[[Command], Command]:
+    """Which test, corrected how: with this correction where none is named."""
+
+    def options(command: Command) -> Command:
+        for option in reversed(
+            (
+                click.option("--test", type=click.Choice(TESTS), default="t", show_default=True,
+                             help="Paired t, Wilcoxon, sign-flip randomisation, Sakai's bootstrap, or randomised "
+                                  "Tukey HSD."),
+                click.option("--correction", type=click.Choice(CORRECTIONS), default=correction, show_default=True,
+                             help="For the number of pairs, within each measure. Tukey's test needs none."),
+                alpha_option,
+                click.option("--samples", metavar="N|all", callback=_samples,
+                             help="Of the tests that sample; all enumerates, where few queries allow it."),
+                seed_option,
+            )
+        ):  # fmt: skip
+            command = option(command)
+        return command
+
+    return options
+
+
+def _samples(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
+    if value is None or value == "all":
+        return value
+    if not value.isdigit() or int(value) < 1:
+        raise CalipersError(f"--samples '{value}' is neither a whole number of at least 1 nor all")
+    return int(value)
+
+
 def output_options(command: Command) -> Command:
     for option in reversed(
         (
-            click.option("--format", "form", type=click.Choice(FORMATS), default="table", show_default=True),
-            click.option("-o", "--output", metavar="FILE", help="Write there instead of to the screen."),
+            click.option(
+                "--format",
+                "form",
+                type=click.Choice(FORMATS),
+                default="table",
+                show_default=True,
+                help="For a terminal, other programs, or papers.",
+            ),
+            click.option("-o", "--output", metavar="FILE", type=FILE, help="Write there instead of to the screen."),
         )
     ):
         command = option(command)
@@ -206,7 +337,9 @@ def open_judgments(judgments: str, form: str | None, max_unpacked: float | None)
 def open_systems(systems: Sequence[str], form: str | None, max_unpacked: float | None) -> list[Run]:
     from calipers.collection.sources import read_runs
 
-    return read_runs(systems, form=form, max_unpacked=to_bytes(max_unpacked), columns=given_columns())
+    return read_runs(
+        systems, form=form, max_unpacked=to_bytes(max_unpacked), columns=given_columns(), memory=given_memory()
+    )
 
 
 def to_bytes(gigabytes: float | None) -> int | None:
@@ -242,25 +375,7 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty() or total < 2:
         yield lambda done: None
         return
-    from time import monotonic
+    from calipers.progress import progress_bar
 
-    start, count, bar = monotonic(), 0, None
-
-    def advance(done: int) -> None:
-        nonlocal count, bar
-        count += done
-        if bar is None and monotonic() - start > 1:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            bar = Progress(console=Console(stderr=True), transient=True)
-            bar.start()
-            bar.add_task(what, total=total)
-        if bar is not None:
-            bar.update(bar.task_ids[0], completed=count)
-
-    try:
+    with progress_bar(total, what) as advance:
         yield advance
-    finally:
-        if bar is not None:
-            bar.stop()

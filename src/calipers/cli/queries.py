@@ -8,12 +8,13 @@ import click
 
 from calipers.cli.options import (
     form_for,
-    how_to_read,
+    judgments_and_systems,
     like_option,
     measures_option,
     note,
     open_collection,
     output_options,
+    plot_option,
     population_option,
     progress,
     write,
@@ -21,9 +22,7 @@ from calipers.cli.options import (
 
 
 @click.command("queries")
-@click.argument("judgments")
-@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
-@how_to_read
+@judgments_and_systems
 @measures_option
 @population_option
 @like_option
@@ -34,7 +33,7 @@ from calipers.cli.options import (
 @click.option("--top", type=click.IntRange(min=1), help="Only the N queries with the largest difference.")
 @click.option("--bottom", type=click.IntRange(min=1), help="Only the N queries with the smallest difference.")
 @click.option("--absolute", is_flag=True, help="With --top and --bottom: leave out the sign of the difference.")
-@click.option("--plot", metavar="FILE", help="Write the map of queries and the histogram, as .html, .svg or .png.")
+@plot_option("the map of queries and the histogram")
 @output_options
 def command(
     judgments: str,

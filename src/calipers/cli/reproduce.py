@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.options import note, output_options, write
+from calipers.cli.options import FILE, note, output_options, write
 from calipers.errors import CalipersError
 
 
 @click.command("reproduce")
 @click.argument("tables", nargs=-1, metavar="[TABLE...]")
 @click.option("--list", "listing", is_flag=True, help="What can be reproduced.")
-@click.option("--data", metavar="FOLDER", help="Where the data is that a table needs.")
+@click.option("--data", metavar="FOLDER", type=FILE, help="Where the data is that a table needs.")
 @output_options
 def command(tables: tuple[str, ...], listing: bool, data: str | None, form: str, output: str | None) -> None:
     """The printed figures of the papers against computed ones, cell by cell.

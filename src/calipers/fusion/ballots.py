@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from calipers.collection.coding import Words, as_words, coded, side_by_side
 from calipers.collection.ids import Ids, decode
-from calipers.collection.model import FileRun, Run, distinct_names
+from calipers.collection.model import FileRun, Run
+from calipers.collection.naming import distinct_names
 from calipers.collection.reader import scan
 from calipers.collection.rows import RowsRun
 from calipers.collection.scanner import ColumnScanner, rank_segments

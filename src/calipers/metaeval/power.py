@@ -41,7 +41,7 @@ class DiscriminativePower:
             for family, levels in zip(self.families, self.levels, strict=True)
         ]
         rows.sort(key=lambda row: -row[3])
-        return Table(("measure", "significant", "tests", "power"), tuple(rows), self.metadata)
+        return Table(("measure", "significant", "tests", "power"), tuple(rows), self.metadata).with_best(("power",))
 
     def curve(self, family: str | None = None) -> Table:
         """The curve of achieved significance levels: a row a pair, sorted by descending p. Lower is better."""

@@ -158,7 +158,14 @@ class Comparison:
     def table(self) -> Table:
         """One row a measure and pair."""
         columns = self._columns()
-        return Table(COLUMNS, tuple(zip(*(columns[name] for name in COLUMNS), strict=True)), self.metadata)
+        marks = {(row, COLUMNS.index("difference")): "*" for row in np.flatnonzero(self.significant.ravel()).tolist()}
+        return Table(
+            COLUMNS,
+            tuple(zip(*(columns[name] for name in COLUMNS), strict=True)),
+            self.metadata,
+            marks=marks,
+            notes=(f"*: significant, adjusted p < {self.alpha:g}.",) if marks else (),
+        )
 
     def wins(self, measure: str | None = None) -> Table:
         """The systems by their means: how many others each beats and is beaten by, and its letters.
@@ -174,7 +181,8 @@ class Comparison:
             (self.systems[s], float(self.means[m, s]), int(beats[s].sum()), int(beats[:, s].sum()), letters.get(s, ""))
             for s in order
         ]
-        return Table(("system", self.measures[m], "beats", "beaten by", "letters"), tuple(rows), self.metadata)
+        columns = ("system", self.measures[m], "beats", "beaten by", "letters")
+        return Table(columns, tuple(rows), self.metadata).with_best(columns[1:2])
 
     def matrix(self, measure: str | None = None) -> Table:
         """Who beats whom: + where the row's system is significantly better than the column's, - where it is worse."""

@@ -1,0 +1,113 @@
+"""Takes the pictures of the report and of charts for this manual: `python docs/pictures.py DATA`.
+
+DATA is a folder with trec/covid-round1 and trec/qrels. Needs Debian's chromium and playwright.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from figures import HERE, replace, simulated_runs
+
+import calipers as cal
+from calipers import plot
+from calipers.collection.simulate import simulate
+from calipers.tables import Table
+
+IMAGES = HERE / "images"
+RUNS = (  # of TREC-COVID round 1, from the best to the worst
+    "run1", "BBGhelani1", "sab20.1.meta.docs", "CSIROmedNIR", "base.unipd.it", "crowd1", "T5R1", "bm25t5", "baseline",
+    "bm25_baseline", "BM25R2", "jlprec",
+)  # fmt: skip
+MEASURES = "nDCG@10 AP RR P@10 RBP(p=0.8)"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+
+
+def chosen_runs(folder: Path) -> list[Path]:
+    """The files of those runs; files are named after them, or after what they were submitted as."""
+    by_name = {run.name: Path(str(run.path)) for run in cal.read_runs(folder / "runs")}  # type: ignore[attr-defined]
+    return [by_name[name] for name in RUNS]
+
+
+@contextmanager
+def shown(page: Path, width: int, height: int = 900, dark: bool = False) -> Iterator[Any]:
+    """A page in the browser, drawn."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        opened = browser.new_page(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            device_scale_factor=1.5 if width > 600 else 2,
+        )
+        opened.goto(page.as_uri())
+        opened.wait_for_selector("body[data-charts=drawn]")
+        yield opened
+        browser.close()
+
+
+def of_report(data: Path, folder: Path) -> None:
+    """The report as a whole, and the sections that show what a page of the manual is about."""
+    covid = data / "trec/covid-round1"
+    page = folder / "report.html"
+    cal.write_report(covid / "qrels-rnd1.txt", chosen_runs(covid), page, MEASURES, title="TREC-COVID, twelve runs")
+    with shown(page, 1280, 1250) as browser:
+        browser.screenshot(path=str(IMAGES / "report.png"))
+        for section, name in (("systems", "evaluate"), ("differs", "compare"), ("tools", "audit")):
+            place = browser.locator(f"#{section} .chart, #{section} .grid").first
+            place.screenshot(path=str(IMAGES / f"{name}.png"))
+        browser.locator('[data-grid="properties"]').screenshot(path=str(IMAGES / "properties.png"))
+        browser.locator('[data-grid="queries"] .open').nth(9).click()
+        browser.hover("dialog .document >> nth=0")
+        browser.set_viewport_size({"width": 1280, "height": 720})
+        browser.screenshot(path=str(IMAGES / "report-query.png"))
+    with shown(page, 1280, 1250, dark=True) as browser:
+        browser.screenshot(path=str(IMAGES / "report-dark.png"))
+    with shown(page, 390, 844) as browser:
+        browser.screenshot(path=str(IMAGES / "report-phone.png"))
+
+
+def of_charts(data: Path) -> None:
+    covid = data / "trec/covid-round1"
+    scores = cal.evaluate(covid / "qrels-rnd1.txt", chosen_runs(covid), ["nDCG@10"])
+    bounds = cal.bounds(covid / "qrels-rnd1.txt", ["nDCG@10"])
+    plot.save(plot.between_bounds(scores, bounds), str(IMAGES / "between.png"))
+    judgments = cal.read_subtopics(data / "trec/qrels/qrels.web.201-250.ndeval.txt.xz")
+    diverse = cal.evaluate(judgments, simulated_runs(judgments, 12), ["alpha-nDCG@20"])
+    plot.save(plot.means(diverse), str(IMAGES / "diversity.png"))
+
+
+def sizes(data: Path, folder: Path) -> str:
+    """How large reports are, and how long they take, once Vega's bundle is in the cache."""
+    covid = data / "trec/covid-round1"
+    fifty = simulate(topics=50, systems=50, retrieved=1000, ties=0.1, unjudged=0.2, seed=42)
+    qrels, runs = fifty.write(folder / "fifty")
+    rows = []
+    for what, judgments, systems in (
+        ("12 runs of TREC-COVID, 30 topics", covid / "qrels-rnd1.txt", chosen_runs(covid)),
+        ("50 simulated runs of 1,000 documents, 50 topics", qrels, runs),
+        ("all 143 runs of TREC-COVID, 30 topics", covid / "qrels-rnd1.txt", covid / "runs"),
+    ):
+        start = time.perf_counter()
+        written = cal.write_report(judgments, systems, folder / "r.html")
+        rows.append((what, f"{written.size / 1e6:.2f} MB", f"{time.perf_counter() - start:.0f} s"))
+    return "With the five default measures, on two cores:\n\n" + Table(("", "size", "time"), tuple(rows)).to_markdown()
+
+
+def main(data: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        of_report(data, Path(folder))
+        of_charts(data)
+        replace("report.md", "report-sizes", sizes(data, Path(folder)))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,91 @@
+"""calipers report"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import Any
+
+import click
+
+from calipers.cli.options import (
+    FILE,
+    TYPED,
+    form_for,
+    judgments_and_systems,
+    list_options,
+    measures_option,
+    note,
+    open_collection,
+    population_option,
+    progress,
+    significance_options,
+    warn,
+)
+from calipers.output import replacing
+
+
+@click.command("report")
+@judgments_and_systems
+@measures_option
+@click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=FILE,
+              help="The page to write.")  # fmt: skip
+@click.option("--title", default="", help="Of the page [default: the systems and the judgments].")
+@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
+              help="How many documents of each ranking the page shows.")  # fmt: skip
+@population_option
+@significance_options("holm")
+@list_options
+def command(
+    judgments: str,
+    systems: tuple[str, ...],
+    judgments_as: str | None,
+    systems_as: str | None,
+    max_unpacked: float | None,
+    measures: tuple[str, ...],
+    output: str,
+    title: str,
+    top: int,
+    population: str,
+    test: str,
+    correction: str,
+    alpha: float,
+    samples: Any,
+    seed: int,
+    strict: bool,
+    jobs: int | None,
+    **policies: Any,
+) -> None:
+    """Everything about some runs on one HTML page: one file, which opens anywhere and asks no server for anything.
+
+    Scores with intervals, between their bounds, who really differs, the map of queries with their rankings, what other
+    tools would say, which measure to trust, which systems are alike, the quality of the data, and how all of it was
+    computed. The first measure speaks for the others where only one can be shown.
+
+    \b
+    calipers report qrels.txt runs/* -o report.html
+    calipers report qrels.txt runs/* -m "nDCG@10 AP RR" --test tukey --title "Our runs" -o report.html
+    calipers report test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10" -o models.html
+    """  # fmt: skip
+    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+    from calipers.report.page import write_report
+    from calipers.report.sections import SECTIONS
+
+    wanted = parse_all(measures or DEFAULT_MEASURES)  # a wrong name is refused before anything is read
+    form_of_judgments = judgments_as or form_for(measure for _, measure in wanted)
+    known, runs = open_collection(judgments, systems, form_of_judgments, systems_as, max_unpacked)
+    with replacing(output) as temporary, progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
+        written = write_report(
+            known, runs, temporary, [name for name, _ in wanted], command=_command(), progress=advance, title=title,
+            test=test, correction=correction, alpha=alpha, samples=samples, seed=seed, population=population, top=top,
+            jobs=jobs, **policies,
+        )  # fmt: skip
+        warn(written.notes, strict)  # as an error it leaves no page behind
+    note(f"{len(runs)} systems, {len(known.queries)} queries, {written.size / 1e6:.2f} MB")
+    click.echo(output)
+
+
+def _command() -> str:
+    """As it was typed."""
+    typed: str | None = click.get_current_context().meta.get(TYPED)
+    return typed or shlex.join(["calipers", *sys.argv[1:]])

@@ -1,0 +1,36 @@
+"""Charts, as functions of scores, bounds and what is made of them.
+
+Each returns an Altair chart, which a notebook shows; `save` writes it as HTML, SVG or PNG.
+"""
+
+from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, stacked
+from calipers.plot.fusion import fusion_scatter
+from calipers.plot.information import dendrogram, difference_scatter, heat_map, ric_scatter, tau_scatter
+from calipers.plot.measures import significance_curves, system_scores
+from calipers.plot.queries import expected_histogram, query_map
+from calipers.plot.systems import between_bounds, differences, means, unjudged
+from calipers.plot.tools import tool_causes
+
+__all__ = [
+    "COLOURS",
+    "EXTRA",
+    "STYLE",
+    "TYPE_COLOURS",
+    "between_bounds",
+    "dendrogram",
+    "difference_scatter",
+    "differences",
+    "expected_histogram",
+    "fusion_scatter",
+    "heat_map",
+    "means",
+    "query_map",
+    "ric_scatter",
+    "save",
+    "significance_curves",
+    "stacked",
+    "system_scores",
+    "tau_scatter",
+    "tool_causes",
+    "unjudged",
+]

@@ -1,0 +1,142 @@
+"""What all charts share: colours, how a chart is made and how it is written.
+
+Colours are those of Okabe and Ito, which colour-blind readers can tell apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from calipers.errors import CalipersError
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+TYPE_COLOURS = {
+    "ideal": "#009E73",
+    "informative": "#56B4E9",
+    "uninformative": "#999999",
+    "hard": "#D55E00",
+    "easy": "#E69F00",
+}
+BETTER, WORSE, NEITHER = "#0072B2", "#D55E00", "#999999"
+RULE = "#888888"
+EXTRA = "charts need the extra `report`: pip install 'calipers[report]'"
+FORMS = ("html", "svg", "png", "json")
+OPTIONS: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"scale_factor": 2}}
+
+# Axes and words stay behind the data.
+STYLE: dict[str, Any] = {
+    "font": "system-ui, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif",
+    "view": {"stroke": None},
+    "title": {"anchor": "start", "fontSize": 14, "fontWeight": 600, "offset": 12},
+    "axis": {
+        "domainColor": "#8a8f98",
+        "gridColor": "#e6e8eb",
+        "tickColor": "#c4c8ce",
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
+    },
+    "axisQuantitative": {"tickCount": 8},
+    "legend": {"labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal"},
+}
+
+
+def altair() -> Any:
+    """The charting library, which only some users need."""
+    try:
+        import altair as found
+    except ImportError:
+        raise CalipersError(EXTRA) from None
+    found.data_transformers.disable_max_rows()
+    return found
+
+
+def rows_of(rows: list[dict[str, Any]]) -> Any:
+    """Rows as a chart's data. They are put in afterwards: checking each against the schema would take seconds."""
+    data = altair().InlineData(values=[])
+    data.values = rows
+    return data
+
+
+def palette(names: Sequence[str]) -> Any:
+    """A scale with one colour for each of these, in their order; colours come again where there are many."""
+    return altair().Scale(domain=list(names), range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+
+
+def numbers(*fields: str, form: str = ".4f") -> list[Any]:
+    """Tooltips of numbers; a field may be `name=title`."""
+    alt = altair()
+    pairs = [field.partition("=") for field in fields]
+    return [alt.Tooltip(f"{name}:Q", title=title or name, format=form) for name, _, title in pairs]
+
+
+def scatter(
+    rows: list[dict[str, Any]], x: tuple[str, str], y: tuple[str, str], named: tuple[str, ...], title: str
+) -> Any:
+    """Points with their names; x and y are a field and its title each."""
+    alt = altair()
+    return (
+        alt.Chart(rows_of(rows), title=title)
+        .mark_circle(size=30 if len(rows) < 1000 else 8, opacity=0.5, color=COLOURS[0])
+        .encode(
+            x=alt.X(f"{x[0]}:Q", title=x[1]),
+            y=alt.Y(f"{y[0]}:Q", title=y[1]),
+            tooltip=[*(alt.Tooltip(f"{name}:N") for name in named), *numbers(x[0], y[0])],
+        )
+    )
+
+
+def cell_size(count: int, wide: int) -> int:
+    """The side of a square of a matrix, in pixels: as large as fits, within what can be seen and what is no boast."""
+    return min(52, max(5, wide // max(count, 1)))
+
+
+def name_axis(count: int) -> Any:
+    """An axis of names: small where they are many, and not all of them where they would overlap."""
+    size = 11 if count <= 30 else 9 if count <= 80 else 7
+    return altair().Axis(labelLimit=130, labelFontSize=size, labelOverlap=count > 150, ticks=False)
+
+
+def diagonal(low: float = 0.0, high: float = 1.0) -> Any:
+    """The dashed line on which both axes have the same value."""
+    alt = altair()
+    ends = rows_of([{"at": low}, {"at": high}])
+    return alt.Chart(ends).mark_line(strokeDash=[4, 4], color=RULE, strokeWidth=1).encode(x="at:Q", y="at:Q")
+
+
+def stacked(*charts: Any) -> Any:
+    """Charts one below the other, each with its own colours."""
+    return altair().vconcat(*charts).resolve_scale(color="independent")
+
+
+def styled(chart: Any) -> Any:
+    """The chart in the manual's style, unless it has one of its own."""
+    alt = altair()
+    if chart.config is not alt.Undefined:
+        return chart
+    copy = chart.copy(deep=False)
+    copy.config = STYLE
+    return copy
+
+
+def save(chart: Any, path: str) -> None:
+    """Write a chart as .html (one file, nothing loaded from the network), .svg, .png or .json.
+
+    >>> save(None, "chart.docx")
+    Traceback (most recent call last):
+    ...
+    calipers.errors.CalipersError: chart.docx: a chart can be written as .html, .svg, .png or .json
+    """
+    form = Path(path).suffix.lower().lstrip(".")
+    if form not in FORMS:
+        raise CalipersError("a chart can be written as .html, .svg, .png or .json", file=path)
+    options = OPTIONS.get(form, {})
+    try:
+        styled(chart).save(path, format=form, **options)
+    except (ImportError, ValueError) as error:
+        raise CalipersError(f"{EXTRA} ({error})", file=path) from None
+    except OSError as error:
+        raise CalipersError(f"cannot be written: {error.strerror}", file=path) from None

@@ -1,0 +1,122 @@
+"""Charts of information: which systems know the same, and what measures have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calipers.errors import CalipersError
+from calipers.plot.drawing import COLOURS, altair, cell_size, name_axis, numbers, rows_of, scatter
+
+if TYPE_CHECKING:
+    from calipers.information.difference import InformationDifference
+    from calipers.information.tau import InformationTau
+    from calipers.information.validation import RicStudy
+
+
+def heat_map(difference: InformationDifference) -> Any:
+    """The information difference between each two systems, like beside like."""
+    alt = altair()
+    order = [difference.systems[i] for i in difference.order()]
+    rows = [
+        {"one": one, "other": other, "bits": float(bits)}
+        for one, line in zip(difference.systems, difference.matrix, strict=True)
+        for other, bits in zip(difference.systems, line, strict=True)
+    ]
+    step = alt.Step(cell_size(len(order), 900))
+    places = alt.Scale(domain=order)
+    labels = name_axis(len(order))
+    return (
+        alt.Chart(rows_of(rows))
+        .mark_rect()
+        .encode(
+            x=alt.X("one:N", scale=places, title=None, axis=labels),
+            y=alt.Y("other:N", scale=places, title=None, axis=labels),
+            color=alt.Color(
+                "bits:Q", title="difference (bits)", scale=alt.Scale(scheme="viridis"), legend=alt.Legend(orient="top")
+            ),
+            tooltip=[alt.Tooltip("one:N"), alt.Tooltip("other:N"), *numbers("bits")],
+        )
+        .properties(width=step, height=step, title="Information difference: dark systems know the same")
+    )
+
+
+def dendrogram(difference: InformationDifference, method: str = "average") -> Any:
+    """How systems join into clusters, and at which information difference."""
+    from scipy.cluster.hierarchy import dendrogram as drawn
+
+    alt = altair()
+    tree = drawn(difference.linkage(method), no_plot=True)
+    lines = [
+        {"link": link, "corner": corner, "place": place, "bits": bits}
+        for link, (places, heights) in enumerate(zip(tree["icoord"], tree["dcoord"], strict=True))
+        for corner, (place, bits) in enumerate(zip(places, heights, strict=True))
+    ]
+    # SciPy puts leaf i at 10 i + 5: where a scale of names of the same height has it.
+    names = [difference.systems[i] for i in tree["leaves"]]
+    place = alt.Y("place:Q", axis=None, scale=alt.Scale(domain=[10 * len(names), 0], nice=False))
+    axis = alt.Axis(labelLimit=180, labelFontSize=11 if len(names) <= 60 else 8, ticks=False)
+    across = alt.X("bits:Q", title="information difference (bits)")
+    links = (
+        alt.Chart(rows_of(lines))
+        .mark_line(color=COLOURS[0], strokeWidth=1.5)
+        .encode(x=across, y=place, detail="link:N", order="corner:Q")
+    )
+    joints = [
+        {"place": (places[1] + places[2]) / 2, "bits": heights[1]}
+        for places, heights in zip(tree["icoord"], tree["dcoord"], strict=True)
+    ]
+    joined = (
+        alt.Chart(rows_of(joints))
+        .mark_circle(color=COLOURS[0], size=30, opacity=1)
+        .encode(x=across, y=place, tooltip=numbers("bits=join at (bits)"))
+    )
+    leaves = (
+        alt.Chart(rows_of([{"system": name, "bits": 0.0} for name in names]))
+        .mark_circle(opacity=0)
+        .encode(x=across, y=alt.Y("system:N", title=None, scale=alt.Scale(domain=names, padding=0.5), axis=axis))
+    )
+    step = 18 if len(names) <= 60 else 10
+    return (
+        (links + joined + leaves)
+        .resolve_scale(y="independent")
+        .properties(
+            width=420,
+            height=max(60, step * len(names)),
+            title=f"Systems that know the same join early ({method} linkage)",
+        )
+    )
+
+
+def difference_scatter(difference: InformationDifference) -> Any:
+    """Each pair of systems by its difference in AP and its information difference."""
+    table = difference.table()
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return scatter(
+        rows, ("delta_ap", "|delta AP|"), ("information_difference", "information difference (bits)"),
+        ("system_a", "system_b"), "Systems may score alike and yet differ",
+    ).properties(width=420, height=420)  # fmt: skip
+
+
+def tau_scatter(tau: InformationTau) -> Any:
+    """Each query by the information tau of two measures, without and with the last condition."""
+    x, y, given = tau.rows[-1]
+    if not given:
+        raise CalipersError("the scatter of information tau needs a condition: name a measure that is given")
+    both = zip(tau.queries, tau[x, y].tolist(), tau[x, y, *given].tolist(), strict=True)
+    rows = [{"query": query, "alone": alone, "given": known} for query, alone, known in both if alone == alone]
+    what = f"tau_I({x}; {y}"
+    return scatter(
+        rows, ("alone", f"{what})"), ("given", f"{what} | {', '.join(given)})"), ("query",),
+        "What two measures have in common, and what of it is left",
+    ).properties(width=420, height=420)  # fmt: skip
+
+
+def ric_scatter(study: RicStudy, measure: str = "AP") -> Any:
+    """Each system by another measure and by RIC."""
+    rows = [
+        {"system": system, "RIC": float(ric), "score": float(score)}
+        for system, ric, score in zip(study.systems, study.mean("RIC"), study.mean(measure), strict=True)
+    ]
+    return scatter(rows, ("score", measure), ("RIC", "RIC (bits)"), ("system",), f"RIC and {measure}").properties(
+        width=420, height=420
+    )

@@ -1,0 +1,64 @@
+"""Charts of measures: how many pairs of systems they tell apart, and how they order systems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calipers.plot.drawing import RULE, altair, numbers, palette, rows_of
+
+if TYPE_CHECKING:
+    from calipers.metaeval.power import DiscriminativePower
+    from calipers.metaeval.study import MetaEvaluation
+
+POINTS = 1000  # draw the same curve as thirty thousand
+
+
+def significance_curves(power: DiscriminativePower, points: int = POINTS) -> Any:
+    """The achieved significance levels of each measure, sorted: the lower the curve, the more pairs it tells apart."""
+    alt = altair()
+    rows = []
+    for family, levels in zip(power.families, power.levels, strict=True):
+        step = max(1, len(levels) // points)
+        rows += [
+            {"measure": family.name, "share": (i + 1) / len(levels), "p": float(levels[i])}
+            for i in range(0, len(levels), step)
+        ]
+    names = [family.name for family in power.families]
+    curves = (
+        alt.Chart(rows_of(rows))
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=alt.X("share:Q", title="pairs of systems, by descending p", axis=alt.Axis(format="%")),
+            y=alt.Y("p:Q", title="achieved significance level"),
+            color=alt.Color("measure:N", title="measure", sort=names, scale=palette(names)),
+            tooltip=[alt.Tooltip("measure:N"), *numbers("share", form=".1%"), *numbers("p")],
+        )
+    )
+    rule = alt.Chart(rows_of([{"alpha": power.alpha}])).mark_rule(strokeDash=[4, 4], color=RULE)
+    return (curves + rule.encode(y="alpha:Q")).properties(
+        width=420, height=300, title="Discriminative power: pairs below the dashed line differ significantly"
+    )
+
+
+def system_scores(meta: MetaEvaluation, of_set: str = "all") -> Any:
+    """The mean score of each system under each measure, the systems in the order of the first measure."""
+    alt = altair()
+    averages = meta.averages[of_set]
+    order = sorted(range(len(meta.systems)), key=lambda s: -averages[0][s])
+    names = [family.name for family in meta.families]
+    rows = [
+        {"system": meta.systems[s], "measure": name, "score": float(averages[f][s]), "place": place}
+        for place, s in enumerate(order, 1)
+        for f, name in enumerate(names)
+    ]
+    return (
+        alt.Chart(rows_of(rows))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("place:Q", title=f"systems, by {names[0]}"),
+            y=alt.Y("score:Q", title="mean score"),
+            color=alt.Color("measure:N", title="measure", sort=names, scale=palette(names)),
+            tooltip=[alt.Tooltip("system:N"), alt.Tooltip("measure:N"), *numbers("score")],
+        )
+        .properties(width=420, height=300, title=f"Mean scores of the systems, {of_set} queries")
+    )

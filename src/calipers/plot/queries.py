@@ -1,0 +1,55 @@
+"""Charts of queries: what a random ranking gets of them, and what systems do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calipers.plot.drawing import COLOURS, TYPE_COLOURS, altair, diagonal, numbers, rows_of
+
+if TYPE_CHECKING:
+    from calipers.limits import Bounds
+    from calipers.queries import QueryTypes
+
+
+def query_map(types: QueryTypes, measure: str = "score") -> Any:
+    """Each query by what a random ranking gets and what systems get, both as shares of the ideal score."""
+    alt = altair()
+    rows = [
+        {"query": q, "type": t, "expected": float(e), "actual": float(a)}
+        for q, t, e, a in zip(types.queries, types.types, types.expected, types.actual, strict=True)
+        if t != "undefined"
+    ]
+    share = alt.Scale(domain=[0, 1])
+    points = (
+        alt.Chart(rows_of(rows))
+        .mark_circle(size=70, opacity=0.75)
+        .encode(
+            x=alt.X("actual:Q", title=f"{measure} of the systems (share of the ideal)", scale=share),
+            y=alt.Y("expected:Q", title=f"{measure} of a random ranking", scale=share),
+            color=alt.Color(
+                "type:N",
+                title="type of query",
+                scale=alt.Scale(domain=list(TYPE_COLOURS), range=list(TYPE_COLOURS.values())),
+            ),
+            tooltip=[alt.Tooltip("query:N"), alt.Tooltip("type:N"), *numbers("actual", "expected")],
+        )
+    )
+    return (diagonal() + points).properties(
+        width=420, height=420, title="Queries: on the dashed line systems do no better than a random ranking"
+    )
+
+
+def expected_histogram(bounds: Bounds, measure: str, bins: int = 20) -> Any:
+    """How many queries have which expected score under a random ranking."""
+    alt = altair()
+    rows = [{"expected": float(e)} for e in bounds.expected[measure].ravel() if e == e]
+    return (
+        alt.Chart(rows_of(rows))
+        .mark_bar(color=COLOURS[0])
+        .encode(
+            x=alt.X("expected:Q", bin=alt.Bin(maxbins=bins), title=f"expected {measure} of a random ranking"),
+            y=alt.Y("count():Q", title="queries"),
+            tooltip=[alt.Tooltip("count():Q", title="queries")],
+        )
+        .properties(width=420, height=240, title="What a random ranking would score")
+    )

@@ -1,0 +1,213 @@
+"""Charts of systems: their means with intervals, and where they stand between random and ideal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.plot.drawing import BETTER, COLOURS, NEITHER, RULE, WORSE, altair, cell_size, name_axis, numbers, rows_of
+
+if TYPE_CHECKING:
+    from calipers.limits import Bounds
+    from calipers.lists import Floats
+    from calipers.scores import Scores
+    from calipers.stats.comparison import Comparison
+
+STEP = 18  # pixels that a system takes
+FEW = 12  # systems whose differences are written out
+
+
+def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> Any:
+    """The mean of each system with its confidence interval, best first."""
+    alt = altair()
+    name = _one(scores, measure)
+    scores = scores.of_measures([name])
+    mean, (low, high) = scores.mean(), scores.interval(level)
+    triples = zip(mean.column(name), low.column(name), high.column(name), strict=True)
+    rows = [
+        {"system": system, "mean": m, "low": _or_none(lo), "high": _or_none(hi)}
+        for system, (m, lo, hi) in zip(scores.systems, triples, strict=True)
+        if m == m
+    ]
+    order = _by(rows, "mean")
+    base = alt.Chart(rows_of(rows)).encode(y=_systems(order))
+    tooltip = [alt.Tooltip("system:N"), *numbers("mean", "low", "high")]
+    axis = alt.Axis(orient=_side(order))
+    across = alt.X("low:Q", title=f"mean {name}, {level:.0%} interval", scale=alt.Scale(zero=False), axis=axis)
+    whiskers = base.mark_rule(color=COLOURS[0], strokeWidth=2, opacity=0.45).encode(x=across, x2="high:Q")
+    dots = base.mark_circle(color=COLOURS[0], size=60, opacity=1).encode(x="mean:Q", tooltip=tooltip)
+    return (whiskers + dots).properties(width=480, height=_height(order), title=f"Mean {name} of each system")
+
+
+def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -> Any:
+    """Each system from random (0) to ideal (1): the mean over the queries, and the middle half of them.
+
+    The scale is that of V2 (`calipers.normalize`): (A - E) / (U - E) above a random ranking, (A - E) / E below it.
+    """
+    alt = altair()
+    name = _one(scores, measure)
+    rows = []
+    for system, values in zip(scores.systems, placed(scores, bounds, name), strict=True):
+        defined = values[~np.isnan(values)]
+        if len(defined):
+            low, middle, high = np.quantile(defined, (0.25, 0.5, 0.75)).tolist()
+            rows.append(
+                {"system": system, "mean": float(defined.mean()), "low": low, "median": middle, "high": high}
+                | {"above": float((defined > 0).mean())}
+            )
+    order = _by(rows, "mean")
+    base = alt.Chart(rows_of(rows)).encode(y=_systems(order))
+    scale = alt.Scale(domain=[-1, 1])
+    words = "datum.value == 0 ? 'random' : datum.value == 1 ? 'ideal' : datum.value == -1 ? 'nothing' : datum.label"
+    axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], labelExpr=words, format=".1f", orient=_side(order))
+    x = alt.X("low:Q", title=f"{name} between its bounds", scale=scale, axis=axis)
+    tooltip = [
+        alt.Tooltip("system:N"),
+        *numbers("mean", "low=lower quartile", "median", "high=upper quartile"),
+        *numbers("above=queries above random", form=".0%"),
+    ]
+    bars = base.mark_bar(color=COLOURS[5], opacity=0.45, height=8).encode(x=x, x2="high:Q", tooltip=tooltip)
+    side = alt.condition("datum.mean < 0", alt.value(WORSE), alt.value(BETTER))
+    dots = base.mark_circle(size=60, opacity=1).encode(x="mean:Q", color=side, tooltip=tooltip)
+    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x="at:Q")
+    return (bars + zero + dots).properties(
+        width=480, height=_height(order), title=f"{name}: where each system stands between random and ideal"
+    )
+
+
+def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
+    """The scores of one measure on the scale of V2: [system, query]; NaN where all rankings score the same."""
+    from calipers.normalize import Limits, v2
+
+    if scores.queries != bounds.queries:
+        raise CalipersError("the scores and the bounds are not of the same queries")
+    if measure not in bounds.ideal:
+        raise CalipersError(f"there are no bounds of {measure}")
+    score = scores[measure]
+
+    def of(bound: dict[str, Floats]) -> Floats:
+        return np.broadcast_to(bound[measure], score.shape)
+
+    limits = Limits(of(bounds.ideal), of(bounds.expected), of(bounds.worst))
+    return np.asarray(np.where(limits.degenerate, np.nan, v2(score, limits)))
+
+
+def differences(comparison: Comparison, measure: str | None = None) -> Any:
+    """Who differs from whom: a square for each two systems, best first; blue where the row's system is better."""
+    alt = altair()
+    m = comparison.measures.index(measure) if measure in comparison.measures else 0
+    if measure is None and len(comparison.measures) > 1:
+        raise CalipersError(f"which measure? There are {', '.join(comparison.measures)}")
+    outcome = comparison.outcomes[m]
+    columns = zip(
+        comparison.a.tolist(),
+        comparison.b.tolist(),
+        outcome.difference.tolist(),
+        comparison.p_adjusted[m].tolist(),
+        comparison.significant[m].tolist(),
+        strict=True,
+    )
+    names = comparison.systems
+    rows = [
+        {"row": names[a], "column": names[b], "difference": _or_none(d), "p": _or_none(p), "verdict": _verdict(d, yes)}
+        for a, b, d, p, yes in columns
+    ]
+    best_first = np.argsort(-np.nan_to_num(comparison.means[m], nan=-np.inf), kind="stable")
+    order = [names[s] for s in best_first.tolist()]
+    places = alt.Scale(domain=order)
+    names_of = name_axis(len(order))
+    verdicts = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
+    legend = alt.Legend(orient="top", columns=3)
+    base = alt.Chart(rows_of(rows)).mark_rect(stroke="white", strokeWidth=1 if len(order) <= 60 else 0)
+
+    def half(row: str, column: str, source: Any) -> Any:
+        return source.encode(
+            x=alt.X(f"{column}:N", scale=places, title=None, axis=names_of),
+            y=alt.Y(f"{row}:N", scale=places, title=None, axis=names_of),
+            color=alt.Color("verdict:N", title="the row's system is", scale=verdicts, legend=legend),
+            tooltip=[alt.Tooltip(f"{row}:N", title="row"), alt.Tooltip(f"{column}:N", title="column"),
+                     *numbers("difference", "p=p, adjusted")],
+        )  # fmt: skip
+
+    turned = base.transform_calculate(
+        difference="-datum.difference",
+        verdict="datum.verdict == 'better' ? 'worse' : datum.verdict == 'worse' ? 'better' : datum.verdict",
+    )
+    halves = [half("row", "column", base), half("column", "row", turned)]
+    if len(order) <= FEW:
+        halves += [_difference(each) for each in halves]
+    step = alt.Step(cell_size(len(order), 900))
+    return alt.layer(*halves).properties(width=step, height=step, title=f"{comparison.measures[m]}: who really differs")
+
+
+def _difference(half: Any) -> Any:
+    """The difference, written into each square."""
+    alt = altair()
+    ink = alt.condition("datum.verdict == 'not different'", alt.value("#555555"), alt.value("white"))
+    return half.mark_text(fontSize=11).encode(text=alt.Text("difference:Q", format="+.3f"), color=ink)
+
+
+VERDICTS = {"better": BETTER, "not different": "#dfe3e8", "worse": WORSE}
+
+
+def unjudged(scores: Scores) -> Any:
+    """Of each system: the share of unjudged documents among the first ten of its lists."""
+    alt = altair()
+    if scores.coverage is None:
+        raise CalipersError("these scores do not say what the lists were like: they did not come from runs")
+    share = scores.coverage.unjudged_share_at_10()
+    rows = [{"system": s, "share": float(x)} for s, x in zip(scores.systems, share, strict=True)]
+    order = _by(rows, "share")
+    return (
+        alt.Chart(rows_of(rows))
+        .mark_bar(color=NEITHER)
+        .encode(
+            x=alt.X("share:Q", title="unjudged among the first ten", axis=alt.Axis(format="%", orient=_side(order))),
+            y=_systems(order),
+            tooltip=[alt.Tooltip("system:N"), *numbers("share", form=".1%")],
+        )
+        .properties(width=480, height=_height(order), title="Documents that nobody judged")
+    )
+
+
+# -- pieces --------------------------------------------------------------------------------------------
+
+
+def _one(scores: Scores, measure: str | None) -> str:
+    if measure is None:
+        if len(scores.measures) > 1:
+            raise CalipersError(f"which measure? There are {', '.join(scores.measures)}")
+        return scores.measures[0]
+    scores[measure]  # says what there is, where this is not
+    return measure
+
+
+def _systems(order: list[str]) -> Any:
+    alt = altair()
+    return alt.Y("system:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=180, ticks=False))
+
+
+def _height(order: list[str]) -> int:
+    return max(60, STEP * len(order))
+
+
+def _side(order: list[str]) -> str:
+    """Where the axis is: above a chart that is too long to be seen whole."""
+    return "top" if len(order) > 30 else "bottom"
+
+
+def _by(rows: list[dict[str, Any]], field: str) -> list[str]:
+    return [row["system"] for row in sorted(rows, key=lambda row: -row[field])]
+
+
+def _or_none(value: Any) -> float | None:
+    """JSON has no NaN."""
+    return float(value) if value == value else None
+
+
+def _verdict(difference: float, significant: bool) -> str:
+    if not significant:
+        return "not different"
+    return "better" if difference > 0 else "worse"

@@ -1,0 +1,41 @@
+"""Charts of what the tools would say of the same rankings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from calipers.plot.drawing import altair, numbers, palette, rows_of
+
+if TYPE_CHECKING:
+    from calipers.auditing.audit import Audit
+
+
+def tool_causes(audit: Audit, measure: str | None = None) -> Any:
+    """What moves each tool's figures away from the reference: the mean part of each cause over the systems."""
+    alt = altair()
+    table = audit.causes(measure)
+    parts = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    causes = [str(row["cause"]) for row in parts if row["cause"] != "difference"]
+    names = list(dict.fromkeys(causes))
+    rows = [
+        {"tools": row["tools"], "cause": row["cause"], "part": row["part"], "lists": row["lists"]}
+        for row in parts
+        if row["cause"] != "difference"
+    ]
+    order = list(dict.fromkeys(str(row["tools"]) for row in parts))
+    return (
+        alt.Chart(rows_of(rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("part:Q", title=f"moves the mean figure by, against {audit.reference.name}"),
+            y=alt.Y("tools:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=200, ticks=False)),
+            color=alt.Color("cause:N", title="because of", scale=palette(names)),
+            tooltip=[
+                alt.Tooltip("tools:N"),
+                alt.Tooltip("cause:N"),
+                *numbers("part", form="+.4f"),
+                *numbers("lists=lists concerned", form="d"),
+            ],
+        )
+        .properties(width=480, height=max(60, 26 * len(order)), title="Why the tools' figures differ")
+    )

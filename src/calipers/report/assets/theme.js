@@ -1,0 +1,23 @@
+// Light or dark: what the system says, until the reader chooses.
+const root = document.documentElement;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const KEY = "calipers-theme";
+
+function remembered() {
+  try { return localStorage.getItem(KEY); } catch { return null; }  // a file may not be allowed to remember
+}
+
+const now = () => root.dataset.theme ?? (dark.matches ? "dark" : "light");
+const tell = () => document.dispatchEvent(new CustomEvent("calipers:theme"));
+
+const chosen = remembered();
+if (chosen === "light" || chosen === "dark") {
+  root.dataset.theme = chosen;
+  tell();
+}
+document.getElementById("theme").addEventListener("click", () => {
+  root.dataset.theme = now() === "dark" ? "light" : "dark";
+  try { localStorage.setItem(KEY, root.dataset.theme); } catch { /* then it is forgotten */ }
+  tell();
+});
+dark.addEventListener("change", tell);

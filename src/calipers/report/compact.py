@@ -1,0 +1,92 @@
+"""Data inside the page: small, and safe inside a script element whatever ids and names contain.
+
+Rows of a chart are written by column, and words that come often as places in a list of words; the page's own script
+puts them together again.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+DIGITS = 6  # significant ones: no screen shows more
+
+
+def chart_spec(chart: Any) -> dict[str, Any]:
+    """A chart as the page draws it: without title (the section has one), as wide as its place allows."""
+    rows: dict[str, list[dict[str, Any]]] = {}
+    _take_rows(chart, rows)
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    for name in ("$schema", "title", "config"):
+        spec.pop(name, None)
+    if not isinstance(spec.get("width"), dict):  # a step for each system: then it scrolls where it is too wide
+        spec["width"] = "container"
+        spec["autosize"] = {"type": "fit-x", "contains": "padding"}
+    for part in (spec, *spec.get("layer", ())):
+        if "data" in part:
+            taken = rows[part["data"]["name"]]
+            part["data"] = {"columns": by_column(taken) if taken else {}}
+    return spec
+
+
+def _take_rows(chart: Any, rows: dict[str, list[dict[str, Any]]]) -> None:
+    """Replace the rows of a chart and of its layers by names: what is large need not go through the library."""
+    from calipers.plot.drawing import altair
+
+    alt = altair()
+    data = chart.data
+    if data is not alt.Undefined and isinstance(data, alt.InlineData):
+        name = f"rows{len(rows)}"
+        rows[name] = data.values
+        chart.data = alt.NamedData(name=name)
+    if isinstance(chart, alt.LayerChart):
+        for layer in chart.layer:
+            _take_rows(layer, rows)
+
+
+def by_column(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Rows with the same fields as one list a field.
+
+    >>> by_column([{"a": "x", "b": 0.12345678}, {"a": "x", "b": 1.0}])
+    {'a': {'words': ['x'], 'at': [0, 0]}, 'b': [0.123457, 1]}
+    """
+    return {field: _column([row.get(field) for row in rows]) for field in rows[0]}
+
+
+def _column(values: list[Any]) -> Any:
+    if any(isinstance(value, str) for value in values):
+        number: dict[Any, int] = {}
+        places = [number.setdefault(value, len(number)) for value in values]
+        return {"words": list(number), "at": places} if len(number) < len(values) else values
+    return [rounded(value) for value in values]
+
+
+def rounded(value: Any, digits: int = DIGITS) -> Any:
+    """A number with few digits, as a whole number where it is one; None where it is none."""
+    if not isinstance(value, float):
+        return value
+    if value != value or value in (float("inf"), float("-inf")):
+        return None
+    short = float(f"{value:.{digits}g}")
+    return int(short) if short == int(short) and abs(short) < 1e15 else short
+
+
+def as_json(data: Any) -> str:
+    """JSON that cannot end a script element, nor open a comment in it.
+
+    >>> as_json({"id": "</script><!--"})
+    '{"id":"\\\\u003c/script\\\\u003e\\\\u003c!--"}'
+    """
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text) if _odd(text) else text
+
+
+def _odd(text: str) -> bool:
+    """Whether there are bytes that are no UTF-8, kept as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

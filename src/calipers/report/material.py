@@ -1,0 +1,198 @@
+"""What a report is made of: each result is worked out when a section first asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.auditing.reading import read_once
+from calipers.collection.model import Judgments, Run
+from calipers.errors import CalipersError, CheckFailed
+from calipers.evaluation import as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.registry import Measure
+from calipers.metaeval.sets import RememberedRun
+from calipers.record import Record
+from calipers.report.provenance import Provenance
+from calipers.scores import Reason, Scores
+
+if TYPE_CHECKING:
+    from calipers.auditing.audit import Audit
+    from calipers.axioms.verdicts import Properties
+    from calipers.information.difference import InformationDifference
+    from calipers.limits import Bounds
+    from calipers.metaeval.power import DiscriminativePower
+    from calipers.queries import QueryTypes
+    from calipers.stats.comparison import Comparison
+
+SEED = 42
+
+
+class Choices(Record):
+    """What a report leaves to its user."""
+
+    title: str = ""
+    test: str = "t"
+    correction: str = "holm"
+    alpha: float = 0.05
+    samples: Any = None
+    seed: int = SEED
+    population: str = "pool"
+    top: int = 10  # documents of each ranking that are shown
+
+
+@dataclass(eq=False)
+class Material:
+    """Judgments, runs and scores, and all that follows from them."""
+
+    judgments: Judgments
+    runs: Sequence[Run]  # each file of which is read once
+    whole: Sequence[Run]  # the same, to be read with all their documents
+    scores: Scores  # under the measures that were asked for
+    plain: Scores  # under these, or under what they normalise
+    plain_of: Mapping[str, str]  # of each measure that was asked for: its name among the plain ones
+    choices: Choices
+    policies: Mapping[str, Any]
+    provenance: Provenance
+    unbounded: dict[str, str] = field(default_factory=dict)  # measures without bounds, and why
+
+    @property
+    def measure(self) -> str:
+        """The measure that speaks for the others: the first."""
+        return self.scores.measures[0]
+
+    @property
+    def title(self) -> str:
+        if self.choices.title:
+            return self.choices.title
+        systems = self.scores.systems
+        who = ", ".join(systems) if len(systems) < 4 else f"{len(systems)} systems"
+        return f"{who} on {Path(self.judgments.name).name}"
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The systems by the first measure, best first; those without a mean last."""
+        mean = [row[1] for row in self.scores.mean().rows]
+        return sorted(range(len(mean)), key=lambda s: (mean[s] != mean[s], -float(mean[s] or 0.0)))
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Of the measures that have them; of the others `unbounded` says why not."""
+        from calipers.limits import bounds
+
+        found = []
+        for name in self.plain.measures:
+            try:
+                found.append(
+                    bounds(
+                        self.judgments, name, population=self.choices.population, runs=self.runs,
+                        like=self.policies.get("like"),
+                    )
+                )  # fmt: skip
+            except CalipersError as error:
+                self.unbounded[name] = error.message
+        if not found:
+            raise CalipersError(f"no measure has bounds: {next(iter(self.unbounded.values()))}")
+        merged: dict[str, Any] = {
+            part: {name: value for each in found for name, value in getattr(each, part).items()}
+            for part in ("ideal", "expected", "worst", "sd", "error", "exactness")
+        }
+        return replace(found[0], measures=tuple(each.measures[0] for each in found), **merged)
+
+    def types(self, measure: str) -> QueryTypes:
+        from calipers.queries import query_types
+
+        return query_types(self.plain.of_measures([measure]), self.bounds)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        from calipers.stats.comparison import compare
+
+        c = self.choices
+        return compare(self.scores, c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed)
+
+    @cached_property
+    def power(self) -> DiscriminativePower:
+        from calipers.metaeval.power import discriminative_power
+
+        c = self.choices
+        return discriminative_power(self.scores, c.test, c.alpha, samples=c.samples, seed=c.seed)
+
+    @cached_property
+    def properties(self) -> dict[str, Properties | str]:
+        """Of each measure, or why nothing is known of it."""
+        from calipers.axioms.verdicts import properties
+
+        found: dict[str, Properties | str] = {}
+        for name, measure in zip(self.scores.measures, self.scores.definitions, strict=True):
+            try:
+                found[name] = properties(measure)
+            except CalipersError as error:
+                found[name] = error.message
+        return found
+
+    @cached_property
+    def audit(self) -> Audit:
+        from calipers.auditing.audit import audit
+
+        return audit(
+            self.judgments, self.runs, self.plain.measures[0],
+            depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self.policies.get("jobs"),
+        )  # fmt: skip
+
+    @cached_property
+    def difference(self) -> InformationDifference:
+        from calipers.information.difference import information_difference
+
+        return information_difference(
+            self.judgments, self.runs,
+            ties=self.scores.metadata["ties"], depth=self.policies.get("depth"), jobs=self.policies.get("jobs"),
+        )  # fmt: skip
+
+
+def gather(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    choices: Choices | None = None,
+    *,
+    command: str = "",
+    progress: Callable[[int], None] | None = None,
+    **policies: Any,
+) -> Material:
+    """Read and score some runs; the rest follows when it is asked for. Policies are those of `evaluate`."""
+    asked = parse_all(measures)
+    plain_of = {name: repr(base) if (base := _normalised(measure)) else name for name, measure in asked}
+    every = list(dict.fromkeys([*plain_of, *plain_of.values()]))
+    known = as_judgments(judgments, reads_subtopics(measure for _, measure in asked))
+    read = as_runs(runs, known)
+    systems: list[Run] = [RememberedRun(run) for run in read_once(read)]  # the audit wants two precisions
+    scores = evaluate(known, systems, every, progress=progress, **policies)
+    if np.isnan(scores.values).all():
+        reason = Reason(int(np.bincount(scores.reasons.ravel()).argmax()))
+        raise CheckFailed(
+            f"every score is undefined ({reason}): there is nothing to report; --empty 0 and --missing 0 count such "
+            "queries as 0"
+        )
+    return Material(
+        judgments=known,
+        runs=systems,
+        whole=read,
+        scores=scores.of_measures(list(plain_of)),
+        plain=scores.of_measures(list(dict.fromkeys(plain_of.values()))),
+        plain_of=plain_of,
+        choices=choices or Choices(),
+        policies=policies,
+        provenance=Provenance.of(known, judgments, systems, command),
+    )
+
+
+def _normalised(measure: Measure) -> Measure | None:
+    """What a measure normalises, or None where it is a plain one."""
+    of = measure.parameters.get("of")
+    return of if isinstance(of, Measure) else None

@@ -1,0 +1,185 @@
+"""From material to a page: sections into a template, scripts and data into one file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from calipers._version import __version__
+from calipers.errors import CalipersError
+from calipers.extras import load
+from calipers.measures.grammar import DEFAULT_MEASURES
+from calipers.measures.registry import Measure
+from calipers.output import replacing
+from calipers.report.compact import as_json
+from calipers.report.material import Choices, Material, gather
+from calipers.report.section import Detail, Section
+from calipers.report.sections import SECTIONS
+from calipers.report.vega import allowed, bundle
+
+LIMIT = 20_000_000  # bytes above which a page is thinned
+SCRIPTS = ("tables.js", "charts.js", "rankings.js", "theme.js")
+
+# Each leaves out more than the one before.
+LEVELS = (
+    Detail(),
+    Detail(measures=1),
+    Detail(measures=1, top=5, points=300),
+    Detail(measures=1, systems=100, top=5, points=300),
+    Detail(measures=1, systems=60, top=0, points=300),
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written."""
+
+    path: str
+    size: int  # bytes
+    notes: tuple[str, ...]  # what a user should know: sections that are missing, what was left out
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A section with its place on the page, or the reason why it is empty."""
+
+    key: str
+    title: str
+    section: Section | None
+    reason: str = ""
+
+
+def write_report(
+    judgments: Any,
+    runs: Any,
+    output: str | Path = "report.html",
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    command: str = "",
+    progress: Callable[[int], None] | None = None,
+    title: str = "",
+    test: str = "t",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    samples: Any = None,
+    seed: int = 42,
+    population: str = "pool",
+    top: int = 10,
+    **policies: Any,
+) -> Report:
+    """Write a report on some runs: one HTML file that opens anywhere, without a network.
+
+    judgments, runs, measures and the policies (like, ties, depth, condensed, empty, missing, degenerate, jobs) are
+    those of `evaluate`; test, correction, alpha, samples and seed those of `compare`; population that of `bounds`.
+    title: of the page. top: how many documents of each ranking are shown. command: to be shown, to repeat the report.
+
+    >>> import tempfile, calipers as cal
+    >>> page = f"{tempfile.mkdtemp()}/report.html"
+    >>> qrels = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "c": 1}}
+    >>> runs = {"one": {"q1": {"a": 2, "b": 1}, "q2": {"a": 1}}, "two": {"q1": {"b": 2}, "q2": {"c": 1}}}
+    >>> written = cal.write_report(qrels, runs, page, ["nDCG@10"])
+    >>> written.size < 2_000_000, written.notes
+    (True, ())
+    """
+    for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
+        load(module, extra="report", what="reports")
+    _check_place(str(output))
+    choices = Choices(title, test, correction, alpha, samples, seed, population, top)
+    material = gather(judgments, runs, measures, choices, command=command, progress=progress, **policies)
+    text, notes = compose(material, progress)
+    content = text.encode("utf-8", "backslashreplace")  # ids need not be UTF-8
+    with replacing(str(output)) as temporary:
+        Path(temporary).write_bytes(content)
+    return Report(str(output), len(content), notes)
+
+
+def _check_place(output: str) -> None:
+    """Say before the work that its result could not be written."""
+    path = Path(output)
+    if path.is_dir():
+        raise CalipersError("is a folder: name the file, as report.html", file=output)
+    if not path.parent.is_dir():
+        raise CalipersError("cannot write here: there is no such folder", file=output)
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise CalipersError(f"cannot write here: {error.strerror}", file=output) from None
+
+
+def compose(material: Material, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
+    """The page, thinned until it is small enough, and what to say about it."""
+    notes: list[str] = []
+    text, size = "", 0
+    for level, detail in enumerate(LEVELS):
+        placed = make(material, detail, progress if level == 0 else None)
+        text = render(material, placed, detail)
+        size = len(text.encode("utf-8", "backslashreplace"))
+        if size <= LIMIT:
+            break
+    if detail != LEVELS[0]:
+        notes.append(f"the page would exceed {LIMIT / 1e6:g} MB: {detail.said()}")
+    if size > LIMIT:
+        notes.append(f"the page has {size / 1e6:.1f} MB: fewer runs or measures, or --top 0, make it smaller")
+    notes += [f"no section '{each.title}': {each.reason}" for each in placed if each.section is None]
+    return text, tuple(notes)
+
+
+def make(material: Material, detail: Detail, progress: Callable[[int], None] | None = None) -> list[Placed]:
+    """The sections; one that cannot be made says why."""
+    placed = []
+    for key, (title, maker) in SECTIONS.items():
+        try:
+            placed.append(Placed(key, title, maker(material, detail)))
+        except CalipersError as error:
+            placed.append(Placed(key, title, None, str(error)))
+        if progress:
+            progress(1)
+    return placed
+
+
+def render(material: Material, placed: list[Placed], detail: Detail) -> str:
+    """The page as text."""
+    charts = {name: spec for each in placed if each.section for name, spec in each.section.charts.items()}
+    shown = {each.key: each.section for each in placed if each.section}
+    scripts = [bundle(), *(asset(name) for name in SCRIPTS)]
+    page: str = (
+        _templates()
+        .get_template("page.html")
+        .render(
+            material=material,
+            title=material.title,
+            placed=placed,
+            findings=[section.finding for section in shown.values() if section.finding],
+            thinned=detail.said(),
+            limit=f"{LIMIT / 1e6:g} MB",
+            version=__version__,
+            style=asset("report.css"),
+            scripts=scripts,
+            allowed=" ".join(allowed(script) for script in scripts),
+            charts=as_json(charts),
+            rankings=as_json(shown["queries"].values["rankings"]) if "queries" in shown else "null",
+        )
+    )
+    return page
+
+
+def asset(name: str) -> str:
+    return (files("calipers.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Any:
+    jinja = load("jinja2", extra="report", what="reports")
+    return jinja.Environment(
+        loader=jinja.PackageLoader("calipers.report"),
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

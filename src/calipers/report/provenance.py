@@ -1,0 +1,69 @@
+"""Where a report comes from: what is needed to make it again, and to see that nothing has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from calipers._version import __version__
+from calipers.collection.model import Judgments, Run
+
+PACKAGES = ("numpy", "scipy", "altair", "vl-convert-python")
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class File:
+    """One file that was read."""
+
+    role: str
+    name: str
+    size: int | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """The command, the versions and the files."""
+
+    command: str
+    versions: dict[str, str]
+    files: tuple[File, ...]
+
+    @classmethod
+    def of(cls, judgments: Judgments, given: Any, runs: Sequence[Run], command: str = "") -> Provenance:
+        paths = [("judgments", given if isinstance(given, str | Path) else judgments.name)]
+        paths += [("run", getattr(run, "path", None) or run.name) for run in runs]
+        distinct = dict.fromkeys((role, str(path)) for role, path in paths)  # a table may hold several runs
+        return cls(command, versions(), tuple(described(role, path) for role, path in distinct))
+
+
+def versions() -> dict[str, str]:
+    """Of this package, the interpreter, and the packages that a report depends on."""
+    found = {"calipers": __version__, "Python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def described(role: str, path: str) -> File:
+    """The size and SHA-256 of a file; of what is none (standard input, a dict), only the name."""
+    try:
+        if not Path(path).is_file():
+            return File(role, path, None, "")
+        digest, size = hashlib.sha256(), 0
+        with open(path, "rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+                size += len(block)
+    except OSError:
+        return File(role, path, None, "")
+    return File(role, path, size, digest.hexdigest())

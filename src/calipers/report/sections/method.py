@@ -1,0 +1,68 @@
+"""How it was computed, so that it can be repeated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from calipers.report.grid import Cell, Column, Grid, name, number, plain_rows
+from calipers.report.material import Material
+from calipers.report.section import Detail, Section
+from calipers.report.vega import notice
+from calipers.sampling import DRAWS
+from calipers.sampling import SEED as DRAW_SEED
+
+
+def section(material: Material, detail: Detail) -> Section:
+    about = material.provenance
+    return Section(
+        "The same command on files with the same hashes gives the same page, byte for byte, under the same versions.",
+        values={
+            "command": about.command,
+            "versions": about.versions,
+            "parameters": parameters(material),
+            "files": _files(material),
+            "notice": notice(),
+        },
+    )
+
+
+def parameters(material: Material) -> list[tuple[str, str]]:
+    """Everything that a figure of the page depends on, beside the files."""
+    c, given = material.choices, material.scores.metadata
+    exactness = {} if not material.plain.definitions else {repr(m): m.exactness for m in material.plain.definitions}
+    found: list[tuple[str, Any]] = [
+        ("measures", " ".join(material.scores.measures)),
+        ("in full", ", ".join(repr(m) for m in material.scores.definitions)),
+        ("conventions", given["like"] or "Calipers' own"),
+        ("ties", given["ties"]),
+        ("depth", given["depth"] or "all retrieved documents"),
+        ("unjudged documents", "left out" if given["condensed"] else "kept, not relevant"),
+        ("a query without relevant documents counts", _policy(given["empty"], "0, normalised measures skip it")),
+        ("a query that a run lacks counts", _policy(given["missing"], "0")),
+        ("a degenerate query counts", _policy(given["degenerate"], "what the formula gives")),
+        ("random rankings are of", f"the population {c.population}"),
+        ("test", f"{c.test}, correction {c.correction}, alpha {c.alpha:g}"),
+        ("seed of the tests", f"{c.seed}" if c.test in ("randomization", "bootstrap", "tukey") else "none is needed"),
+        ("averages over ties", ", ".join(f"{m} {how}" for m, how in exactness.items())),
+        ("seed of what is sampled", f"{DRAW_SEED}, {DRAWS} draws" if "sampled" in exactness.values() else "none"),
+        ("documents shown of each ranking", c.top),
+    ]
+    return [(key, str(value)) for key, value in found]
+
+
+def _policy(value: Any, otherwise: str) -> str:
+    return otherwise if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
+
+
+def _files(material: Material) -> Grid:
+    columns = (
+        Column("file", numeric=False),
+        Column("as", numeric=False),
+        Column("bytes"),
+        Column("SHA-256", numeric=False),
+    )
+    rows = [
+        [name(f.name), Cell(f.role, f.role), number(f.size, "d"), Cell(f.sha256 or "–", f.sha256, kind="hash")]
+        for f in material.provenance.files
+    ]
+    return Grid("files", columns, plain_rows(rows), "files")

@@ -1,0 +1,103 @@
+"""The query map: what a random ranking gets of each query, what systems get, and their rankings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calipers import plot
+from calipers.queries import QueryTypes
+from calipers.report.compact import rounded
+from calipers.report.grid import Cell, Column, Grid, Row, name, number
+from calipers.report.material import Material
+from calipers.report.rankings import as_data, first_documents
+from calipers.report.section import Detail, Section, by_measure
+
+WORDS = {
+    "ideal": "systems get far above random",
+    "informative": "systems get clearly above random",
+    "uninformative": "systems hardly get above random",
+    "hard": "random and systems both score low",
+    "easy": "random and systems both score high",
+    "undefined": "no relevant document, or no room to score",
+}
+
+
+def section(material: Material, detail: Detail) -> Section:
+    bounds = material.bounds
+    found = {m: material.types(p) for m, p in material.plain_of.items() if p in bounds.measures}
+    types = found.get(material.measure) or next(iter(found.values()))
+    charts = {m: plot.query_map(each, m) for m, each in found.items() if set(each.types) != {"undefined"}}
+    telling = sum(t in ("ideal", "informative") for t in types.types)
+    counts = [(t, n) for t, n in types.counts().items() if n]
+    top = material.choices.top if detail.top is None else detail.top
+    return Section(
+        f"Far to the right of the dashed line are the queries on which systems show what they can: {telling} of "
+        f"{len(types.queries)} here. On the line a random ranking would do as well, and such queries say "
+        "little about systems. Hover over a point to see its query, click it to see the rankings.",
+        values={
+            "grid": _grid(material, types),
+            "counts": [(t, n, WORDS[t]) for t, n in counts],
+            "rankings": rankings(material, top),
+            "top": top,
+        },
+        charts={"queries": by_measure(charts)},
+        finding=(f"{telling} of {len(types.queries)}", "queries on which systems are clearly better than random"),
+    )
+
+
+def _grid(material: Material, types: QueryTypes) -> Grid:
+    pool = material.judgments.pool
+    size, relevant = pool.size.tolist(), pool.relevant(1).tolist()
+    best = _best(material)
+    columns = (
+        Column("query", numeric=False),
+        Column("type", numeric=False),
+        Column("systems", title="mean score of the systems, as a share of the ideal"),
+        Column("random", title="expected score of a random ranking, as a share of the ideal"),
+        Column("difference"),
+        Column("judged"),
+        Column("relevant"),
+        Column("best system", numeric=False),
+    )
+    rows = []
+    for q, (query, kind, actual, expected, difference) in enumerate(types.table().rows):
+        mark = Cell(str(kind), str(kind), kind=f"type {kind}", title=WORDS[str(kind)])
+        numbers = (number(actual), number(expected), number(difference, "+.4f"))
+        counts = (number(size[q], "d"), number(relevant[q], "d"))
+        rows.append(Row((name(str(query)), mark, *numbers, *counts, name(best[q])), query=q))
+    return Grid("queries", columns, tuple(rows), "queries")
+
+
+def _best(material: Material) -> list[str]:
+    values = material.scores.values[0]
+    some = ~np.isnan(values).all(axis=0)
+    place = np.nan_to_num(values, nan=-np.inf).argmax(axis=0)
+    return [material.scores.systems[p] if yes else "" for p, yes in zip(place.tolist(), some.tolist(), strict=True)]
+
+
+def rankings(material: Material, top: int) -> dict[str, Any]:
+    """What the page's script needs to show the rankings of a query."""
+    scores = material.scores
+    grades = material.judgments.pool.grade
+    return {
+        "systems": list(scores.systems),
+        "queries": list(scores.queries),
+        "measures": list(scores.measures),
+        "scores": [[[rounded(v, 4) for v in line] for line in one] for one in scores.values.tolist()],
+        "bounds": {
+            m: [[rounded(float(v), 4) for v in _of_query(each[p])] for each in (b.expected, b.ideal)]
+            for b in (material.bounds,)
+            for m, p in material.plain_of.items()
+            if p in b.measures and m == p
+        },
+        "most": rounded(float(grades.max(initial=1.0))),
+        "top": top,
+        "lists": as_data(first_documents(material.judgments, material.whole, top)) if top else [],
+    }
+
+
+def _of_query(bound: Any) -> Any:
+    """Bounds of what each system retrieved are averaged for the page."""
+    return np.nanmean(bound, axis=0) if bound.ndim == 2 else bound

@@ -1,0 +1,71 @@
+"""Systems and scores: the table that people look for first."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from calipers import plot
+from calipers.report.grid import Cell, Column, Grid, Row, name, number
+from calipers.report.material import Material
+from calipers.report.section import Detail, Section, by_measure
+
+LEVEL = 0.95
+
+
+def section(material: Material, detail: Detail) -> Section:
+    scores = material.scores
+    best = scores.systems[material.order[0]]
+    top = material.scores.mean()[best, material.measure]
+    sentence = f"Look for the longest bar: {best} has the highest mean {material.measure}, {top:.4f}. "
+    if len(scores.queries) > 1:
+        sentence += (
+            f"The small figures are the half-width of the {LEVEL:.0%} interval of the mean over {len(scores.queries)} "
+            "queries; intervals that overlap do not yet say that two systems are alike."
+        )
+    else:
+        sentence += "There is one query only, so there are no intervals."
+    charts = {m: plot.means(scores, m, LEVEL) for m in scores.measures if _defined(material, m)}
+    return Section(
+        sentence,
+        values={"grid": _grid(material)},
+        charts={"means": by_measure(charts)},
+        finding=(f"{top:.3f}", f"highest mean {material.measure}: {best}"),
+    )
+
+
+def _defined(material: Material, measure: str) -> bool:
+    return any(value == value for value in material.scores.mean().column(measure))
+
+
+def _grid(material: Material) -> Grid:
+    scores = material.scores
+    mean, (low, high) = scores.mean(), scores.interval(LEVEL)
+    columns = [Column("system", numeric=False)]
+    columns += [Column(m, interval=True, title="mean over the queries") for m in scores.measures]
+    largest = [max((v for v in _floats(mean.column(m)) if v == v), default=math.nan) for m in scores.measures]
+    rows = []
+    for s in material.order:
+        cells = [name(scores.systems[s])]
+        for m, most in enumerate(largest, 1):
+            at, least, greatest = _floats((mean.rows[s][m], low.rows[s][m], high.rows[s][m]))
+            cells.append(_score(at, least, greatest, most))
+        rows.append(Row(tuple(cells)))
+    return Grid("systems", tuple(columns), tuple(rows), "systems", sorted_by=1)
+
+
+def _score(mean: float, low: float, high: float, most: float) -> Cell:
+    known = high == high
+    return number(
+        mean,
+        kind="best" if mean == most else "",
+        bar=None if mean != mean or most <= 0 else min(max(mean / max(most, 1.0), 0.0), 1.0),
+        low=repr(low) if known else "",
+        high=repr(high) if known else "",
+        note=f"±{(high - low) / 2:.3f}" if known else "",
+        title=f"{LEVEL:.0%} interval {low:.4f} to {high:.4f}" if known else "",
+    )
+
+
+def _floats(values: Any) -> list[float]:
+    return [float(value) for value in values]

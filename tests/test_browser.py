@@ -1,0 +1,365 @@
+"""The report in a real browser: it makes no request, sorts, filters, shows, and survives whatever ids contain."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from calipers.collection.simulate import simulate
+from conftest import Require, absent
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
+MEASURES = "nDCG@10 AP RR"
+TIMEOUT = 60_000  # milliseconds; CI machines are slow
+
+
+@pytest.fixture(scope="session")
+def browser(require: Require) -> Iterator[Any]:
+    require.module("altair")
+    require.module("playwright")
+    program = require.tool("chromium", "chromium-browser", "google-chrome")
+    from playwright.sync_api import Error, sync_playwright
+
+    with sync_playwright() as playwright:
+        try:
+            started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        except Error as error:
+            absent(f"{program} does not start: {error.message.splitlines()[0]}")
+        yield started
+        started.close()
+
+
+class Opened:
+    """A page that is drawn, with all that it asked for and complained about."""
+
+    def __init__(self, browser: Any, path: Path, **context: Any) -> None:
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        self.context = browser.new_context(accept_downloads=True, **context)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(TIMEOUT)
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda message: self._heard(message))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.address = path.as_uri()
+        self.page.goto(self.address)
+        self.drawn()
+
+    def _heard(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def drawn(self) -> None:
+        self.page.wait_for_selector("body[data-charts=drawn]")
+
+    def texts(self, selector: str) -> list[str]:
+        found: list[str] = self.page.eval_on_selector_all(selector, "all => all.map(each => each.textContent.trim())")
+        return found
+
+    def column(self, grid: str, place: int) -> list[str]:
+        """The cells of a column of a table, of the rows that are shown."""
+        return self.texts(f'[data-grid="{grid}"] tbody tr:not([hidden]) td:nth-child({place})')
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from calipers.report.page import write_report
+
+    simulation = simulate(topics=8, systems=7, retrieved=40, ties=0.2, unjudged=0.2, seed=11)
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    write_report(simulation.qrels, simulation.runs, path, MEASURES, title="Seven systems")
+    return path
+
+
+@pytest.fixture
+def opened(browser: Any, written: Path) -> Iterator[Opened]:
+    found = Opened(browser, written, viewport={"width": 1300, "height": 900}, color_scheme="light")
+    yield found
+    found.context.close()
+
+
+def test_no_request_no_complaint_every_chart_drawn(opened: Opened) -> None:
+    for _ in range(3):
+        opened.page.mouse.wheel(0, 4000)
+    assert opened.requests == [opened.address]
+    assert opened.complaints == []
+    figures = opened.page.query_selector_all(".chart")
+    assert len(figures) >= 9
+    for figure in figures:
+        box = figure.query_selector("svg, canvas").bounding_box()
+        assert box["width"] > 100, figure.get_attribute("data-chart")
+        assert box["height"] > 40
+
+
+def test_the_policy_of_the_page_forbids_requests(opened: Opened) -> None:
+    refused = opened.page.evaluate("fetch('http://127.0.0.1:9/').then(() => 'sent', error => 'refused')")
+    assert refused == "refused"
+    assert any("Content Security Policy" in text for text in opened.complaints)
+    assert opened.requests == [opened.address]
+
+
+def test_sorts_by_any_column_both_ways(opened: Opened) -> None:
+    page = opened.page
+    head = page.locator('[data-grid="systems"] thead th').nth(2)  # AP
+    head.locator("button").click()
+    values = [float(text.split("±")[0]) for text in opened.column("systems", 3)]
+    assert values == sorted(values, reverse=True)
+    assert head.get_attribute("aria-sort") == "descending"
+    head.locator("button").press("Enter")
+    values = [float(text.split("±")[0]) for text in opened.column("systems", 3)]
+    assert values == sorted(values)
+    assert head.get_attribute("aria-sort") == "ascending"
+    page.locator('[data-grid="systems"] thead th').nth(0).locator("button").click()
+    names = opened.column("systems", 1)
+    assert names == sorted(names, key=lambda name: [int(n) if n.isdigit() else n for n in re.split(r"(\d+)", name)])
+
+
+def test_filters_and_says_how_many_are_left(opened: Opened) -> None:
+    names = opened.column("systems", 1)
+    box = opened.page.locator('[data-grid="systems"] input')
+    box.fill(names[2].upper())
+    assert opened.column("systems", 1) == [name for name in names if names[2] in name]
+    assert opened.texts('[data-grid="systems"] .count') == ["1 of 7 systems"]
+    box.fill("nothing of this name")
+    assert opened.column("systems", 1) == []
+    box.fill("")
+    assert len(opened.column("systems", 1)) == 7
+
+
+def test_downloads_what_is_shown_in_full_precision(opened: Opened, tmp_path: Path) -> None:
+    names = opened.column("systems", 1)
+    opened.page.locator('[data-grid="systems"] input').fill(names[0])
+    with opened.page.expect_download() as waiting:
+        opened.page.locator('[data-grid="systems"] .csv').click()
+    waiting.value.save_as(tmp_path / "systems.csv")
+    assert waiting.value.suggested_filename == "systems.csv"
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "systems.csv").read_text(encoding="utf-8"))))
+    assert list(rows[0])[:4] == ["system", "nDCG@10", "nDCG@10 low", "nDCG@10 high"]
+    assert [row["system"] for row in rows] == [names[0]]
+    assert float(rows[0]["AP low"]) < float(rows[0]["AP"]) < float(rows[0]["AP high"])
+    assert len(rows[0]["AP"]) > 10
+    assert opened.requests == [opened.address]
+
+
+def test_light_and_dark(opened: Opened) -> None:
+    page = opened.page
+    background = "getComputedStyle(document.body).backgroundColor"
+    words = "getComputedStyle(document.querySelector('.chart .role-axis-label text')).fill"
+    light, light_words = page.evaluate(background), page.evaluate(words)
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate(background) != light
+    assert page.evaluate(words) != light_words
+    opened.drawn()
+    page.click("#theme")
+    assert page.evaluate(background) == light
+    assert opened.complaints == []
+
+
+def test_dark_where_the_system_is_dark(browser: Any, written: Path) -> None:
+    found = Opened(browser, written, color_scheme="dark")
+    red, green, blue = map(
+        int, re.findall(r"\d+", found.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    )
+    assert max(red, green, blue) < 60
+    found.context.close()
+
+
+def test_tips_of_cells_and_of_charts(opened: Opened) -> None:
+    page = opened.page
+    cell = page.locator('[data-grid="properties"] td.no').first
+    cell.scroll_into_view_if_needed()
+    cell.hover()
+    assert page.is_visible("#tip")
+    assert "No: " in page.inner_text("#tip")
+    page.keyboard.press("Escape")
+    assert not page.is_visible("#tip")
+    point = page.locator('[data-chart="queries"] .mark-symbol path').nth(2)
+    point.scroll_into_view_if_needed()
+    point.hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    shown = page.inner_text("#vg-tooltip-element")
+    for word in ("query", "actual", "expected"):
+        assert word in shown
+
+
+def test_a_click_on_a_query_shows_its_rankings(opened: Opened) -> None:
+    page = opened.page
+    point = page.locator('[data-chart="queries"] .mark-symbol path').first
+    point.scroll_into_view_if_needed()
+    point.click(force=True)
+    page.wait_for_selector("dialog[open]")
+    assert page.inner_text("#ranking-title").startswith("Query ")
+    assert len(opened.texts("dialog tbody tr")) == 7
+    assert len(page.query_selector_all("dialog tbody tr:first-child .document")) == 10
+    page.hover("dialog .document >> nth=0")
+    same = page.query_selector_all("dialog .document.this")
+    assert len({each.get_attribute("data-document") for each in same}) == 1
+    before = page.inner_text("#ranking-title")
+    page.click('dialog [data-step="1"]')
+    assert page.inner_text("#ranking-title") != before
+    page.keyboard.press("ArrowLeft")
+    assert page.inner_text("#ranking-title") == before
+    page.keyboard.press("Escape")
+    assert not page.is_visible("dialog")
+
+
+def test_the_table_of_queries_opens_them_by_keyboard(opened: Opened) -> None:
+    name = opened.column("queries", 1)[3]
+    button = opened.page.locator('[data-grid="queries"] .open').nth(3)
+    button.focus()
+    button.press("Enter")
+    assert opened.page.inner_text("#ranking-title") == f"Query {name}"
+
+
+def test_another_measure_draws_the_charts_again(opened: Opened) -> None:
+    page = opened.page
+    assert page.get_attribute('[data-chart="means"]', "data-drawn") == "nDCG@10"
+    page.select_option("#measure", "AP")
+    page.wait_for_selector('[data-chart="queries"][data-drawn="AP"]')
+    opened.drawn()
+    assert "mean AP" in page.text_content('[data-chart="means"]')
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_nothing_is_cut_off_on_a_narrow_screen(browser: Any, written: Path, width: int) -> None:
+    found = Opened(browser, written, viewport={"width": width, "height": 844})
+    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert found.page.evaluate("document.querySelector('.masthead').getBoundingClientRect().right") <= width
+    found.context.close()
+
+
+def test_prints_all_rows_without_what_only_a_screen_needs(opened: Opened) -> None:
+    page = opened.page
+    page.click("#theme")
+    page.emulate_media(media="print")
+    assert not page.is_visible(".masthead")
+    assert not page.is_visible(".tools")
+    assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert len(page.pdf(format="A4")) > 10_000
+    page.set_viewport_size({"width": 700, "height": 1000})  # what a sheet holds
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+
+
+# -- what ids and names may contain --------------------------------------------------------------------
+
+AWKWARD = (
+    "<script>alert('x')</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"quoted\" & 'single' `back`",
+    "{{ 7 * 7 }}${7*7}",
+    "שלום עולם",
+    "مرحبا",
+    "日本語テスト🎉",
+    "\u202eright-to-left override",
+    "__proto__",
+    "constructor",
+    "a" * 300,
+    "../../etc/passwd",
+    "=HYPERLINK(1)",
+    "-->]]><!--",
+)
+
+
+@pytest.fixture(scope="session")
+def awkward(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from calipers.report.page import write_report
+
+    names = list(enumerate(AWKWARD))
+    qrels = {query: {document: (i + q) % 3 for i, document in names} for q, query in names}
+    runs = {
+        system: {query: {document: float((7 * i + 3 * s + q) % 11) for i, document in names} for q, query in names}
+        for s, system in names
+    }
+    path = tmp_path_factory.mktemp("awkward") / "report.html"
+    write_report(qrels, runs, path, "nDCG@10 AP", title=AWKWARD[1], command=f"calipers report {AWKWARD[0]}")
+    return path
+
+
+def test_awkward_names_are_shown_as_they_are(browser: Any, awkward: Path) -> None:
+    found = Opened(browser, awkward)
+    page = found.page
+    assert page.title() == AWKWARD[1]
+    assert page.inner_text("h1") == AWKWARD[1]
+    assert sorted(found.column("systems", 1)) == sorted(AWKWARD)
+    assert sorted(found.column("queries", 1)) == sorted(AWKWARD)
+    assert page.query_selector_all("main img, main script, dialog script") == []
+    page.locator('[data-grid="queries"] .open').first.click()
+    names = set(found.texts("dialog .document span"))
+    assert names <= set(AWKWARD)
+    assert len(names) > 5
+    assert found.complaints == []
+    assert found.requests == [found.address]
+    found.context.close()
+
+
+def test_awkward_names_in_tips_filters_and_downloads(browser: Any, awkward: Path, tmp_path: Path) -> None:
+    found = Opened(browser, awkward)
+    page = found.page
+    points = page.locator('[data-chart="queries"] .mark-symbol path')
+    points.first.scroll_into_view_if_needed()
+    shown = set()
+    for place in range(points.count()):
+        points.nth(place).hover(force=True)
+        page.wait_for_selector("#vg-tooltip-element.visible")
+        shown.add(page.inner_text("#vg-tooltip-element td.value >> nth=0"))
+    assert page.query_selector_all("#vg-tooltip-element img, #vg-tooltip-element script") == []
+    assert len(shown) > 1
+    page.locator('[data-grid="systems"] input').fill("<script>")
+    assert found.column("systems", 1) == [AWKWARD[0]]
+    page.locator('[data-grid="systems"] input').fill("")
+    with page.expect_download() as waiting:
+        page.locator('[data-grid="systems"] .csv').click()
+    waiting.value.save_as(tmp_path / "systems.csv")
+    with open(tmp_path / "systems.csv", newline="", encoding="utf-8") as file:
+        assert {row["system"] for row in csv.DictReader(file)} == set(AWKWARD)
+    assert found.complaints == []
+    found.context.close()
+
+
+# -- small and large ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("topics", "systems"), [(8, 1), (1, 3), (1, 1)])
+def test_one_run_or_one_query(browser: Any, tmp_path: Path, topics: int, systems: int) -> None:
+    from calipers.report.page import write_report
+
+    simulation = simulate(topics=topics, systems=systems, retrieved=20, seed=5)
+    write_report(simulation.qrels, simulation.runs, tmp_path / "r.html", "nDCG@10 AP")
+    found = Opened(browser, tmp_path / "r.html")
+    assert found.complaints == []
+    assert len(found.column("systems", 1)) == systems
+    assert "Nothing to show here" in found.page.inner_text("main")
+    found.page.locator('[data-grid="queries"] .open').first.click()
+    assert len(found.texts("dialog tbody tr")) == systems
+    found.context.close()
+
+
+@pytest.mark.acceptance
+def test_trec_covid_143_runs_on_30_topics(browser: Any, data: Path, tmp_path: Path) -> None:
+    from calipers.report.page import write_report
+
+    folder = data / "trec/covid-round1"
+    written = write_report(folder / "qrels-rnd1.txt", folder / "runs", tmp_path / "r.html", "nDCG@10 AP")
+    assert written.notes == ()
+    assert written.size < 5_000_000
+    found = Opened(browser, tmp_path / "r.html")
+    assert found.complaints == []
+    assert found.requests == [found.address]
+    assert "of 10,153 pairs of systems really differ in nDCG@10" in found.page.inner_text(".findings")
+    assert len(found.column("systems", 1)) == 143
+    assert found.page.query_selector('[data-chart="differs"] canvas') is not None  # pixels for 20,000 squares
+    found.page.locator('[data-grid="queries"] .open').first.click()
+    assert len(found.texts("dialog tbody tr")) == 143
+    found.context.close()

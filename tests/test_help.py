@@ -1,0 +1,239 @@
+"""The command line as a newcomer meets it: help whose examples run as written, completion, and errors that suggest."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from calipers.cli import COMMANDS, main, root
+from calipers.cli.mistakes import examples
+from conftest import Require
+
+# Examples that cannot run on a small simulated folder, and why. Each is run elsewhere, or needs what cannot be had.
+NOT_RUN = {
+    r"--engine spark": "starts Spark: the tests of the engine do it",
+    r"--encoder": "needs a model from a hub, or on disk: the tests of text run it with a small one",
+    r"--preferences": "needs people's preferences: the tests of text have them",
+    r"study (letor|conventions)": "trains nine rankers on five folds: the tests of the studies do it",
+    r"reproduce 000 --data study/": "reads what study letor writes",
+}
+
+# As written they take half a minute; only this number is another one here.
+SMALLER = {"--samples 100": "--samples 2"}
+
+
+def commands(command: click.Command, name: str = "calipers") -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for each in command.list_commands(context):
+            found = command.get_command(context, each)
+            assert found is not None
+            yield from commands(found, f"{name} {each}")
+
+
+ALL = dict(commands(root))
+EXAMPLES = [(name, example) for name, command in ALL.items() for example in examples(command)]
+RUN = list(dict.fromkeys(e for _, e in EXAMPLES if not any(re.search(pattern, e) for pattern in NOT_RUN)))
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("polars")
+    from example_files import make
+
+    return make(tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(scope="session")
+def typed(folder: Path, require: Require) -> dict[str, list[str]]:
+    """Every example as the shell hands it on: a function of that name prints what it is given."""
+    shell = require.tool("bash")
+    script = "calipers() { printf '%s\\0' \"$@\"; printf '\\n\\0'; }\n" + "\n".join(map(_smaller, RUN))
+    done = subprocess.run([shell, "-c", script], cwd=folder, capture_output=True, check=True)
+    calls = done.stdout.decode().split("\0\n\0")[:-1]
+    return {example: call.split("\0") for example, call in zip(RUN, calls, strict=True)}
+
+
+def _smaller(example: str) -> str:
+    for number, less in SMALLER.items():
+        example = example.replace(number, less)
+    return example
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", RUN)
+def test_every_example_runs_as_written(
+    example: str,
+    typed: dict[str, list[str]],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    if example.startswith(("calipers train", "calipers rank", "calipers evaluate S5")):
+        pytest.importorskip("lightgbm")
+        _trained(folder, monkeypatch)
+    if example.startswith(("calipers report", "calipers demo")) or "--plot" in example:
+        pytest.importorskip("altair")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["calipers", *typed[example]])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capfd.readouterr()
+    assert ended.value.code == 0, err
+    assert "Traceback" not in err
+    named = re.search(r"(?:-o|--plot) (\S+)", example)
+    if named:
+        assert (folder / named.group(1)).exists()
+    else:
+        assert out or example.startswith("calipers convert")
+
+
+def _trained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the examples of `rank` find when those of `train` have run."""
+    if (folder / "model.cal").exists():
+        return
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["calipers", "train", "lambdamart", "--train", "S1", "-o", "model.cal"])
+    with pytest.raises(SystemExit):
+        main()
+    monkeypatch.setattr(sys, "argv", ["calipers", "rank", "model.cal", "S5", "-o", "scores.txt"])
+    with pytest.raises(SystemExit):
+        main()
+
+
+def test_every_command_teaches_by_example() -> None:
+    lacking = [name for name, command in ALL.items() if not examples(command)]
+    assert lacking == []
+
+
+def test_what_is_not_run_is_still_there() -> None:
+    for pattern in NOT_RUN:
+        assert any(re.search(pattern, example) for _, example in EXAMPLES), pattern
+
+
+def test_every_example_is_of_its_command() -> None:
+    for name, example in EXAMPLES:
+        assert shlex.split(example)[1] in COMMANDS, (name, example)
+
+
+def test_the_same_option_means_the_same_everywhere() -> None:
+    """One module has the shared options; nobody declares another one of the same name."""
+    shared = ("--format", "--measure", "--jobs", "--strict", "--alpha", "--like", "--max-unpacked", "--columns")
+    # Their measures are others, or columns of files; or conventions are of one measure among several.
+    other = ("calipers text", "calipers inform tau", "calipers study")
+    for option in shared:
+        found = {
+            (parameter.metavar, parameter.type.name, parameter.multiple, getattr(parameter, "help", None))
+            for name, command in ALL.items()
+            for parameter in command.params
+            if option in parameter.opts and not name.startswith(other)
+        }
+        if option == "--jobs":  # what the threads do is not the same everywhere
+            found = {each[:3] for each in found}
+        assert len(found) == 1, (option, found)
+
+
+def test_every_option_has_help() -> None:
+    silent = [
+        (name, parameter.opts)
+        for name, command in ALL.items()
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not parameter.help
+    ]
+    assert [each for each in silent if each[1] not in (["--seed"], ["--name"])] == []
+
+
+# -- completion ----------------------------------------------------------------------------------------------
+
+
+def completed(*words: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'calipers'; from calipers.cli import main; main()"],
+        env={
+            **os.environ,
+            "_CALIPERS_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(shlex.quote(word) for word in ("calipers", *words)),
+            "COMP_CWORD": str(len(words)),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.splitlines()
+
+
+def test_commands_options_and_values_are_completed() -> None:
+    assert completed("ev") == ["plain,evaluate"]
+    assert "plain,--measure" in completed("evaluate", "--mea")
+    assert completed("evaluate", "--format", "la") == ["plain,latex"]
+    assert "plain,letor4" in completed("evaluate", "--like", "let")
+    assert completed("inform", "di") == ["plain,difference"]
+
+
+def test_files_and_measures_are_completed() -> None:
+    assert completed("evaluate", "qr") == ["file,qr"]
+    assert completed("evaluate", "qrels.txt", "ru") == ["file,ru"]
+    assert completed("report", "qrels.txt", "run.txt", "-o", "re") == ["file,re"]
+    assert "plain,nDCG" in completed("evaluate", "-m", "ndc")
+    assert "plain,AP nDCG" in completed("evaluate", "-m", "AP nDC")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_set_up(shell: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; sys.argv[0] = 'calipers'; from calipers.cli import main; main()"],
+        env={**os.environ, "_CALIPERS_COMPLETE": f"{shell}_source"},
+        capture_output=True,
+        text=True,
+    )
+    if shell == "bash" and "Couldn't detect" in done.stderr:
+        pytest.skip("bash is not here")
+    assert "_CALIPERS_COMPLETE" in done.stdout
+
+
+# -- errors that suggest ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suggested"),
+    [
+        ("evalute", "did you mean evaluate?"),
+        ("evaluate", 'for example: calipers evaluate qrels.txt runs/*.gz -m "nDCG'),
+        ("evaluate qrels.txt run.txt --mesure AP", "--measure"),
+        ("evaluate qrels.txt run.txt -m nDGC@10", "did you mean nDCG"),
+        ("evaluate qrels.txt run.txt --format latx", "Did you mean latex?"),
+        ("evaluate qrels.txt run.txt --ties averge", "Did you mean average?"),
+        ("evaluate qrls.txt run.txt", "did you mean qrels.txt?"),
+        ("evaluate qrels.txt rnu.txt", "did you mean run.txt?"),
+        ("evaluate qrels.txt runs/sytem*.gz", "no file matches"),
+        ("evaluate run.txt qrels.txt", "this looks like a run"),
+        ("compare qrels.txt runs/bm25.gz runs/system01.gz --baseline bm52", "did you mean 'bm25'?"),
+        ("evaluate qrels.txt run.txt --like trec_evl", "trec_eval"),
+        ("inform rik", "Did you mean 'ric'?"),
+        ("reproduce 000/table-99", "table"),
+        ("evaluate qrels.txt run.txt --baseline bm25", "--format markdown or latex"),
+    ],
+)
+def test_errors_suggest_in_one_line(
+    arguments: str, suggested: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", ["calipers", *shlex.split(arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capfd.readouterr()
+    lines = [line for line in err.splitlines() if "warning:" not in line]
+    assert ended.value.code == 2
+    assert out == ""
+    assert len(lines) == 1, err
+    assert lines[0].startswith("calipers: ")
+    assert suggested in lines[0]

@@ -1,0 +1,133 @@
+"""Charts: every one is a function, valid, labelled, safe with any name, and can be written in every form."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import calipers as cal
+from calipers import plot
+from calipers.collection.simulate import simulate
+from calipers.errors import CalipersError
+from calipers.plot.systems import placed
+
+pytest.importorskip("altair")
+
+ODD = ["constructor", "<b>bold", "a.b[0]", 'say "hi"']
+
+
+@pytest.fixture(scope="module")
+def charts() -> dict[str, Any]:
+    simulation = simulate(topics=6, systems=4, retrieved=20, ties=0.1, unjudged=0.2, seed=5)
+    runs = dict(zip(ODD, simulation.runs.values(), strict=True))
+    qrels = simulation.qrels
+    scores = cal.evaluate(qrels, runs, ["nDCG@10", "AP"])
+    bounds = cal.bounds(qrels, ["nDCG@10", "AP"])
+    difference = cal.information_difference(qrels, runs)
+    types = cal.query_types(scores.of_measures(["AP"]), bounds)
+    return {
+        "means": plot.means(scores, "AP"),
+        "between_bounds": plot.between_bounds(scores, bounds, "AP"),
+        "differences": plot.differences(cal.compare(scores), "AP"),
+        "unjudged": plot.unjudged(scores),
+        "query_map": plot.query_map(types, "AP"),
+        "expected_histogram": plot.expected_histogram(bounds, "AP"),
+        "significance_curves": plot.significance_curves(cal.discriminative_power(scores)),
+        "tool_causes": plot.tool_causes(cal.audit(qrels, runs, "nDCG@10")),
+        "dendrogram": plot.dendrogram(difference),
+        "heat_map": plot.heat_map(difference),
+        "difference_scatter": plot.difference_scatter(difference),
+    }
+
+
+NAMES = [
+    "means", "between_bounds", "differences", "unjudged", "query_map", "expected_histogram", "significance_curves",
+    "tool_causes", "dendrogram", "heat_map", "difference_scatter",
+]  # fmt: skip
+
+
+def layers(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    return [spec, *(inner for part in spec.get("layer", ()) for inner in layers(part))]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_chart_is_valid_and_its_quantities_are_labelled(charts: dict[str, Any], name: str) -> None:
+    spec = charts[name].to_dict()  # checked against the schema
+    assert spec["title"]
+    titles = {}
+    for layer in layers(spec):
+        for axis in ("x", "y"):
+            channel = layer.get("encoding", {}).get(axis, {})
+            if channel.get("type") == "quantitative" and channel.get("axis", True) is not None:
+                titles.setdefault(axis, []).append(channel.get("title"))
+    for axis, found in titles.items():
+        assert any(found), (name, axis)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_of_a_user_stands_in_an_expression(charts: dict[str, Any], name: str) -> None:
+    """Vega takes no `constructor` in one, and a name might be one."""
+    keys = {"expr", "labelExpr", "calculate", "test"}
+    expressions = [text for layer in layers(charts[name].to_dict()) for text in strings(layer, keys)]
+    assert not [text for text in expressions for odd in ODD if odd in text]
+
+
+def strings(part: Any, keys: set[str], inside: bool = False) -> list[str]:
+    if isinstance(part, dict):
+        return [s for key, value in part.items() for s in strings(value, keys, key in keys)]
+    if isinstance(part, list):
+        return [s for value in part for s in strings(value, keys, inside)]
+    return [part] if inside and isinstance(part, str) else []
+
+
+def test_colours_are_those_that_colour_blind_readers_can_tell_apart(charts: dict[str, Any]) -> None:
+    safe = {colour.lower() for colour in plot.COLOURS} | {"#dfe3e8", "#888888", "white", "#555555"}
+    for name, chart in charts.items():
+        spec = json.dumps(chart.to_dict()).lower()
+        assert {f"#{part[:6]}" for part in spec.split('"#')[1:]} <= safe, name
+
+
+@pytest.mark.parametrize("form", ["html", "svg", "png", "json"])
+def test_charts_are_written_in_every_form(charts: dict[str, Any], tmp_path: Path, form: str) -> None:
+    pytest.importorskip("vl_convert")
+    path = tmp_path / f"chart.{form}"
+    plot.save(charts["between_bounds"], str(path))
+    content = path.read_bytes()
+    start = {"html": b"<!DOCTYPE html>", "svg": b"<svg", "png": b"\x89PNG", "json": b"{"}[form]
+    assert content.lstrip().startswith(start)
+    if form == "html":
+        assert b'src="http' not in content
+    if form == "svg":
+        assert b"constructor" in content
+
+
+def test_a_chart_that_cannot_be_written(charts: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(CalipersError, match="can be written as"):
+        plot.save(charts["means"], str(tmp_path / "chart.docx"))
+    with pytest.raises(CalipersError, match="cannot be written"):
+        plot.save(charts["means"], str(tmp_path / "nowhere" / "chart.json"))
+
+
+def test_the_scale_from_random_to_ideal_is_that_of_v2() -> None:
+    simulation = simulate(topics=5, systems=3, retrieved=20, seed=4)
+    scores = cal.evaluate(simulation.qrels, simulation.runs, ["AP", "V2(AP)"])
+    assert placed(scores, cal.bounds(simulation.qrels, "AP"), "AP") == pytest.approx(scores["V2(AP)"])
+
+
+def test_which_measure_is_asked_where_there_are_several() -> None:
+    scores = cal.evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1}, "r": {"b": 2}}, ["AP", "RR"])
+    for draw in (lambda: plot.means(scores), lambda: plot.between_bounds(scores, cal.bounds({"q": {"a": 1}}, "AP"))):
+        with pytest.raises(CalipersError, match="which measure"):
+            draw()
+    with pytest.raises(CalipersError, match="no scores for 'P'"):
+        plot.means(scores, "P")
+
+
+def test_charts_need_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(CalipersError, match=r"calipers\[report\]"):
+        plot.stacked()

@@ -1,0 +1,297 @@
+"""The report: what is in it, how it is written, and what becomes of input that is hard to show."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.collection.simulate import simulate
+from calipers.errors import CalipersError, CheckFailed
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from calipers.report import page as pages
+from calipers.report.compact import as_json, by_column
+from calipers.report.material import gather
+from calipers.report.page import write_report
+from calipers.report.rankings import first_documents
+from calipers.report.sections import SECTIONS
+
+QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1, "d": 0}, "q3": {"x": 0, "y": 1, "z": 0}}
+RUNS = {
+    "one": {"q1": {"a": 3, "b": 2, "u": 1}, "q2": {"d": 2, "a": 2}, "q3": {"y": 1}},
+    "two": {"q1": {"b": 3, "c": 2}, "q2": {"a": 1}, "q3": {"x": 2, "y": 1}},
+}
+
+
+def command(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)],
+        capture_output=True, text=True, env={**os.environ, **environment}, check=False,
+    )  # fmt: skip
+
+
+def block(text: str, name: str) -> Any:
+    """A block of data inside a page."""
+    found = re.search(rf'<script type="application/json" id="{name}">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    return json.loads(found.group(1))
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Any:
+    return simulate(topics=6, systems=4, retrieved=30, ties=0.1, unjudged=0.2, seed=7)
+
+
+@pytest.fixture(scope="module")
+def whole(simulated: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(simulated.qrels, simulated.runs, path, "nDCG@10 AP V2(nDCG@10)", title="Four systems")
+    return path.read_text(encoding="utf-8")
+
+
+def test_every_section_is_there_with_a_sentence_and_no_section_is_empty(whole: str) -> None:
+    for key, (title, _) in SECTIONS.items():
+        found = re.search(rf'<section id="{key}">(.*?)</section>', whole, re.DOTALL)
+        assert found is not None, key
+        assert f"<h2>{title}</h2>" in found.group(1)
+        sentence = re.search(r'<p class="see">(.*?)</p>', found.group(1), re.DOTALL)
+        assert sentence is not None, key
+        assert len(sentence.group(1)) > 60
+    assert "Nothing to show here" not in whole
+
+
+def test_the_figures_are_those_of_the_library(whole: str, simulated: Any) -> None:
+    scores = cal.evaluate(simulated.qrels, simulated.runs, "nDCG@10 AP V2(nDCG@10)")
+    for row in scores.mean().rows:
+        for value in row[1:]:
+            assert f'data-value="{value!r}"' in whole
+    shown = block(whole, "rankings-data")
+    assert shown["measures"] == list(scores.measures)
+    assert np.allclose(np.array(shown["scores"], float), scores.values, rtol=1e-3, atol=1e-4)
+
+
+def test_charts_are_of_every_measure(whole: str) -> None:
+    charts = block(whole, "charts-data")
+    for name in ("means", "between", "differs", "queries"):
+        assert list(charts[name]) == ["nDCG@10", "AP", "V2(nDCG@10)"]
+    for name in ("power", "dendrogram", "heat", "unjudged"):
+        assert list(charts[name]) == [""]
+
+
+def test_nothing_is_loaded_and_only_our_scripts_may_run(whole: str) -> None:
+    head = whole[: whole.index("<style>")]
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', head)
+    assert policy is not None
+    assert "default-src &#39;none&#39;" in policy.group(1) or "default-src 'none'" in policy.group(1)
+    assert "unsafe-eval" not in policy.group(1)
+    assert whole.count("sha256-") >= 5
+    outside = re.sub(r"<script.*?</script>", "", whole, flags=re.DOTALL)
+    assert re.findall(r'(?:src|href)="(?!#|data:,)[^"]*"', outside) == []
+    assert "@import" not in outside
+    assert "url(" not in outside
+
+
+def test_the_bundle_is_there_once_with_its_notice(whole: str) -> None:
+    assert whole.count("University of Washington Interactive Data Lab") == 2  # before the script, and for the reader
+    assert whole.count("window.vegaEmbed=") == 1
+    assert "Redistributions in binary form must reproduce" in whole
+
+
+def test_a_report_can_be_repeated_byte_for_byte(simulated: Any, tmp_path: Path) -> None:
+    qrels, runs = simulated.write(tmp_path)
+    for name in ("first.html", "second.html"):
+        write_report(qrels, runs, tmp_path / name, "AP", command="the same")
+    assert (tmp_path / "first.html").read_bytes() == (tmp_path / "second.html").read_bytes()
+
+
+def test_how_it_was_computed(simulated: Any, tmp_path: Path) -> None:
+    import hashlib
+
+    qrels, runs = simulated.write(tmp_path)
+    page = tmp_path / "r.html"
+    done = command(
+        "report", qrels, *runs, "-m", "AP", "--ties", "docid", "--test", "bootstrap", "--seed", 7, "-o", page
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{page}\n"
+    text = page.read_text(encoding="utf-8")
+    method = text[text.index('<section id="method">') :]
+    for file in (qrels, *runs):
+        assert hashlib.sha256(file.read_bytes()).hexdigest() in method
+    for said in (cal.__version__, "--seed 7", "bootstrap", "docid", "seed of the tests"):
+        assert said in method
+
+
+def test_the_first_documents_of_each_list() -> None:
+    known = cal.Judgments.from_dict(QRELS)
+    runs = cal.evaluation.as_runs(RUNS, known)  # type: ignore[attr-defined]
+    found = first_documents(known, runs, 2)
+    first, second = found[0], found[1]
+    assert [first.documents[i] for i in first.lists[0]] == ["a", "b"]
+    assert dict(zip(first.documents, first.grades, strict=True)) == {"a": 2, "b": 0, "c": 1}
+    tied = second.lists[0]
+    assert tied[1] < 0  # the second is tied with the first
+    assert {second.documents[tied[0]], second.documents[~tied[1]]} == {"a", "d"}
+
+
+def test_bare_scores_beside_labels(tmp_path: Path) -> None:
+    simulation = simulate(topics=4, systems=2, retrieved=10, unjudged=0.0, seed=3)
+    labels, scores = simulation.write_letor(tmp_path)
+    written = write_report(labels, scores, tmp_path / "letor.html", "nDCG(gain=exp)@10")
+    lists = block((tmp_path / "letor.html").read_text(encoding="utf-8"), "rankings-data")["lists"]
+    assert all(each["l"][0] and None not in each["g"] for each in lists)
+    assert not [note for note in written.notes if "Query map" in note]
+
+
+def test_one_run_says_what_cannot_be_compared(tmp_path: Path) -> None:
+    written = write_report(QRELS, {"one": RUNS["one"]}, tmp_path / "r.html", "AP")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert {note.split("'")[1] for note in written.notes} == {"Who really differs", "Which systems are alike"}
+    assert text.count("there is only one system (one)") >= 2
+
+
+def test_one_query_has_no_intervals(tmp_path: Path) -> None:
+    written = write_report({"q1": QRELS["q1"]}, RUNS, tmp_path / "r.html", "AP RR")
+    assert any("fewer than two queries" in note for note in written.notes)
+    assert "so there are no intervals" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_measures_of_diversity_lack_what_needs_one_grade_a_document(tmp_path: Path) -> None:
+    judged = {"q1": {"s1": {"a": 1, "b": 0}, "s2": {"b": 1}}, "q2": {"s1": {"a": 1}, "s2": {"c": 1, "d": 0}}}
+    runs = {"one": {"q1": {"a": 2, "b": 1}, "q2": {"a": 1}}, "two": {"q1": {"b": 2, "a": 1}, "q2": {"d": 2, "c": 1}}}
+    written = write_report(judged, runs, tmp_path / "r.html", "ERR-IA@10")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert 'data-value="ERR-IA@10"' in text
+    for note in written.notes:
+        assert note.startswith("no section")
+
+
+# -- bad input -----------------------------------------------------------------------------------------
+
+
+def test_no_query_in_common(tmp_path: Path) -> None:
+    with pytest.raises(CalipersError, match="no query in common"):
+        write_report(QRELS, {"one": {"other": {"a": 1.0}}}, tmp_path / "r.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_scores_undefined(tmp_path: Path) -> None:
+    with pytest.raises(CheckFailed, match="every score is undefined"):
+        write_report(
+            {"q1": {"a": 0}, "q2": {"a": 0}}, {"one": {"q1": {"a": 1.0}}}, tmp_path / "r.html", "AP", empty="skip"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_measure_undefined_among_others(tmp_path: Path) -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"b": 1}}  # every ranking of one document is the same: V2 has no room
+    runs = {"one": {"q1": {"a": 1.0}, "q2": {"b": 1.0}}, "two": {"q1": {"b": 1.0}, "q2": {"b": 1.0}}}
+    written = write_report(qrels, runs, tmp_path / "r.html", "AP RR")
+    assert written.size > 900_000
+
+
+@pytest.mark.parametrize("output", ["nowhere/report.html", "."])
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path, output: str) -> None:
+    with pytest.raises(CalipersError, match=r"cannot write here|is a folder"):
+        write_report("no such file", "nor this", tmp_path / output)
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs a folder that nobody may write to")
+def test_a_folder_without_leave_to_write() -> None:
+    with pytest.raises(CalipersError, match="cannot write here"):
+        write_report(QRELS, RUNS, "/proc/report.html")
+
+
+def test_an_existing_report_stays_where_the_new_one_fails(tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    page.write_text("old")
+    with pytest.raises(CalipersError):
+        write_report(QRELS, {"one": {"other": {"a": 1.0}}}, page)
+    assert page.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [page]
+
+
+def test_too_large_a_page_is_thinned_and_says_so(
+    simulated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = write_report(simulated.qrels, simulated.runs, tmp_path / "full.html", "AP RR")
+    assert full.notes == ()
+    monkeypatch.setattr(pages, "LIMIT", full.size - 1)
+    once = write_report(simulated.qrels, simulated.runs, tmp_path / "once.html", "AP RR")
+    assert once.size <= full.size - 1
+    assert "charts of pairs of systems are of the first measure only" in once.notes[0]
+    text = (tmp_path / "once.html").read_text(encoding="utf-8")
+    assert "Left out: charts of pairs" in text
+    assert list(block(text, "charts-data")["differs"]) == ["AP"]
+    monkeypatch.setattr(pages, "LIMIT", 1)
+    least = write_report(simulated.qrels, simulated.runs, tmp_path / "least.html", "AP RR")
+    assert least.size < once.size
+    assert "rankings are left out" in least.notes[0]
+    assert "make it smaller" in least.notes[1]
+    assert block((tmp_path / "least.html").read_text(encoding="utf-8"), "rankings-data")["lists"] == []
+
+
+def test_thinned_pairs_are_those_of_the_best_systems(simulated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from calipers.report.section import Detail
+
+    material = gather(simulated.qrels, simulated.runs, "AP")
+    best = {material.scores.systems[s] for s in material.order[:2]}
+    placed = {each.key: each for each in pages.make(material, Detail(measures=1, systems=2))}
+    (chart,) = placed["differs"].section.charts["differs"].values()  # type: ignore[union-attr]
+    columns = chart["layer"][0]["data"]["columns"] if "data" in chart["layer"][0] else chart["data"]["columns"]
+    assert {*_words(columns["row"]), *_words(columns["column"])} == best
+
+
+def _words(column: Any) -> list[str]:
+    return column if isinstance(column, list) else [column["words"][i] for i in column["at"]]
+
+
+def test_names_that_are_no_file_names_and_ids_that_are_no_utf8(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(b"q\xff 0 d\xfe 1\nq\xff 0 e 0\n2 0 a 1\n2 0 b 0\n")
+    odd = tmp_path / "..a b'c;$(x)"
+    odd.write_bytes(b"q\xff Q0 d\xfe 1 2 a/b:c*?\nq\xff Q0 e 2 1 a/b:c*?\n2 Q0 a 1 1 a/b:c*?\n")
+    written = write_report(tmp_path / "qrels", [odd], tmp_path / "r.html", "AP")
+    text = Path(written.path).read_text(encoding="utf-8")
+    assert "a/b:c*?" in text
+    assert block(text, "rankings-data")["queries"][0] == "q\udcff"
+
+
+def test_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(CalipersError, match=r"calipers\[report\]"):
+        write_report(QRELS, RUNS, tmp_path / "r.html")
+
+
+# -- pieces --------------------------------------------------------------------------------------------
+
+
+def test_data_cannot_leave_its_script() -> None:
+    awkward = {"</script><script>alert(1)": ["<!--", "]]>", "\u2028", "\udcff", "&amp;", "'\""]}
+    text = as_json(awkward)
+    assert not set("<>&\u2028\udcff") & set(text)
+    assert json.loads(text) == awkward
+
+
+def test_rows_by_column_lose_nothing_that_is_seen() -> None:
+    rows = [{"a": "x", "b": 1.23456789, "c": None}, {"a": "y", "b": float("nan"), "c": 2}, {"a": "x", "b": 3.0, "c": 1}]
+    packed = by_column(rows)
+    assert packed == {"a": {"words": ["x", "y"], "at": [0, 1, 0]}, "b": [1.23457, None, 3], "c": [None, 2, 1]}
+
+
+@pytest.mark.slow
+def test_fifty_runs_on_fifty_topics_are_below_two_megabytes(tmp_path: Path) -> None:
+    simulation = simulate(topics=50, systems=50, retrieved=100, ties=0.1, unjudged=0.2, seed=1)
+    written = write_report(simulation.qrels, simulation.runs, tmp_path / "r.html")
+    assert written.notes == ()
+    assert written.size < 2_000_000
