@@ -89,3 +89,5 @@ def _summaries(folder: Path) -> None:
                     "human": {"coherence": 5 - system + document % 2, "relevance": 4 - system},
                 }
                 file.write(json.dumps(made) + "\n")
+    verdicts = [f"d{document},s0,s1,{'s0' if document % 3 else 'tie'}\n" for document in range(6)]
+    (folder / "preferences.csv").write_text("id,first,second,preferred\n" + "".join(verdicts))
