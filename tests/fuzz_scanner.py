@@ -313,19 +313,32 @@ def rows_difference(compiled: ModuleType, source: Source) -> str | None:
     judgments = source.judgments()
     count = pick.randint(0, 200)
     beyond = pick.random() < source.dirt
-    query = np.sort([pick.randrange(len(source.queries) + beyond) for _ in range(count)]).astype(np.int32)
+    query = np.array([pick.randrange(len(source.queries) + beyond) for _ in range(count)], np.int32)
+    regroup = pick.random() < 0.3
+    query = query if regroup else np.sort(query)
     documents = Ids.of(pick.choices(source.documents, k=count) if beyond else [b"R%d" % i for i in range(count)])
     score = np.array([pick.choice([pick.random(), 1.0, -0.0]) for _ in range(count)], np.float64)
+    if pick.random() < 0.3:
+        score = -np.sort(-score)
+    if count and pick.random() < source.dirt:
+        score[pick.randrange(count)] = np.nan
     columns = Ids.of(source.queries), query, documents, score
+    cut = pick.randint(0, count)
+    options = {"regroup": regroup, "single": pick.random() < 0.3, "depth": pick.choice([0, 0, 3])}
     found = []
     for module in (_plain, compiled):
-        scanner = module.RunScanner(module.JudgedIndex(*judgments))
+        scanner = module.RunScanner(module.JudgedIndex(*judgments), **options)
         try:
-            scanner.feed_rows(*columns)
+            for part in (slice(0, cut), slice(cut, count)):
+                scanner.feed_rows(Ids.of(source.queries), query[part], documents[part], score[part])
             found.append(outcome(scanner, []))
         except (ScanError, ValueError) as error:
             found.append(str(error))
-    return None if found[0] == found[1] else f"feed_rows {columns!r}\nplain    {found[0]!r}\ncompiled {found[1]!r}"
+    return (
+        None
+        if found[0] == found[1]
+        else f"feed_rows {options} {columns!r}\nplain    {found[0]!r}\ncompiled {found[1]!r}"
+    )
 
 
 def documents_difference(compiled: ModuleType, source: Source) -> str | None:

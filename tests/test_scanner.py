@@ -441,6 +441,44 @@ def test_index(scanner: ModuleType) -> None:
             index.find(query, b"a")
 
 
+@pytest.mark.parametrize(("pools", "distinct"), [
+    ({"q1": ["a", "b"], "q2": ["a"]}, True),
+    ({"q1": ["a", "b"], "q2": ["c", "a", "c"]}, False),
+    ({"q1": [], "q2": []}, True),
+])  # fmt: skip
+def test_index_knows_whether_a_document_is_judged_twice(
+    scanner: ModuleType, pools: dict[str, list[str]], distinct: bool
+) -> None:
+    assert judged(scanner, pools).distinct is distinct
+
+
+@pytest.mark.parametrize("twice", [None, 0, 70_000, 149_999])
+@pytest.mark.parametrize("way", ["lines", "regrouped", "rows"])
+def test_a_long_list_finds_the_document_that_is_there_twice(compiled: ModuleType, way: str, twice: int | None) -> None:
+    """Long enough that the filter in front takes several new documents for known ones."""
+    count = 150_000
+    documents = [f"d{i}" for i in range(count)] + ([] if twice is None else [f"d{twice}"])
+    made = compiled.RunScanner(judged(compiled, {"q": ["d5", f"d{count - 1}", "x"]}), regroup=way == "regrouped")
+
+    def scan() -> Any:
+        if way != "rows":
+            return scanned(made, run_of(*(("q", document, -i) for i, document in enumerate(documents))))
+        scores = -np.arange(len(documents), dtype=np.float64)
+        made.feed_rows(Ids.of(["q"]), np.zeros(len(documents), np.int32), Ids.of(documents), scores)
+        return made.finish()
+
+    if twice is None:
+        found = scan()
+        assert (found.length.tolist(), found.first.tolist()) == ([count], [6, count])
+    else:
+        with pytest.raises(ScanError) as caught:
+            scan()
+        assert (caught.value.line, caught.value.message) == (
+            count + 1,
+            f"document 'd{twice}' appears twice for query 'q'",
+        )
+
+
 @pytest.mark.parametrize("offsets", [[0, 1], [0, 1, 3], [1, 1, 2], [0, 2, 1, 2], [], [0, 3, 2]])
 def test_index_checks_its_offsets(scanner: ModuleType, offsets: list[int]) -> None:
     with pytest.raises(ValueError, match="one part a query"):

@@ -251,7 +251,8 @@ class Lists:
 
     def where(self, chosen: NDArray[np.bool_]) -> Lists:
         """The same lists with only the chosen rows: the others become as good as unjudged."""
-        return self._rows(np.flatnonzero(chosen))
+        before = np.concatenate([[0], np.cumsum(chosen)])
+        return self._rows(np.flatnonzero(chosen), before[self.offsets])
 
     def worthy(self, value: Callable[[Floats], Floats]) -> Lists:
         """The same lists with only the rows whose document is worth something: mostly few of them."""
@@ -345,13 +346,11 @@ class Lists:
     def _ranked(self, rank: Ints) -> Lists:
         ranked = replace(self, first=rank, last=rank, memo={})
         if len(rank) and (np.diff(rank) <= 0)[self.list[1:] == self.list[:-1]].any():
-            return ranked._rows(np.lexsort((rank, self.list)))
+            return ranked._rows(np.lexsort((rank, self.list)), self.offsets)
         return ranked
 
-    def _rows(self, row: Ints) -> Lists:
-        """Only these rows, in this order; they must stay grouped by list."""
-        offsets = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(np.bincount(self.list[row], minlength=len(self)), out=offsets[1:])
+    def _rows(self, row: Ints, offsets: Ints) -> Lists:
+        """Only these rows, in this order, and where each list's start."""
         return replace(
             self,
             offsets=offsets,

@@ -288,6 +288,7 @@ class JudgedIndex:
             for row in range(start, end):
                 rows.setdefault(names[row], row)
             self._rows.append(rows)
+        self.distinct = sum(map(len, self._rows)) == len(names)  # whether no query has a document twice
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -31,6 +31,11 @@
 #if defined(__GNUC__) && !defined(CALIPERS_PORTABLE)
 #define CALIPERS_GNU 1
 #endif
+#if defined(CALIPERS_GNU)
+#define CALIPERS_RARE __attribute__((noinline, cold))
+#else
+#define CALIPERS_RARE
+#endif
 #if defined(__SIZEOF_INT128__) && defined(CALIPERS_GNU)
 #define CALIPERS_INT128 1
 #endif
@@ -320,6 +325,13 @@ inline size_t table_size(size_t rows) {  // at most half full
     return size;
 }
 
+// A filter has a word an id, and each id sets four bits of one word: if they are not all set, it is not there. That
+// they are although it is not happens to one id in some ten thousand.
+inline uint64_t bits_of(uint64_t hash) {
+    return uint64_t(1) << (hash >> 58) | uint64_t(1) << (hash >> 52 & 63) | uint64_t(1) << (hash >> 46 & 63) |
+           uint64_t(1) << (hash >> 40 & 63);
+}
+
 // Distinct ids, numbered in order of first appearance.
 class IdTable {
 public:
@@ -362,7 +374,7 @@ private:
         return i;
     }
 
-    void grow() {
+    CALIPERS_RARE void grow() {
         std::vector<Slot> larger(slots_.empty() ? 16 : 2 * slots_.size());
         slots_.swap(larger);
         for (size_t row = 0; row < size(); ++row) {
@@ -377,6 +389,7 @@ class Judged {
 public:
     IdTable queries;
     uint64_t seed = 0;
+    bool distinct = true;  // no query has a document twice
 
     // The offsets have been checked by the caller. False if a query occurs twice.
     bool build(const byte* query_data, const int64_t* query_offsets, size_t query_count, const int64_t* parts,
@@ -389,10 +402,9 @@ public:
         size_t room = 0, words = 0;
         for (size_t q = 0; q < query_count; ++q) {
             size_t size = table_size(static_cast<size_t>(parts[q + 1] - parts[q]));
-            size_t bits = std::max<size_t>(64, 8 * size);
-            tables_.push_back({room, words, size - 1, bits - 1});
+            tables_.push_back({room, words, size - 1, size / 2 - 1});
             room += size;
-            words += bits / 64;
+            words += size / 2;
         }
         slots_.resize(room);
         filter_.resize(words);
@@ -402,9 +414,9 @@ public:
             for (int64_t row = parts[q]; row < parts[q + 1]; ++row) {
                 uint64_t hash = hash_id(at(row), length(row), seed);
                 Slot& slot = slots_[place(q, at(row), length(row), hash)];
-                if (!slot.row) slot = {tag_of(hash), static_cast<uint32_t>(row + 1)};
-                size_t bit = bit_of(tables_[q].bits, hash);
-                filter_[tables_[q].words + bit / 64] |= uint64_t(1) << bit % 64;
+                if (slot.row) distinct = false;
+                else slot = {tag_of(hash), static_cast<uint32_t>(row + 1)};
+                filter_[tables_[q].words + (hash & tables_[q].filter_mask)] |= bits_of(hash);
             }
         }
         return true;
@@ -418,8 +430,7 @@ public:
         OfQuery() = default;
 
         int64_t find(const byte* p, size_t n, uint64_t hash) const {
-            size_t bit = bit_of(bits_, hash);
-            if (!(filter_[bit / 64] >> bit % 64 & 1)) return -1;
+            if (bits_of(hash) & ~filter_[hash & mask_]) return -1;
             return static_cast<int64_t>(judged_->slots_[judged_->place(query_, p, n, hash)].row) - 1;
         }
 
@@ -427,32 +438,30 @@ public:
         friend class Judged;
         const Judged* judged_ = nullptr;
         const uint64_t* filter_ = nullptr;
-        size_t bits_ = 0, query_ = 0;
+        size_t mask_ = 0, query_ = 0;
     };
 
     OfQuery of_query(size_t q) const {
         OfQuery found;
         found.judged_ = this;
         found.filter_ = filter_.data() + tables_[q].words;
-        found.bits_ = tables_[q].bits;
+        found.mask_ = tables_[q].filter_mask;
         found.query_ = q;
         return found;
     }
 
 private:
-    // Most retrieved documents are not judged, and the slots of all queries do not fit in the cache. So a few bits a
-    // judged document, which do, answer first: a bit that is not set says no.
+    // Most retrieved documents are not judged, and the slots of all queries do not fit in the cache. So a filter, which
+    // does, answers first.
     struct Table {
-        size_t start, words;  // where the query's slots and bits begin
-        size_t mask, bits;
+        size_t start, words;  // where the query's slots and its part of the filter begin
+        size_t mask, filter_mask;
     };
     std::vector<byte> data_;
     std::vector<int64_t> offsets_;
     std::vector<Table> tables_;
     std::vector<Slot> slots_;
     std::vector<uint64_t> filter_;
-
-    static size_t bit_of(size_t bits, uint64_t hash) { return (hash >> 24) & bits; }
 
     const byte* at(int64_t row) const { return data_.data() + offsets_[row]; }
     size_t length(int64_t row) const { return static_cast<size_t>(offsets_[row + 1] - offsets_[row]); }
@@ -606,10 +615,8 @@ public:
     size_t size() const { return count_; }
 
     void clear() {
-        size_t size = std::max<size_t>(64, 2 * table_size(count_));  // what the last query needed, this one may need
-        empty_table(size);
-        make_room(size / kSparse + 1);
-        count_ = used_ = 0;
+        make_room(std::max<size_t>(64, table_size(count_) / 2));  // what the last query needed, this one may need
+        count_ = used_ = entered_ = 0;
         hits_.clear();
         strict_ = falling_ = true;
         starts_[0] = 0;
@@ -617,25 +624,66 @@ public:
 
     // False if the document is there already. `row` is its row among the judged ones, or -1.
     bool add(const byte* id, size_t n, uint64_t hash, double score, int64_t row) {
-        size_t i = hash & mask_;
-        while (uint32_t other = slots_[i]) {
-            if (hashes_[other - 1] == hash && is_at(other - 1, id, n)) return false;
-            i = (i + 1) & mask_;
-        }
-        slots_[i] = static_cast<uint32_t>(count_ + 1);
-        hashes_[count_] = hash;
-        if (row >= 0) hits_.push_back({static_cast<int32_t>(row), static_cast<int32_t>(count_)});
-        if (count_ && !(score < scores_[count_ - 1])) {
+        if (count_ == room_) grow();
+        const size_t at = count_;
+        uint64_t* const word = filter_.data() + (hash & (room_ - 1));
+        const uint64_t bits = bits_of(hash), known = *word;
+        if (!(bits & ~known) && is_there(id, n, hash)) return false;
+        *word = known | bits;
+        hashes_[at] = hash;
+        double* const scores = scores_.data() + at;
+        *scores = score;
+        if (at && !(score < scores[-1])) {
             strict_ = false;
-            falling_ &= score == scores_[count_ - 1];
+            falling_ &= score == scores[-1];
         }
-        if (ids_.size() - used_ < n) ids_.resize(2 * ids_.size() + n);
-        copy_id(ids_.data() + used_, id, n);
-        used_ += n;
-        scores_[count_++] = score;
-        starts_[count_] = used_;
-        if (kSparse * count_ > mask_) grow();
+        if (row >= 0) hits_.push_back({static_cast<int32_t>(row), static_cast<int32_t>(at)});
+        size_t used = used_;
+        if (ids_.size() - used < n) ids_.resize(2 * ids_.size() + n);
+        starts_[at + 1] = used_ = used + n;
+        count_ = at + 1;
+        copy_id(ids_.data() + used, id, n);
         return true;
+    }
+
+    // The same for rows of columns, a column at a time: how many of the n rows are before one that is there already.
+    // Row i has the id text[cut[i]:cut[i + 1]].
+    size_t add_rows(const Judged::OfQuery& judged, uint64_t seed, const byte* text, const int64_t* cut,
+                    const double* score, size_t n, bool single) {
+        while (room_ - count_ < n) grow();
+        const size_t first = count_, bytes = static_cast<size_t>(cut[n] - cut[0]), used = used_;
+        if (ids_.size() - used < bytes) ids_.resize(2 * ids_.size() + bytes);
+        if (bytes) std::memcpy(ids_.data() + used, text + cut[0], bytes);
+        used_ = used + bytes;
+        size_t* const starts = starts_.data() + first + 1;
+        for (size_t i = 0; i < n; ++i) starts[i] = used + static_cast<size_t>(cut[i + 1] - cut[0]);
+        double* const scores = scores_.data() + first;
+        for (size_t i = 0; i < n; ++i) scores[i] = (single ? static_cast<double>(static_cast<float>(score[i])) : score[i]) + 0.0;
+        bool strict = true, falling = true;
+        for (size_t i = first ? 0 : 1; i < n; ++i) {
+            strict &= scores[i] < scores[i - 1];
+            falling &= scores[i] <= scores[i - 1];
+        }
+        strict_ &= strict;
+        falling_ &= falling;
+        uint64_t* const hashes = hashes_.data() + first;
+        for (size_t i = 0; i < n; ++i) hashes[i] = hash_id(text + cut[i], static_cast<size_t>(cut[i + 1] - cut[i]), seed);
+        uint64_t* const filter = filter_.data();
+        const size_t mask = room_ - 1;
+        for (size_t i = 0; i < n; ++i) {
+            const uint64_t hash = hashes[i], bits = bits_of(hash), known = filter[hash & mask];
+            const byte* id = text + cut[i];
+            const size_t length = static_cast<size_t>(cut[i + 1] - cut[i]);
+            if (!(bits & ~known)) {
+                count_ = first + i;
+                if (is_there(id, length, hash)) return i;
+            }
+            filter[hash & mask] = known | bits;
+            int64_t row = judged.find(id, length, hash);
+            if (row >= 0) hits_.push_back({static_cast<int32_t>(row), static_cast<int32_t>(first + i)});
+        }
+        count_ = first + n;
+        return n;
     }
 
     // Appends the judged documents in docid order; `depth` 0 keeps all.
@@ -674,47 +722,57 @@ private:
     struct Hit {
         int32_t row, position;
     };
-    static constexpr size_t kSparse = 4;  // slots a document: a search that ends at once is one the processor foresees
     std::vector<double> scores_;
     std::vector<size_t> starts_;  // of the ids, and where the last one ends
     std::vector<byte> ids_;
     std::vector<uint64_t> hashes_;
-    std::vector<uint32_t> slots_;  // documents, counted from 1; 0 is an empty slot
+    std::vector<uint64_t> filter_;
+    std::vector<uint32_t> slots_;  // a table of the first `entered_` documents, counted from 1; 0 is an empty slot
     std::vector<Hit> hits_;
     std::vector<int32_t> judged_;
     std::vector<uint32_t> order_, by_id_, by_input_;
     Sorter sorter_;
-    size_t count_ = 0, used_ = 0, mask_ = 0;
+    size_t count_ = 0, used_ = 0, entered_ = 0;
+    size_t room_ = 0;  // documents that fit, a power of two
     bool strict_ = true, falling_ = true;
+
+    // Asked for few documents that are not there, so the table that finds them learns about the others only now.
+    CALIPERS_RARE bool is_there(const byte* id, size_t n, uint64_t hash) {
+        if (slots_.size() < 2 * room_ || !entered_) {
+            slots_.assign(std::max(slots_.size(), 2 * room_), 0);
+            entered_ = 0;
+        }
+        const size_t mask = slots_.size() - 1;
+        while (entered_ < count_) {
+            size_t i = hashes_[entered_] & mask;
+            while (slots_[i]) i = (i + 1) & mask;
+            slots_[i] = static_cast<uint32_t>(++entered_);
+        }
+        for (size_t i = hash & mask; slots_[i]; i = (i + 1) & mask)
+            if (hashes_[slots_[i] - 1] == hash && is_at(slots_[i] - 1, id, n)) return true;
+        return false;
+    }
 
     bool is_at(size_t i, const byte* id, size_t n) const {
         return starts_[i + 1] - starts_[i] == n && same_bytes(ids_.data() + starts_[i], id, n);
     }
 
+    // Room for a power of two of documents, and an empty filter.
     void make_room(size_t documents) {
         if (documents > INT32_MAX) throw std::bad_alloc();  // ranks are int32
-        if (scores_.size() >= documents) return;
-        scores_.resize(documents);
-        hashes_.resize(documents);
-        starts_.resize(documents + 1);
-    }
-
-    void empty_table(size_t size) {
-        if (slots_.size() < size) slots_.resize(size);
-        mask_ = size - 1;
-        std::memset(slots_.data(), 0, size * sizeof slots_[0]);
-    }
-
-    // The table is full enough; doubling it doubles the room for documents as well.
-    void grow() {
-        size_t size = 2 * (mask_ + 1);
-        make_room(size / kSparse + 1);
-        empty_table(size);
-        for (size_t row = 0; row < count_; ++row) {
-            size_t i = hashes_[row] & mask_;
-            while (slots_[i]) i = (i + 1) & mask_;
-            slots_[i] = static_cast<uint32_t>(row + 1);
+        room_ = documents;
+        if (scores_.size() < documents) {
+            scores_.resize(documents);
+            hashes_.resize(documents);
+            starts_.resize(documents + 1);
+            filter_.resize(documents);
         }
+        std::memset(filter_.data(), 0, documents * sizeof filter_[0]);
+    }
+
+    CALIPERS_RARE void grow() {
+        make_room(2 * room_);
+        for (size_t i = 0; i < count_; ++i) filter_[hashes_[i] & (room_ - 1)] |= bits_of(hashes_[i]);
     }
 
     // The tie of ranks start + 1 .. end, of which those up to `last` are kept.

@@ -53,6 +53,7 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     cppclass Judged:
         IdTable queries
         uint64_t seed
+        cbool distinct
         cbool build(const uint8_t* query_data, const int64_t* query_offsets, size_t query_count, const int64_t* parts,
                     const uint8_t* data, const int64_t* offsets, size_t count, uint64_t random) except +
         int64_t find(size_t q, const uint8_t* p, size_t n, uint64_t hash) noexcept
@@ -77,6 +78,8 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     cppclass List:
         void clear() except +
         cbool add(const uint8_t* id, size_t n, uint64_t hash, double score, int64_t row) except +
+        size_t add_rows(const OfQuery& judged, uint64_t seed, const uint8_t* text, const int64_t* cut,
+                        const double* score, size_t n, cbool single) except +
         Summary rank(size_t depth, vector[Row]& rows) except +
 
     cppclass Bins:
@@ -492,12 +495,7 @@ cdef class ColumnScanner(Lines):
             self.queries.data.data(), self.queries.offsets.data(), self.queries.size(), index.parts.data(),
             self.documents.data(), self.document_offsets.data(), count, new_seed(),
         )
-        for row in range(count):
-            id = self.documents.data() + self.document_offsets[row]
-            n = self.document_offsets[row + 1] - self.document_offsets[row]
-            if index.judged.find(self.query[row], id, n, hash_id(id, n, index.judged.seed)) != <int64_t> row:
-                return None
-        return index
+        return index if index.judged.distinct else None
 
 
 cdef inline bint same_id(IdTable& table, int64_t row, Text id, size_t n) noexcept nogil:
@@ -691,6 +689,11 @@ cdef class JudgedIndex:
 
     def __len__(self):
         return self.judged.queries.size()
+
+    @property
+    def distinct(self):
+        """Whether no query has a document twice."""
+        return self.judged.distinct
 
     def query(self, bytes identifier not None):
         """The row of a query, -1 if it is not judged."""
@@ -925,6 +928,7 @@ cdef class RunScanner(Lines):
                 outcome = self.take_rows(name, name_cut, name_cuts.count - 1, code, text, cut, data.count, value,
                                          scores.count)
             if outcome == MALFORMED:
+                self.settle()
                 raise ValueError("a query or a document that is not there, or a score that is NaN")
             if outcome != FINE:
                 self.refuse(outcome)
@@ -936,54 +940,48 @@ cdef class RunScanner(Lines):
 
     cdef int take_rows(self, Text name, const int64_t* name_cut, int64_t names, const int32_t* code, Text text,
                        const int64_t* cut, int64_t size, const double* value, size_t count) except -1 nogil:
-        cdef OfQuery found
         cdef uint64_t seed = self.index.judged.seed
-        cdef Bins* bins = self.bins.get()
-        cdef int64_t query = -1, before = self.number, start = 0, stop
-        cdef int32_t now = 0
-        cdef cbool single = self.single, regroup = self.regroup
-        cdef Text document
-        cdef size_t i = 0, n
-        cdef uint64_t hash
-        cdef double score
+        cdef int64_t before = self.number
+        cdef int32_t now
+        cdef size_t i = 0, stop, n, added
         cdef int outcome = FINE
         self.head_length = 0
-        while i < count:
-            if i == 0 or code[i] != now:
-                self.content += before + <int64_t> i - self.number
-                self.number = before + <int64_t> i
-                now = code[i]
-                if not 0 <= now < names:
-                    outcome = MALFORMED
-                    break
-                document = name + name_cut[now]
-                n = name_cut[now + 1] - name_cut[now]
-                if not self.same_query(document, n) and self.change_query(document, n):
-                    break
-                query = self.query
-                found = self.judged
-            stop = cut[i + 1]
-            if not start <= stop <= size or value[i] != value[i]:
+        while i < count and outcome == FINE:
+            now = code[i]
+            if not 0 <= now < names:
                 outcome = MALFORMED
                 break
-            if query >= 0:
-                document = text + start
-                n = stop - start
-                score = (<double> <float> value[i] if single else value[i]) + 0.0
-                if regroup:
-                    bins.add(query, document, n, before + <int64_t> i + 1, score)
-                else:
-                    hash = hash_id(document, n, seed)
-                    if not self.documents.add(document, n, hash, score, found.find(document, n, hash)):
-                        self.document = document
-                        self.document_length = n
-                        outcome = TWICE
-                        break
-            start = stop
-            i += 1
-        self.content += before + <int64_t> i - self.number
-        self.number = before + <int64_t> i
+            n = name_cut[now + 1] - name_cut[now]
+            if not self.same_query(name + name_cut[now], n) and self.change_query(name + name_cut[now], n):
+                break
+            stop = i
+            while stop < count and code[stop] == now and cut[stop] <= cut[stop + 1] <= size and value[stop] == value[stop]:
+                stop += 1
+            if stop < count and code[stop] == now:
+                outcome = MALFORMED  # unless an earlier row is refused
+            added = stop - i
+            if self.query >= 0 and self.regroup:
+                self.keep_rows(text, cut + i, value + i, added, before + <int64_t> i)
+            elif self.query >= 0:
+                added = self.documents.add_rows(self.judged, seed, text, cut + i, value + i, added, self.single)
+                if i + added < stop:
+                    stop = i + added
+                    self.document = text + cut[stop]
+                    self.document_length = cut[stop + 1] - cut[stop]
+                    outcome = TWICE
+            self.content += added
+            i += added
+            self.number = before + <int64_t> i
         return outcome
+
+    cdef int keep_rows(self, Text text, const int64_t* cut, const double* value, size_t count,
+                       int64_t before) except -1 nogil:
+        cdef Bins* bins = self.bins.get()
+        cdef size_t i
+        for i in range(count):
+            bins.add(self.query, text + cut[i], cut[i + 1] - cut[i], before + <int64_t> i + 1,
+                     (<double> <float> value[i] if self.single else value[i]) + 0.0)
+        return 0
 
     cdef Text tag_of(self, Text p, Text end) except? NULL nogil:
         """Where the next line starts; NULL unless exactly one field is left in this one."""

@@ -28,10 +28,15 @@ class Ids(Sequence[bytes]):
 
     @classmethod
     def of(cls, ids: Iterable[bytes | str]) -> Ids:
-        encoded = [encode(identifier) for identifier in ids]
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum([len(identifier) for identifier in encoded], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+        given = [*ids]
+        if {*map(type, given)} == {str} and (text := "".join(given)).isascii():  # type: ignore[arg-type]
+            lengths, data = [*map(len, given)], text.encode()
+        else:
+            encoded = [encode(identifier) for identifier in given]
+            lengths, data = [*map(len, encoded)], b"".join(encoded)
+        offsets = np.zeros(len(given) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(np.frombuffer(data, np.uint8), offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -57,7 +62,11 @@ class Ids(Sequence[bytes]):
         return [whole[start:end] for start, end in pairwise(ends)]
 
     def texts(self) -> list[str]:
-        return [decode(identifier) for identifier in self.tolist()]
+        whole = self.data.tobytes()
+        if not whole.isascii():
+            return [decode(identifier) for identifier in self.tolist()]
+        text = whole.decode("ascii")
+        return [text[start:end] for start, end in pairwise(self.offsets.tolist())]
 
     def take(self, rows: NDArray[np.integer]) -> Ids:
         """The ids of these rows, in this order."""

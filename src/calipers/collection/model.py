@@ -19,8 +19,6 @@ from calipers.collection.scanner import (
     ColumnScanner,
     JudgedIndex,
     NumberScanner,
-    RunScanner,
-    ScanError,
     rank_documents,
     rank_segments,
 )
@@ -99,9 +97,9 @@ class Judgments:
     @classmethod
     def from_columns(cls, columns: Columns, name: str) -> Judgments:
         """From the columns of a qrels file. A document judged twice with one grade counts once."""
-        queries = tuple(decode(query) for query in columns.queries)
+        queries = tuple(columns.queries.texts())
         grouped = cls._grouped(name, queries, columns.query, columns.value, columns.documents)
-        if grouped._are_distinct(columns.queries):
+        if grouped.index.distinct:
             return grouped
         documents = grouped.documents.tolist()
         offsets = grouped.pool.offsets.tolist()
@@ -128,7 +126,7 @@ class Judgments:
     @classmethod
     def from_labels(cls, labels: Labels, name: str) -> Judgments:
         """From the labels of a LETOR file."""
-        queries = tuple(decode(query) for query in labels.queries)
+        queries = tuple(labels.queries.texts())
         return cls._grouped(name, queries, labels.query, labels.label, labels.documents)
 
     @classmethod
@@ -142,16 +140,6 @@ class Judgments:
         row = np.argsort(query, kind="stable")
         taken = None if documents is None else documents.take(row)
         return cls(name, queries, Pool(offsets, grade[row]), None if taken is None else lambda: taken, row=row)
-
-    def _are_distinct(self, queries: Ids) -> bool:
-        """Whether no document is judged twice for a query. The scanner knows soonest: it refuses such a run."""
-        pool = self.pool
-        scanner = RunScanner(JudgedIndex(queries, np.zeros(len(queries) + 1, np.int64), Ids.of([])))
-        try:
-            scanner.feed_rows(queries, pool.query.astype(np.int32), self.documents, pool.grade)
-        except ScanError:
-            return False
-        return True
 
     def _without(self, dropped: Ints) -> Judgments:
         kept = np.ones(len(self), bool)

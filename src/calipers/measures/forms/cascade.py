@@ -75,9 +75,13 @@ def _chances_through(size: Ints, start: Ints, members: Ints, stop: Floats, depth
 
 def _product_above(groups: Groups, passing: Floats) -> Floats:
     """The product over the groups above each, in the same list."""
-    result = np.ones(len(groups))
     counts = np.bincount(groups.list, minlength=len(groups.lists))
     starts = np.cumsum(counts) - counts
+    if not passing.any():
+        result = np.zeros(len(groups))
+        result[starts[counts > 0]] = 1.0
+        return result
+    result = np.ones(len(groups))
     several = np.flatnonzero(counts > 1)
     several = several[np.argsort(counts[several], kind="stable")]
     for part in _parts(several, counts[several]):
