@@ -40,23 +40,32 @@ def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
     except (TypeError, ValueError, nw.exceptions.NarwhalsError) as error:
         raise CalipersError(f"cannot read a table from a {type(frame).__name__}: {_one_line(error)}") from None
     names = columns_of(found, value, columns)
+    known = known.select(*dict.fromkeys(names.values()))
     if isinstance(known, nw.LazyFrame):
-        known = known.select(*dict.fromkeys(names.values())).collect()
-    return rows_of({role: _column(known, name) for role, name in names.items()}, names, value, None)
+        known = known.collect()
+    table = _table(known)
+    return rows_of({role: table.column(name) for role, name in names.items()}, names, value, None)
 
 
-def _column(frame: Any, name: str) -> Any:
-    pa = arrow()
-    series = frame.get_column(name)
+def _table(frame: Any) -> Any:
+    errors = (arrow().ArrowException, TypeError, ValueError)
     try:
-        return series.to_arrow()
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        # An object column of pandas may hold anything.
-        kinds = [type(value) for value in series.to_list()]
+        return frame.to_arrow()
+    except errors:
+        for name in frame.columns:
+            _explain(frame.get_column(name), errors)
+        raise
+
+
+def _explain(column: Any, errors: tuple[type[Exception], ...]) -> None:
+    """Name the row that cannot be converted: an object column of pandas may hold anything."""
+    try:
+        column.to_arrow()
+    except errors as error:
+        kinds = [type(value) for value in column.to_list()]
         odd = next((row for row, kind in enumerate(kinds) if kind is not kinds[0]), 0)
-        raise CalipersError(
-            f"column '{name}', row {odd + 1}: {kinds[odd].__name__} among {kinds[0].__name__} ({_one_line(error)})"
-        ) from None
+        mixed = f"{kinds[odd].__name__} among {kinds[0].__name__} ({_one_line(error)})"
+        raise CalipersError(f"column '{column.name}', row {odd + 1}: {mixed}") from None
 
 
 def _one_line(error: Exception) -> str:

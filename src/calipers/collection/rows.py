@@ -95,9 +95,10 @@ class Rows:
         """About equal parts, cut where the query changes."""
         cuts = [0]
         for target in (len(self) * k // count for k in range(1, count)):
-            change = np.flatnonzero(self.query[target:] != self.query[target - 1])
-            if target > cuts[-1] and len(change):
-                cuts.append(target + int(change[0]))
+            other = self.query[target:] != self.query[target - 1]
+            change = int(np.argmax(other))
+            if target > cuts[-1] and other[change]:
+                cuts.append(target + change)
         return [partial(self._pieces, start, stop) for start, stop in pairwise([*cuts, len(self)])]
 
     def _pieces(self, start: int, stop: int) -> Iterator[Rows]:
