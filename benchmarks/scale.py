@@ -66,7 +66,7 @@ def pack(folder: Path, form: str) -> None:
         with source.open("rb") as plain, gzip.open(folder / "run.txt.gz", "wb", compresslevel=1) as packed:
             shutil.copyfileobj(plain, packed, 1 << 20)
     elif form == "zst":
-        from calipers.collection.reader import zstd
+        from calipers.collection.files import zstd
 
         with source.open("rb") as plain, zstd().open(folder / "run.txt.zst", "wb") as packed:
             shutil.copyfileobj(plain, packed, 1 << 20)

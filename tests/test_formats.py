@@ -24,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.collection import _plain, reader, rows, scanner
+from calipers.collection import _plain, files, rows, scanner
 from calipers.collection.formats import FORMATS, TABLES, sniff
 from calipers.collection.formats import parquet as parquet_format
 from calipers.collection.ids import Ids
@@ -149,7 +149,7 @@ def test_ids_that_are_no_text(tmp_path: Path, write: Callable[..., str]) -> None
 def test_packed(packing: str, ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{ending}.{packing}"
     cal.write_run(RUN, path)
-    assert next(p for p in reader.PACKINGS if path.read_bytes().startswith(p.magic))
+    assert next(p for p in files.PACKINGS if path.read_bytes().startswith(p.magic))
     assert cal.read_run(path).documents() == RUN
     cal.write_qrels(QRELS, path)
     assert cal.read_judgments(path).to_dict() == QRELS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import permutations
@@ -28,6 +28,8 @@ Scored = dict[str, dict[str, float]]
 
 TIE_RULES = ("average", "docid", "input", "best", "worst")
 EXAMPLES = examples()
+# Those that are not made from another measure and its bounds, as U, W, V1, V2 and Z are.
+PLAIN = [name for name in EXAMPLES if not isinstance(cal.parse(name).form, Normalised)]
 # Not better for more relevant documents higher up: what the list shows of the judgments, counts, and
 # self-normalised scores, which a relevant document far down can lower. RIC rewards the wrong order like the right one.
 NOT_INCREASING = ("SN-", "Judged", "unj", "RBP-residual", "Num", "RIC")
@@ -40,6 +42,10 @@ SEES_LENGTH = ("SetP", "SetF", "SetAP", "NumRet", "Judged", "utility", "Compat",
 NOT_ZERO = ("NumRet", "NumRel", "NumQ", "RBP-residual", "unj", "utility", "yaap", "ideal_dcg")
 
 every = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def all_but(prefixes: tuple[str, ...], names: Sequence[str] = EXAMPLES) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("name", [name for name in names if not name.startswith(prefixes)])
 
 
 def collection(levels: int = 6) -> tuple[Pools, Run]:
@@ -58,11 +64,6 @@ def collection(levels: int = 6) -> tuple[Pools, Run]:
 
 
 POOLS, RUN = collection()
-
-
-def normalised(name: str) -> bool:
-    """Whether this is a measure made from another and its bounds: U, W, V1, V2, Z."""
-    return isinstance(cal.parse(name).form, Normalised)
 
 
 # --- the scenarios ----------------------------------------------------------------------------------------
@@ -265,11 +266,9 @@ def test_twice_gives_the_same_bits() -> None:
     np.testing.assert_array_equal(first, second)
 
 
-@every
+@all_but(SEES_LENGTH)
 @pytest.mark.parametrize("ties", TIE_RULES)
 def test_unjudged_documents_at_the_end(name: str, ties: str) -> None:
-    if name.startswith(SEES_LENGTH):
-        pytest.skip("the length of the list is part of this measure")
     assert_same(scored("unjudged documents at the end", ties)[name], scored("plain", ties)[name])
 
 
@@ -282,10 +281,8 @@ def test_no_ties_no_rule(name: str) -> None:
         assert_same(scored("untied", ties)[name], scored("untied")[name])
 
 
-@every
+@all_but(NOT_INCREASING)
 def test_average_lies_between_worst_and_best(name: str) -> None:
-    if name.startswith(NOT_INCREASING):
-        pytest.skip("not an increasing measure")
     worst, average, best = (scored("plain", ties)[name] for ties in ("worst", "average", "best"))
     for query in POOLS:
         if not np.isnan(average[query]):
@@ -305,21 +302,16 @@ def all_orders(grades: tuple[float | None, ...]) -> tuple[Any, Any]:
         str(number): {"q": dict(zip(order, range(len(order), 0, -1), strict=True))}
         for number, order in enumerate(permutations(documents))
     }
-    names = [name for name in EXAMPLES if not normalised(name)]
     return (
-        cal.evaluate(pools, orders, names, empty=0.0),
-        cal.evaluate(pools, {"q": dict.fromkeys(documents, 1.0)}, names, empty=0.0),
+        cal.evaluate(pools, orders, PLAIN, empty=0.0),
+        cal.evaluate(pools, {"q": dict.fromkeys(documents, 1.0)}, PLAIN, empty=0.0),
     )
 
 
-@every
+@all_but(TIES_BY_HALVES, PLAIN)
 @pytest.mark.parametrize("grades", [(2, 0, 1, 0, -1), (1, 0, 0, 3, 0), (1, 1, 1, 1, 1), (0, 0, 0, 2, None)], ids=str)
 def test_all_tied_is_the_mean_of_all_orders(name: str, grades: tuple[float | None, ...]) -> None:
     """The one idea of the library: a random ranking is a ranking in which everything is tied."""
-    if normalised(name):
-        pytest.skip("a function of the score that is already averaged")
-    if name.startswith(TIES_BY_HALVES):
-        pytest.skip("takes tied pairs half each way")
     orders, tied = all_orders(grades)
     mean = orders[name][:, orders.queries.index("q")].mean()
     assert tied[name][0, tied.queries.index("q")] == pytest.approx(mean, rel=1e-12, abs=1e-12)
@@ -330,16 +322,13 @@ def large_tie(share: float) -> dict[str, Any]:
     n = 2000
     pool = {f"d{row}": 1 + row % 3 if row < share * n else 0 for row in range(n)}
     run = {"q": dict.fromkeys(pool, 1.0)}
-    names = [name for name in EXAMPLES if not normalised(name)]
-    return {ties: cal.evaluate({"q": pool}, run, names, ties=ties) for ties in ("worst", "average", "best")}
+    return {ties: cal.evaluate({"q": pool}, run, PLAIN, ties=ties) for ties in ("worst", "average", "best")}
 
 
-@every
+@pytest.mark.parametrize("name", PLAIN)
 @pytest.mark.parametrize("share", [0.001, 0.05, 0.5, 1.0])
 def test_a_large_tie(name: str, share: float) -> None:
     """Thousands of documents in one tie: nothing overflows, nothing vanishes."""
-    if normalised(name):
-        pytest.skip("where all are alike there is nothing to normalise by")
     worst, value, best = (float(scores[name][0, 0]) for scores in large_tie(share).values())
     assert np.isfinite(value)
     if not name.startswith(NOT_INCREASING):
@@ -371,11 +360,11 @@ def test_self_normalised_measures_of_a_large_tie(n: int, r: int, k: int) -> None
 # --- cutting ----------------------------------------------------------------------------------------------
 
 
-@every
+@pytest.mark.parametrize(
+    "name", [name for name in EXAMPLES if isinstance(cal.parse(name).parameters.get("cutoff", 0.0), int | None)]
+)
 def test_cutoffs_beyond_the_list(name: str) -> None:
     measure = cal.parse(name)
-    if not isinstance(measure.parameters.get("cutoff", 0.0), int | None):
-        pytest.skip("takes no cutoff that is a rank")
     cutoffs = [measure @ 1, measure @ 2, measure @ 19, measure @ 100_000]
     for ties in ("average", "docid", "best"):
         assert np.isfinite(cal.evaluate(POOLS, RUN, cutoffs, ties=ties, empty=0.0).values).all()
@@ -418,7 +407,7 @@ def test_undefined_is_what_the_policy_says(name: str, value: int) -> None:
 def test_only_unjudged_documents(name: str) -> None:
     values = list(scored("only unjudged documents")[name].values())
     assert np.isfinite(values).all()
-    if name == "NumRelRet" or not (name.startswith(NOT_ZERO) or normalised(name)):
+    if name == "NumRelRet" or not (name.startswith(NOT_ZERO) or name not in PLAIN):
         assert set(values) == {0.0}
 
 

@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers.collection import reader
+from calipers.collection import files, reader
 from calipers.collection.columns import Retrieved
+from calipers.collection.files import blocks
 from calipers.collection.formats import FORMATS, first_line, sniff
 from calipers.collection.formats.letor import read_letor, read_scores
 from calipers.collection.formats.trec import read_qrels, read_run, read_subtopics
 from calipers.collection.ids import Ids
-from calipers.collection.reader import blocks, scan_run
+from calipers.collection.reader import scan_run
 from calipers.collection.scanner import JudgedIndex
 from calipers.errors import CalipersError
 from fuzz_scanner import comparable
@@ -101,10 +102,10 @@ def test_packed_files_in_several_streams(packing: str, write: Callable[..., str]
 def test_more_than_a_block(packing: str, write: Callable[..., str]) -> None:
     pick = random.Random(1)
     text = b"".join(b"%d 0 %x 1\n" % (i // 99, pick.getrandbits(80)) for i in range(40_000))
-    assert len(text) > 4 * reader.BLOCK
+    assert len(text) > 4 * files.BLOCK
     path = write(PACK[packing](text))
     assert b"".join(map(bytes, blocks(path))) == text
-    assert max(map(len, blocks(path))) <= reader.BLOCK
+    assert max(map(len, blocks(path))) <= files.BLOCK
 
 
 def test_the_other_formats(write: Callable[..., str]) -> None:
@@ -183,7 +184,7 @@ def test_file_that_may_not_be_read(write: Callable[..., str], monkeypatch: pytes
         raise PermissionError(13, "Permission denied")
 
     path = write(QRELS)
-    monkeypatch.setattr(reader, "opened", refuse)  # a mode would not keep root out
+    monkeypatch.setattr(files, "opened", refuse)  # a mode would not keep root out
     assert str(refusal(read_qrels, path)) == f"{path}: cannot be read: Permission denied"
 
 
@@ -254,15 +255,15 @@ def test_file_that_unpacks_without_end(
     assert "--max-unpacked" in error.message
     assert error.file == path
     assert error.line is not None
-    monkeypatch.setattr(reader, "ROOM", 1000)
-    monkeypatch.setattr(reader, "RATIO", 10)
+    monkeypatch.setattr(files, "ROOM", 1000)
+    monkeypatch.setattr(files, "RATIO", 10)
     for call in (read_qrels, read_run, read_letor, read_scores, lambda path: scan_run(path, index)):
         assert "unpacks to more than" in refusal(call, path).message
     assert refusal(read_qrels, path, max_unpacked=3_000_000).message == "nothing but comments and empty lines"
 
 
 def test_what_a_packed_file_may_unpack_to(write: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "ROOM", 0)
+    monkeypatch.setattr(files, "ROOM", 0)
     packed = gzip.compress(b"# a line that is there a hundred times\n" * 100 + QRELS)
     assert len(read_qrels(write(packed)).value) == 3
     assert refusal(read_qrels, write(packed), max_unpacked=100).message.startswith("the gzip data unpacks to more")
@@ -323,7 +324,7 @@ def test_errors_in_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_too_much_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MOST_SPOOLED", 10)
+    monkeypatch.setattr(files, "MOST_SPOOLED", 10)
     type_in(monkeypatch, QRELS)
     assert str(refusal(read_qrels, "-")) == "<stdin>: more than 10 bytes: write them to a file first"
 

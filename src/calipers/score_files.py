@@ -134,7 +134,7 @@ def is_score_table(path: str) -> bool:
 
 
 def _lines(path: str, max_unpacked: int | None, most: int | None = None) -> list[str]:
-    from calipers.collection.reader import blocks
+    from calipers.collection.files import blocks
 
     text = bytearray()
     for block in blocks(path, max_unpacked=max_unpacked):

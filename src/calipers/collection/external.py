@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from calipers.collection.chunks import CHUNK, first_lines, parsed, whole_lines
 from calipers.collection.columns import Columns, Retrieved
+from calipers.collection.files import BLOCK, Path, blocks, shown_name
 from calipers.collection.ids import Ids
-from calipers.collection.reader import BLOCK, Path, blocks, joined, shown_name
+from calipers.collection.reader import joined
 from calipers.collection.scanner import JudgedIndex, RunScanner, ScanError
 from calipers.errors import CalipersError
 from calipers.record import Record
@@ -236,7 +237,7 @@ class _Lines:
         self.tag = b""
 
     def is_plain(self) -> bool:
-        from calipers.collection.reader import PACKINGS
+        from calipers.collection.files import PACKINGS
 
         if not os.path.isfile(self._path):
             return False

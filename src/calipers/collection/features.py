@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.columns import Features, Labels
-from calipers.collection.reader import Path, scan, shown_name
+from calipers.collection.files import Path, shown_name
+from calipers.collection.reader import scan
 from calipers.collection.scanner import LetorScanner, ScanError
 from calipers.errors import CalipersError
 

@@ -1,52 +1,34 @@
-"""Files into scanners: plain or packed, block by block, in threads where a run is large.
+"""Files into scanners, in threads where a run is large.
 
-    blocks(path)              the bytes of a file, unpacked, in blocks
-    scan(path, scanner)       a scanner's result, its errors with file and line
-    scan_run(path, index)     a run against the judgments, whatever the order of its lines
-
-What a file is packed with, its first bytes say. `-` is standard input. That and pipes are spooled to a temporary file,
-once in a process, as a run may have to be read twice. Memory is bounded by a few blocks and what the scanner keeps.
+scan(path, scanner)       a scanner's result, its errors with file and line
+scan_run(path, index)     a run against the judgments, whatever the order of its lines
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
-import stat
-import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
+from calipers.collection.files import BLOCK, Block, Named, Path, blocks, packing_of, plain_blocks, regular, shown_name
 from calipers.collection.meter import opened
 from calipers.collection.scanner import COMPILED, JudgedIndex, RunScanner, ScanError
 from calipers.errors import CalipersError
-from calipers.extras import load
 
 if TYPE_CHECKING:
     from calipers.collection.columns import Retrieved
 
-Path = str | os.PathLike[str]
-Block = bytes | memoryview
 Part = tuple[int, int]  # of a file: where it starts and ends
 Result = TypeVar("Result", covariant=True)
 Value = TypeVar("Value")
 
-BLOCK = 1 << 18  # bytes; what is read should still be in the cache when it is scanned
-START = 1 << 16  # bytes that tell what a file is
 SMALLEST_PART = 1 << 22  # bytes of a run that are worth a thread of their own
-
-# A packed file may unpack to this much, and this many times its size more, unless the caller says otherwise. Runs
-# shrink by 3 to 20; a file made to keep a reader busy for ever shrinks by a thousand.
-ROOM = 1 << 30
-RATIO = 100
-MOST_SPOOLED = 1 << 36  # bytes of standard input or of a pipe
 
 
 class Scanner(Protocol[Result]):
@@ -67,293 +49,6 @@ class Scanner(Protocol[Result]):
     def feed(self, block: Any, /) -> None: ...
 
     def finish(self) -> Result: ...
-
-
-# ------------------------------------------------------------------------------------------------ packed files
-
-
-class Stream(Protocol):
-    """One packed stream, as the decompressors of `lzma` and `bz2` are."""
-
-    @property
-    def eof(self) -> bool: ...
-
-    @property
-    def needs_input(self) -> bool: ...
-
-    @property
-    def unused_data(self) -> bytes | None: ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes: ...
-
-
-@dataclass(frozen=True)
-class Packing:
-    """A way to pack files; another one is another row of PACKINGS."""
-
-    name: str
-    magic: bytes
-    open: Callable[[], Stream]
-    errors: Callable[[], tuple[type[Exception], ...]]
-
-
-class _Gunzip:
-    """zlib's decompressor with the manners of the other two."""
-
-    def __init__(self) -> None:
-        import zlib
-
-        self._zlib = zlib.decompressobj(wbits=31)
-        self.needs_input = True
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        unpacked = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
-        self.needs_input = len(unpacked) < max_length and not self._zlib.unconsumed_tail
-        return unpacked
-
-    @property
-    def eof(self) -> bool:
-        return self._zlib.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._zlib.unused_data
-
-
-def _zlib_errors() -> tuple[type[Exception], ...]:
-    import zlib
-
-    return (zlib.error,)
-
-
-def _bunzip() -> Stream:
-    import bz2
-
-    return bz2.BZ2Decompressor()
-
-
-def _unxz() -> Stream:
-    import lzma
-
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ)
-
-
-def _lzma_errors() -> tuple[type[Exception], ...]:
-    import lzma
-
-    return (lzma.LZMAError,)
-
-
-def _unzst() -> Stream:
-    stream: Stream = zstd().ZstdDecompressor()
-    return stream
-
-
-def zstd() -> Any:
-    """Zstandard, of the standard library where that has it."""
-    if sys.version_info >= (3, 14):
-        return load("compression.zstd", extra="packed", what=".zst files")
-    return load("backports.zstd", extra="packed", what=".zst files")
-
-
-def lz4() -> Any:
-    return load("lz4.frame", extra="packed", what=".lz4 files")
-
-
-def _unlz4() -> Stream:
-    stream: Stream = lz4().LZ4FrameDecompressor()
-    return stream
-
-
-PACKINGS = [
-    Packing("gzip", b"\x1f\x8b", _Gunzip, _zlib_errors),
-    Packing("bzip2", b"BZh", _bunzip, lambda: (OSError, ValueError)),
-    Packing("xz", b"\xfd7zXZ\x00", _unxz, _lzma_errors),
-    Packing("Zstandard", b"\x28\xb5\x2f\xfd", _unzst, lambda: (zstd().ZstdError,)),
-    Packing("LZ4", b"\x04\x22\x4d\x18", _unlz4, lambda: (RuntimeError,)),
-]
-
-
-def _packing(start: bytes) -> Packing | None:
-    return next((packing for packing in PACKINGS if start.startswith(packing.magic)), None)
-
-
-def _unpacked(file: BinaryIO, packing: Packing, limit: int, size: int) -> Iterator[bytes]:
-    """The streams of a packed file, one after another, as `cat a.gz b.gz` makes them. Zeros behind them are padding."""
-    errors, total = packing.errors(), 0
-    data = file.read(BLOCK)
-    while data:
-        if not data.startswith(packing.magic):
-            raise CalipersError(f"something else follows the {packing.name} data: the file is damaged")
-        stream = packing.open()
-        while not stream.eof:
-            if stream.needs_input and not data:
-                data = file.read(BLOCK)
-                if not data:
-                    raise CalipersError(f"the {packing.name} data ends too early: the file is truncated")
-            try:
-                block = stream.decompress(data, size)
-            except errors as error:
-                raise CalipersError(f"the {packing.name} data is damaged ({error})") from None
-            data = b""
-            total += len(block)
-            if total > limit:
-                raise CalipersError(
-                    f"the {packing.name} data unpacks to more than {limit:,} bytes: "
-                    "if that is right, allow more with max_unpacked (--max-unpacked)"
-                )
-            if block:
-                yield block
-        data = (stream.unused_data or b"").lstrip(b"\0")
-        while len(data) < len(packing.magic):
-            more = file.read(BLOCK)
-            if not more:
-                break
-            data = (data + more).lstrip(b"\0")
-
-
-# ------------------------------------------------------------------------------------------------------- files
-
-
-def shown_name(path: Path) -> str:
-    """The file as errors name it."""
-    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
-
-
-_spooled: dict[object, str] = {}  # what was spooled, and the temporary file
-_spooling = threading.Lock()
-
-
-def _spool(key: object, source: BinaryIO) -> str:
-    """Copy a stream to a temporary file, the first time; it lives as long as the process."""
-    with _spooling:
-        if key not in _spooled:
-            import tempfile
-
-            handle, copy = tempfile.mkstemp(prefix="calipers-")
-            atexit.register(_remove, copy)
-            room = MOST_SPOOLED
-            with open(handle, "wb") as file:
-                while block := source.read(BLOCK):
-                    room -= len(block)
-                    if room < 0:
-                        _remove(copy)
-                        raise CalipersError(f"more than {MOST_SPOOLED:,} bytes: write them to a file first")
-                    file.write(block)
-            _spooled[key] = copy
-        return _spooled[key]
-
-
-def _remove(path: str) -> None:
-    if os.path.exists(path):
-        os.remove(path)
-
-
-def _regular(path: Path) -> str:
-    """The path of a regular file with this content."""
-    name = os.fspath(path)
-    if name == "-":
-        return _spool(sys.stdin, sys.stdin.buffer)
-    status = os.stat(name)
-    if stat.S_ISDIR(status.st_mode):
-        raise CalipersError("a directory: expected a file")
-    if stat.S_ISREG(status.st_mode):
-        return name
-    if not stat.S_ISFIFO(status.st_mode):
-        raise CalipersError("a device: expected a file")
-    key = (name, status.st_dev, status.st_ino)
-    if key in _spooled:
-        return _spooled[key]
-    with open(name, "rb") as pipe:
-        return _spool(key, pipe)
-
-
-class _Named:
-    """Puts the file's name on errors, and turns the system's errors into ours."""
-
-    def __init__(self, path: Path) -> None:
-        self._name = shown_name(path)
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, CalipersError) and error.file is None:
-            error.file = self._name
-        elif isinstance(error, FileNotFoundError):
-            raise CalipersError("no such file", file=self._name) from None
-        elif isinstance(error, OSError):
-            raise CalipersError(f"cannot be read: {error.strerror or error}", file=self._name) from None
-
-
-_buffers: list[bytearray] = []  # for the next file: a fresh one costs more than a small file's scan
-
-
-def _plain(file: BinaryIO, size: int, start: int = 0, stop: int | None = None) -> Iterator[memoryview]:
-    """The bytes from start to stop, in blocks that are good until the next one."""
-    buffer = _buffers.pop() if _buffers and size == BLOCK else bytearray(size)
-    view = memoryview(buffer)
-    file.seek(start)
-    left = sys.maxsize if stop is None else stop - start
-    try:
-        while left and (count := file.readinto(view[: min(size, left)])):  # type: ignore[attr-defined]  # raw files have it
-            left -= count
-            yield view[:count]
-    finally:
-        view.release()
-        if size == BLOCK:
-            _buffers.append(buffer)
-
-
-def blocks(path: Path, *, max_unpacked: int | None = None, size: int = BLOCK) -> Generator[Block, None, None]:
-    """The bytes of a file, unpacked. A block is good until the next one is asked for.
-
-    `max_unpacked` is the most bytes that a packed file may unpack to.
-    """
-    with _Named(path):
-        regular = _regular(path)
-        with opened(regular) as file:
-            packing = _packing(file.read(8))
-            file.seek(0)
-            if packing:
-                usual = ROOM + RATIO * os.fstat(file.fileno()).st_size
-                limit = usual if max_unpacked is None else max_unpacked
-                source: Iterator[Block] = _unpacked(file, packing, limit, size)
-            else:
-                source = _plain(file, size)
-            empty = True
-            for block in source:
-                empty = False
-                yield block
-            if empty:
-                raise CalipersError("the file is empty")
-
-
-def start_of(path: Path, *, max_unpacked: int | None = None, size: int = START) -> bytes:
-    """The first bytes of a file, unpacked."""
-    source = blocks(path, max_unpacked=max_unpacked, size=size)
-    try:
-        return bytes(next(source))
-    finally:
-        source.close()
-
-
-def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
-    """A regular file with this content, or the content itself where it was packed: for those who jump about in it."""
-    with _Named(path):
-        regular = _regular(path)
-        with open(regular, "rb") as file:
-            start = file.read(8)
-        if not start:
-            raise CalipersError("the file is empty")
-        if not _packing(start):
-            return regular
-    return BytesIO(whole(path, max_unpacked=max_unpacked))
-
-
-def whole(path: Path, *, max_unpacked: int | None = None) -> bytes:
-    """All bytes of a file, unpacked."""
-    return b"".join([bytes(block) for block in blocks(path, max_unpacked=max_unpacked)])
 
 
 # ------------------------------------------------------------------------------------------------------- scans
@@ -509,8 +204,8 @@ def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> b
 
     def feed(part: Part, scanner: RunScanner) -> None:
         try:
-            with opened(_regular(path)) as file:
-                for block in _plain(file, BLOCK, *part):
+            with opened(regular(path)) as file:
+                for block in plain_blocks(file, BLOCK, *part):
                     scanner.feed(block)
                     if scanner.idle:
                         stop.set()
@@ -573,10 +268,10 @@ _BOM = b"\xef\xbb\xbf"
 
 def _parts(path: Path, jobs: int, smallest: int) -> list[Part]:
     """Where to cut a plain run so that (most) queries stay whole; one part if it is small, or packed."""
-    with _Named(path), open(_regular(path), "rb", buffering=0) as file:
+    with Named(path), open(regular(path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         count = min(jobs, size // max(1, smallest))
-        if count < 2 or _packing(file.read(8)):
+        if count < 2 or packing_of(file.read(8)):
             return [(0, size)]
         targets = [size * k // count for k in range(count + 1)]
         starts = [0]

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from calipers.collection.reader import blocks, feed_run, in_threads, processors, start_of
+from calipers.collection.files import blocks, start_of
+from calipers.collection.reader import feed_run, in_threads, processors
 from calipers.collection.scan_error import ScanError
 from calipers.collection.scanner import COMPILED, ColumnScanner
 from calipers.collection.start import first_fields

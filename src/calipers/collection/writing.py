@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from calipers.collection.arrow import arrow
+from calipers.collection.files import lz4, zstd
 from calipers.collection.frames import is_frame
 from calipers.collection.ids import encode
 from calipers.collection.model import DictRun, Judgments, Run
-from calipers.collection.reader import lz4, zstd
 from calipers.collection.scan_error import shown
 from calipers.collection.sources import read_judgments, read_run
 from calipers.errors import CalipersError

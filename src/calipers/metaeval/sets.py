@@ -11,7 +11,7 @@ Karmaker & Feng 2022, sections 3.3 and 4.4; Feng, chapters 6 and 7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -93,10 +93,8 @@ class HalfOfDocuments:
     def judgments(self) -> Judgments:
         pool, rows = self.whole.pool, np.flatnonzero(self.chosen)
         offsets = np.concatenate([[0], np.cumsum(pool.count(self.chosen))])
-        documents: Callable[[], Any] | None = None
-        if self.whole.names is not None:
-            documents = lambda: self.whole.documents.take(rows)  # noqa: E731
-        return Judgments(self.whole.name, self.whole.queries, Pool(offsets, pool.grade[rows]), documents)
+        names = None if self.whole.names is None else lambda: self.whole.documents.take(rows)
+        return Judgments(self.whole.name, self.whole.queries, Pool(offsets, pool.grade[rows]), names)
 
     def run(self, run: Run) -> Run:
         return HalfRun(run, self)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.features import FeatureFile, read_features
+from calipers.collection.files import Path
 from calipers.collection.ids import decode
 from calipers.collection.model import Judgments
-from calipers.collection.reader import Path
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.rankers.examples import Matrix, is_sparse

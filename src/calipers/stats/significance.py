@@ -39,6 +39,9 @@ class Settings:
     seed: int = SEED
 
 
+USUAL = Settings()
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What a test says of each pair: arrays in the order of the pairs."""
@@ -54,7 +57,7 @@ class Outcome:
 Test = Callable[[Floats, Ints, Ints, Settings], Outcome]
 
 
-def student(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+def student(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Student's paired t test.
 
         t = mean(d) / (sd(d) / sqrt(n)),  n - 1 degrees of freedom
@@ -68,7 +71,7 @@ def student(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -
     return _blockwise(_student, scores, a, b, settings)
 
 
-def wilcoxon(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+def wilcoxon(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Wilcoxon's signed-rank test: the sum of the ranks of |d| over the queries where a is better.
 
     Queries without a difference are dropped. Exact for up to 50 queries without ties or zeros and for up to 13
@@ -84,7 +87,7 @@ def wilcoxon(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) 
     return _blockwise(_wilcoxon, scores, a, b, settings)
 
 
-def randomization(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+def randomization(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Fisher's randomisation test: if the systems are alike, the sign of each query's difference is a coin flip.
 
         p = (b + 1) / (B + 1),  b = flips whose mean is at least as far from 0 as the observed one
@@ -98,7 +101,7 @@ def randomization(scores: Floats, a: Ints, b: Ints, settings: Settings = Setting
     return _blockwise(_randomization, scores, a, b, settings)
 
 
-def bootstrap(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+def bootstrap(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Sakai's paired bootstrap test, studentised.
 
         z = x - y,  t = mean(z) / (sd(z) / sqrt(n)),  w = z - mean(z);  resample n of w:  t* = mean* / (sd* / sqrt(n))
@@ -114,7 +117,7 @@ def bootstrap(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings())
     return _blockwise(_bootstrap, scores, a, b, settings)
 
 
-def tukey(scores: Floats, a: Ints, b: Ints, settings: Settings = Settings()) -> Outcome:  # noqa: B008
+def tukey(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Randomised two-way Tukey HSD: is the difference larger than the largest one among systems that are all alike?
 
         p = (b + 1) / (B + 1),  b = permutations of each query's scores over the systems in which the best mean

@@ -120,7 +120,7 @@ class Summaries:
 
 def read_summaries(path: str | os.PathLike[str], max_unpacked: int | None = None) -> Summaries:
     """Summaries from a file of JSON lines, or in SummEval's layout; it may be packed."""
-    from calipers.collection.reader import blocks
+    from calipers.collection.files import blocks
 
     name = os.fspath(path)
     whole = b"".join(bytes(block) for block in blocks(name, max_unpacked=max_unpacked))

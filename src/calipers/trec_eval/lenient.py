@@ -13,7 +13,7 @@ from calipers.collection.scanner import RunScanner
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.collection.reader import Block
+    from calipers.collection.files import Block
 
 _SIX_FIELDS = re.compile(rb"^([ \t]*(?:[^ \t\r\n]+[ \t]+){5}[^ \t\r\n]+)[ \t][^\n]*", re.MULTILINE)
 

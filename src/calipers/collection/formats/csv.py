@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.collection.arrow import arrow, coded, rows_of
+from calipers.collection.files import Path, plain_file, shown_name, start_of
 from calipers.collection.formats.format import Format
-from calipers.collection.reader import Path, plain_file, shown_name, start_of
 from calipers.collection.roles import columns_of
 from calipers.collection.rows import Rows
 from calipers.collection.start import first_content

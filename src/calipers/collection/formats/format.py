@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from calipers.collection.columns import Retrieved
-from calipers.collection.reader import Path
+from calipers.collection.files import Path
 from calipers.collection.scanner import JudgedIndex
 
 Content = TypeVar("Content", covariant=True)

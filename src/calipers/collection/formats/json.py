@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from calipers.collection.files import Path, shown_name, start_of, whole
 from calipers.collection.formats.format import Format
 from calipers.collection.ids import Ids
-from calipers.collection.reader import Path, shown_name, start_of, whole
 from calipers.collection.roles import columns_of
 from calipers.collection.rows import Rows
 from calipers.errors import CalipersError

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.columns import Labels
+from calipers.collection.files import Path
 from calipers.collection.formats.format import Format
-from calipers.collection.reader import Path, scan
+from calipers.collection.reader import scan
 from calipers.collection.scanner import LetorScanner, NumberScanner
 from calipers.collection.start import first_fields
 

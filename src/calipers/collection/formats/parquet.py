@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.arrow import arrow, check_nulls, coded, rows_of
+from calipers.collection.files import Path, plain_file, shown_name
 from calipers.collection.formats.format import Format
-from calipers.collection.reader import Path, plain_file, shown_name
 from calipers.collection.roles import columns_of
 from calipers.collection.rows import AT_ONCE, SMALLEST_PART, Parts, Rows
 from calipers.errors import CalipersError

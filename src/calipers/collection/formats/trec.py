@@ -7,8 +7,9 @@ run     query Q0 document rank score tag        (the rank field is not read: sco
 from __future__ import annotations
 
 from calipers.collection.columns import Columns
+from calipers.collection.files import Path
 from calipers.collection.formats.format import Format
-from calipers.collection.reader import Path, scan, scan_run
+from calipers.collection.reader import scan, scan_run
 from calipers.collection.scanner import ColumnScanner
 from calipers.collection.start import first_fields
 

@@ -15,9 +15,9 @@ import numpy as np
 from calipers.collection.arrow import arrow, ids
 from calipers.collection.chunks import line_start, parsed, whole_lines
 from calipers.collection.columns import Columns
+from calipers.collection.files import BLOCK, blocks
 from calipers.collection.ids import Ids, decode
 from calipers.collection.naming import distinct_names
-from calipers.collection.reader import BLOCK, blocks
 from calipers.collection.scanner import ScanError
 from calipers.engine.spark.columns import ORDER, Frame, named
 from calipers.engine.spark.failures import translated
@@ -173,7 +173,7 @@ def _split_files(session: Any, splits: Splits, schema: str) -> Frame:
 
 def _splits(paths: Sequence[str]) -> tuple[tuple[int, int, int], ...]:
     """Parts that are worth a task each."""
-    from calipers.collection.reader import PACKINGS
+    from calipers.collection.files import PACKINGS
 
     found: list[tuple[int, int, int]] = []
     for number, path in enumerate(paths):

@@ -1,0 +1,318 @@
+"""The bytes of files: plain or packed, block by block.
+
+What a file is packed with, its first bytes say. `-` is standard input. That and pipes are spooled to a temporary file,
+once in a process, as a run may have to be read twice. Memory is bounded by a few blocks.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, BinaryIO, Protocol
+
+from calipers.collection.meter import opened
+from calipers.errors import CalipersError
+from calipers.extras import load
+
+Path = str | os.PathLike[str]
+Block = bytes | memoryview
+
+BLOCK = 1 << 18  # bytes; what is read should still be in the cache when it is scanned
+START = 1 << 16  # bytes that tell what a file is
+
+# A packed file may unpack to this much, and this many times its size more, unless the caller says otherwise. Runs
+# shrink by 3 to 20; a file made to keep a reader busy for ever shrinks by a thousand.
+ROOM = 1 << 30
+RATIO = 100
+MOST_SPOOLED = 1 << 36  # bytes of standard input or of a pipe
+
+
+# ------------------------------------------------------------------------------------------------ packed files
+
+
+class Stream(Protocol):
+    """One packed stream, as the decompressors of `lzma` and `bz2` are."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes | None: ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A way to pack files; another one is another row of PACKINGS."""
+
+    name: str
+    magic: bytes
+    open: Callable[[], Stream]
+    errors: Callable[[], tuple[type[Exception], ...]]
+
+
+class _Gunzip:
+    """zlib's decompressor with the manners of the other two."""
+
+    def __init__(self) -> None:
+        import zlib
+
+        self._zlib = zlib.decompressobj(wbits=31)
+        self.needs_input = True
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        unpacked = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+        self.needs_input = len(unpacked) < max_length and not self._zlib.unconsumed_tail
+        return unpacked
+
+    @property
+    def eof(self) -> bool:
+        return self._zlib.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._zlib.unused_data
+
+
+def _zlib_errors() -> tuple[type[Exception], ...]:
+    import zlib
+
+    return (zlib.error,)
+
+
+def _bunzip() -> Stream:
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
+def _unxz() -> Stream:
+    import lzma
+
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ)
+
+
+def _lzma_errors() -> tuple[type[Exception], ...]:
+    import lzma
+
+    return (lzma.LZMAError,)
+
+
+def _unzst() -> Stream:
+    stream: Stream = zstd().ZstdDecompressor()
+    return stream
+
+
+def zstd() -> Any:
+    """Zstandard, of the standard library where that has it."""
+    if sys.version_info >= (3, 14):
+        return load("compression.zstd", extra="packed", what=".zst files")
+    return load("backports.zstd", extra="packed", what=".zst files")
+
+
+def lz4() -> Any:
+    return load("lz4.frame", extra="packed", what=".lz4 files")
+
+
+def _unlz4() -> Stream:
+    stream: Stream = lz4().LZ4FrameDecompressor()
+    return stream
+
+
+PACKINGS = [
+    Packing("gzip", b"\x1f\x8b", _Gunzip, _zlib_errors),
+    Packing("bzip2", b"BZh", _bunzip, lambda: (OSError, ValueError)),
+    Packing("xz", b"\xfd7zXZ\x00", _unxz, _lzma_errors),
+    Packing("Zstandard", b"\x28\xb5\x2f\xfd", _unzst, lambda: (zstd().ZstdError,)),
+    Packing("LZ4", b"\x04\x22\x4d\x18", _unlz4, lambda: (RuntimeError,)),
+]
+
+
+def packing_of(start: bytes) -> Packing | None:
+    return next((packing for packing in PACKINGS if start.startswith(packing.magic)), None)
+
+
+def _unpacked(file: BinaryIO, packing: Packing, limit: int, size: int) -> Iterator[bytes]:
+    """The streams of a packed file, one after another, as `cat a.gz b.gz` makes them. Zeros behind them are padding."""
+    errors, total = packing.errors(), 0
+    data = file.read(BLOCK)
+    while data:
+        if not data.startswith(packing.magic):
+            raise CalipersError(f"something else follows the {packing.name} data: the file is damaged")
+        stream = packing.open()
+        while not stream.eof:
+            if stream.needs_input and not data:
+                data = file.read(BLOCK)
+                if not data:
+                    raise CalipersError(f"the {packing.name} data ends too early: the file is truncated")
+            try:
+                block = stream.decompress(data, size)
+            except errors as error:
+                raise CalipersError(f"the {packing.name} data is damaged ({error})") from None
+            data = b""
+            total += len(block)
+            if total > limit:
+                raise CalipersError(
+                    f"the {packing.name} data unpacks to more than {limit:,} bytes: "
+                    "if that is right, allow more with max_unpacked (--max-unpacked)"
+                )
+            if block:
+                yield block
+        data = (stream.unused_data or b"").lstrip(b"\0")
+        while len(data) < len(packing.magic):
+            more = file.read(BLOCK)
+            if not more:
+                break
+            data = (data + more).lstrip(b"\0")
+
+
+# ------------------------------------------------------------------------------------------------------- files
+
+
+def shown_name(path: Path) -> str:
+    """The file as errors name it."""
+    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+
+
+_spooled: dict[object, str] = {}  # what was spooled, and the temporary file
+_spooling = threading.Lock()
+
+
+def _spool(key: object, source: BinaryIO) -> str:
+    """Copy a stream to a temporary file, the first time; it lives as long as the process."""
+    with _spooling:
+        if key not in _spooled:
+            import tempfile
+
+            handle, copy = tempfile.mkstemp(prefix="calipers-")
+            atexit.register(_remove, copy)
+            room = MOST_SPOOLED
+            with open(handle, "wb") as file:
+                while block := source.read(BLOCK):
+                    room -= len(block)
+                    if room < 0:
+                        _remove(copy)
+                        raise CalipersError(f"more than {MOST_SPOOLED:,} bytes: write them to a file first")
+                    file.write(block)
+            _spooled[key] = copy
+        return _spooled[key]
+
+
+def _remove(path: str) -> None:
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def regular(path: Path) -> str:
+    """The path of a regular file with this content."""
+    name = os.fspath(path)
+    if name == "-":
+        return _spool(sys.stdin, sys.stdin.buffer)
+    status = os.stat(name)
+    if stat.S_ISDIR(status.st_mode):
+        raise CalipersError("a directory: expected a file")
+    if stat.S_ISREG(status.st_mode):
+        return name
+    if not stat.S_ISFIFO(status.st_mode):
+        raise CalipersError("a device: expected a file")
+    key = (name, status.st_dev, status.st_ino)
+    if key in _spooled:
+        return _spooled[key]
+    with open(name, "rb") as pipe:
+        return _spool(key, pipe)
+
+
+class Named:
+    """Puts the file's name on errors, and turns the system's errors into ours."""
+
+    def __init__(self, path: Path) -> None:
+        self._name = shown_name(path)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, CalipersError) and error.file is None:
+            error.file = self._name
+        elif isinstance(error, FileNotFoundError):
+            raise CalipersError("no such file", file=self._name) from None
+        elif isinstance(error, OSError):
+            raise CalipersError(f"cannot be read: {error.strerror or error}", file=self._name) from None
+
+
+_buffers: list[bytearray] = []  # for the next file: a fresh one costs more than a small file's scan
+
+
+def plain_blocks(file: BinaryIO, size: int, start: int = 0, stop: int | None = None) -> Iterator[memoryview]:
+    """The bytes from start to stop, in blocks that are good until the next one."""
+    buffer = _buffers.pop() if _buffers and size == BLOCK else bytearray(size)
+    view = memoryview(buffer)
+    file.seek(start)
+    left = sys.maxsize if stop is None else stop - start
+    try:
+        while left and (count := file.readinto(view[: min(size, left)])):  # type: ignore[attr-defined]  # raw files have it
+            left -= count
+            yield view[:count]
+    finally:
+        view.release()
+        if size == BLOCK:
+            _buffers.append(buffer)
+
+
+def blocks(path: Path, *, max_unpacked: int | None = None, size: int = BLOCK) -> Generator[Block, None, None]:
+    """The bytes of a file, unpacked. A block is good until the next one is asked for.
+
+    `max_unpacked` is the most bytes that a packed file may unpack to.
+    """
+    with Named(path), opened(regular(path)) as file:
+        packing = packing_of(file.read(8))
+        file.seek(0)
+        if packing:
+            usual = ROOM + RATIO * os.fstat(file.fileno()).st_size
+            limit = usual if max_unpacked is None else max_unpacked
+            source: Iterator[Block] = _unpacked(file, packing, limit, size)
+        else:
+            source = plain_blocks(file, size)
+        empty = True
+        for block in source:
+            empty = False
+            yield block
+        if empty:
+            raise CalipersError("the file is empty")
+
+
+def start_of(path: Path, *, max_unpacked: int | None = None, size: int = START) -> bytes:
+    """The first bytes of a file, unpacked."""
+    source = blocks(path, max_unpacked=max_unpacked, size=size)
+    try:
+        return bytes(next(source))
+    finally:
+        source.close()
+
+
+def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
+    """A regular file with this content, or the content itself where it was packed: for those who jump about in it."""
+    with Named(path):
+        file_path = regular(path)
+        with open(file_path, "rb") as file:
+            start = file.read(8)
+        if not start:
+            raise CalipersError("the file is empty")
+        if not packing_of(start):
+            return file_path
+    return BytesIO(whole(path, max_unpacked=max_unpacked))
+
+
+def whole(path: Path, *, max_unpacked: int | None = None) -> bytes:
+    """All bytes of a file, unpacked."""
+    return b"".join([bytes(block) for block in blocks(path, max_unpacked=max_unpacked)])
