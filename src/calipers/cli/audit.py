@@ -62,9 +62,6 @@ MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless as
 def command(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     measures: tuple[str, ...],
     tools: tuple[Any, ...],
     reference: Any,
@@ -95,7 +92,7 @@ def command(
     chosen = list(tools or (CONVENTIONS[name] for name in TOOLS))
     if stated:
         chosen += [each for each in CONVENTIONS.values() if each.edition == "stated" and each not in chosen]
-    known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    known, runs = open_collection(judgments, systems)
     if query is not None:
         _explain(known, runs, query, wanted, chosen, reference, system, depth, form, output)
         return

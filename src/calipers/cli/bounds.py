@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from calipers.cli.options import (
-    form_for,
     how_to_read,
     judgments_argument,
     like_option,
@@ -44,9 +43,6 @@ from calipers.errors import CalipersError
 def command(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     measures: tuple[str, ...],
     population: str,
     like: Any,
@@ -70,8 +66,8 @@ def command(
 
     asked = parse_all(measures or DEFAULT_MEASURES)
     wanted = [name for name, _ in asked]
-    known = open_judgments(judgments, judgments_as or form_for(measure for _, measure in asked), max_unpacked)
-    runs = open_systems(systems, systems_as, max_unpacked) if systems else None
+    known = open_judgments(judgments, (measure for _, measure in asked))
+    runs = open_systems(systems) if systems else None
     if residual:
         if runs is None:
             raise CalipersError("--residual needs a system")

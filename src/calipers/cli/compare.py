@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.options import (
-    form_for,
     how_to_read,
     judgments_argument,
     list_options,
@@ -51,9 +50,6 @@ MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 def command(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     measures: tuple[str, ...],
     test: str,
     correction: str,
@@ -81,9 +77,7 @@ def command(
     """  # fmt: skip
     from calipers.stats.comparison import compare
 
-    scores = _scores(
-        judgments, systems, judgments_as, systems_as, max_unpacked, measures, strict=strict, jobs=jobs, **policies
-    )
+    scores = _scores(judgments, systems, measures, strict=strict, jobs=jobs, **policies)
     compared = compare(scores, test, correction, baseline, alpha=alpha, level=level, samples=samples, seed=seed)
     _say(compared, strict)
     write_several(_tables(compared, show, form), form, output)
@@ -92,9 +86,6 @@ def command(
 def _scores(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     measures: tuple[str, ...],
     *,
     strict: bool,
@@ -107,10 +98,9 @@ def _scores(
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
     if are_matrices(judgments, systems):
-        return open_matrices([judgments, *systems], measures, max_unpacked, strict)
+        return open_matrices([judgments, *systems], measures, strict)
     wanted = parse_all(measures or DEFAULT_MEASURES)
-    form_of_judgments = judgments_as or form_for(measure for _, measure in wanted)
-    known, runs = open_collection(judgments, systems, form_of_judgments, systems_as, max_unpacked)
+    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
     with progress(len(runs), "runs") as advance:
         scores = evaluate(known, runs, [name for name, _ in wanted], jobs=jobs, progress=advance, **policies)
     warn(warnings_of(scores, runs), strict)

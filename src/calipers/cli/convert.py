@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.options import FILE, columns_option, given_columns, max_unpacked_option, to_bytes
+from calipers.cli.options import FILE, columns_option, given, max_unpacked_option
 from calipers.errors import CalipersError
 
 
@@ -15,7 +15,7 @@ from calipers.errors import CalipersError
 @click.option("--name", help="The name of the run, instead of the one that IN has.")
 @columns_option
 @max_unpacked_option
-def command(source: str, output: str, what: str | None, name: str | None, max_unpacked: float | None) -> None:
+def command(source: str, output: str, what: str | None, name: str | None) -> None:
     """Write judgments or a run in another format.
 
     The ending of OUT says which: .parquet, .json, .jsonl, .csv, .tsv, anything else is TREC's; and .gz, .bz2, .xz,
@@ -30,7 +30,7 @@ def command(source: str, output: str, what: str | None, name: str | None, max_un
     from calipers.collection.sources import read_judgments, read_run
     from calipers.collection.writing import write_qrels, write_run
 
-    most, columns = to_bytes(max_unpacked), given_columns()
+    most, columns = given("max_unpacked"), given("columns")
     if what is None:
         holds = "judgments" if source.startswith(PREFIX) else FORMATS[sniff(source, max_unpacked=most)].holds
         what = {"judgments": "judgments", "labels": "judgments", "run": "run"}.get(holds)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calipers.cli.options import form_for, given_columns, note, warn, write
+from calipers.cli.options import form_for, given, note, warn, write
 from calipers.cli.warnings import Seen, some, warnings_about
 from calipers.errors import CalipersError
 
@@ -37,8 +37,6 @@ def evaluate_on_spark(
     measures: Sequence[str],
     *,
     master: str | None,
-    judgments_as: str | None,
-    systems_as: str | None,
     per_query: bool,
     interval: float | None,
     intents: str | None,
@@ -58,17 +56,17 @@ def evaluate_on_spark(
     from calipers.engine import spark
 
     wanted = parse_all(measures or DEFAULT_MEASURES)
-    subtopics = (judgments_as or form_for(measure for _, measure in wanted)) == "subtopics"
+    subtopics = (given("judgments_as") or form_for(measure for _, measure in wanted)) == "subtopics"
     ties = policies["ties"] or convention(policies["like"]).ties
     probabilities = _probabilities(intents, subtopics)
     session = spark.session(master, {"spark.log.level": "OFF"})  # what goes wrong is said once, by us
-    known = spark.read_judgments(session, judgments, form=_form(judgments_as), subtopics=subtopics)
-    runs = spark.read_runs(session, _files(systems), form=_form(systems_as), ordered=ties == "input")
+    known = spark.read_judgments(session, judgments, form=_form(given("judgments_as")), subtopics=subtopics)
+    runs = spark.read_runs(session, _files(systems), form=_form(given("systems_as")), ordered=ties == "input")
     from pyspark.sql import Observation
 
     observed = {"runs": Observation(), "judged": Observation()}
     scores = spark.evaluate(
-        known, runs, [name for name, _ in wanted], columns=given_columns(), intents=probabilities, observed=observed,
+        known, runs, [name for name, _ in wanted], columns=given("columns"), intents=probabilities, observed=observed,
         **policies,
     ).persist()  # fmt: skip
     try:
@@ -124,7 +122,7 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any]) -> None:
         raise CalipersError("no query in common: none of the runs answers a query of the judgments")
     for name, flat in summary.of_measure[Reason.DEGENERATE].items():
         if 2 * flat > summary.queries:
-            refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, given_columns()))
+            refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, given("columns")))
 
 
 def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str]:

@@ -9,8 +9,7 @@ import click
 
 from calipers.cli.engines import engine_options, evaluate_on_spark
 from calipers.cli.options import (
-    form_for,
-    given_columns,
+    given,
     judgments_and_systems,
     list_options,
     measures_option,
@@ -45,9 +44,6 @@ if TYPE_CHECKING:
 def command(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     measures: tuple[str, ...],
     per_query: bool,
     interval: float | None,
@@ -81,13 +77,13 @@ def command(
         if baseline is not None:
             raise CalipersError("--baseline is not for --engine spark: its marks need all scores in one place")
         evaluate_on_spark(
-            judgments, systems, measures, master=master, judgments_as=judgments_as, systems_as=systems_as,
-            per_query=per_query, interval=interval, intents=intents, strict=strict, form=form, output=output,
-            **policies,
+            judgments, systems, measures, master=master, per_query=per_query, interval=interval, intents=intents,
+            strict=strict, form=form, output=output, **policies,
         )  # fmt: skip
         return
     for_paper = form in ("markdown", "latex") and not per_query and interval is None
-    unusual = (intents, interval, judgments_as, systems_as, max_unpacked, given_columns(), for_paper, baseline)
+    read_otherwise = any(map(given, ("judgments_as", "systems_as", "max_unpacked", "columns")))
+    unusual = (intents, interval, read_otherwise, for_paper, baseline)
     if not any(unusual) and (short := _short_answer(judgments, systems, measures, jobs, show, **policies)):
         warn([*warnings_about(short.seen(), policies["ties"] or "average")], strict)
         write(short.per_query() if per_query else short.mean(), form, output)
@@ -97,8 +93,7 @@ def command(
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
     wanted = parse_all(measures or DEFAULT_MEASURES)  # a wrong name is refused before anything is read
-    form_of_judgments = judgments_as or form_for(measure for _, measure in wanted)
-    known, runs = open_collection(judgments, systems, form_of_judgments, systems_as, max_unpacked)
+    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
     if intents is not None:
         known = _with_intents(known, intents)
     with reading(systems, show):

@@ -10,6 +10,7 @@ import click
 
 from calipers.cli.options import (
     FILE,
+    TABLES,
     columns_option,
     jobs_option,
     max_unpacked_option,
@@ -18,6 +19,7 @@ from calipers.cli.options import (
     open_systems,
     progress,
     strict_option,
+    systems_as_option,
     warn,
 )
 from calipers.errors import CalipersError
@@ -62,7 +64,7 @@ BOUNDS = ("naive", "pareto", "majoritarian")
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list take part.")
 @click.option("--keep", type=click.IntRange(min=1), help="Only the first N documents of each fused list.")
 @click.option("--name", help="The name (tag) of the fused run [default: the method or bound].")
-@click.option("--systems-as", type=click.Choice(("run", "parquet", "json", "csv")), help="Do not guess what a RUN is.")
+@systems_as_option("RUN", "run", *TABLES)
 @columns_option
 @max_unpacked_option
 @strict_option
@@ -86,8 +88,6 @@ def command(
     depth: int | None,
     keep: int | None,
     name: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     strict: bool,
     jobs: int | None,
     output: str | None,
@@ -105,13 +105,13 @@ def command(
         raise CalipersError("choose either --bound or a --method (with its --weight)")
     if bound is not None and qrels is None:
         raise CalipersError("--bound needs the judgments: --qrels FILE")
-    runs = open_systems(systems, systems_as, max_unpacked)
+    runs = open_systems(systems)
     from calipers.fusion.ceiling import fusion_bound
     from calipers.fusion.combine import fuse
 
     with progress(len(runs), "runs") as advance:
         if bound is not None and qrels is not None:
-            known = open_judgments(qrels, None, max_unpacked)
+            known = open_judgments(qrels)
             made = fusion_bound(known, runs, bound, depth=depth, keep=keep, name=name, jobs=jobs, progress=advance)
         else:
             made = fuse(

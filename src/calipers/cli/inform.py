@@ -83,9 +83,6 @@ def _list_options(command: Command) -> Command:
 def ric(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     rel: float,
     ties: str,
     depth: int | None,
@@ -111,7 +108,7 @@ def ric(
 
     if correlated + power + per_query > 1:
         raise CalipersError("choose one of --correlations, --power and --per-query")
-    known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    known, runs = open_collection(judgments, systems)
     with progress(len(runs), "runs") as advance:
         study = ric_study(known, runs, rel=rel, ties=ties, depth=depth, jobs=jobs, progress=advance)
     if nothing := study.finds_nothing:
@@ -167,9 +164,6 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 def joint(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     rel: float,
     ties: str,
     depth: int | None,
@@ -192,7 +186,7 @@ def joint(
     from calipers.information.joint import joint_of
     from calipers.information.patterns import check_number_of_lists
 
-    known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    known, runs = open_collection(judgments, systems)
     check_number_of_lists(len(runs))
     rankings = _rankings(known, runs, rel, ties, depth, jobs, strict)
     with progress(len(known.queries), "queries") as advance:
@@ -242,9 +236,6 @@ def joint(
 def difference(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     rel: float,
     ties: str,
     depth: int | None,
@@ -270,7 +261,7 @@ def difference(
     from calipers.tables import Table
 
     of_group = None if groups is None else _groups(groups)
-    known, opened = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    known, opened = open_collection(judgments, systems)
     runs = [RememberedRun(run) for run in opened]
     if len(runs) < 2:
         raise CalipersError(f"there is only one system ({runs[0].name}): nothing to compare it with")
@@ -353,7 +344,6 @@ def tau(
     measures: tuple[str, ...],
     ties: str,
     per_query: bool,
-    max_unpacked: float | None,
     strict: bool,
     plot: str | None,
     form: str,
@@ -369,7 +359,7 @@ def tau(
     """  # fmt: skip
     from calipers.information.tau import tau_of_measures
 
-    found = tau_of_measures(open_matrices(scores, measures, max_unpacked, strict), x, y, given, ties=ties)
+    found = tau_of_measures(open_matrices(scores, measures, strict), x, y, given, ties=ties)
     undefined = int((found.values != found.values).any(axis=0).sum())
     if undefined:
         note(f"{undefined} of {len(found.queries)} queries have no pair of systems that counts; skipped")

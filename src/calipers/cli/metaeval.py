@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.options import (
-    form_for,
     how_to_read,
     judgments_argument,
     list_options,
@@ -89,9 +88,6 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 def command(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     measures: tuple[str, ...],
     sets: str,
     set_size: float,
@@ -139,14 +135,11 @@ def command(
             raise CalipersError("a matrix of scores has no sets but all: the others need judgments and runs")
         if other_judgments is not None or other_systems:
             raise CalipersError("a second collection can only be compared with judgments and runs, not with scores")
-        meta = MetaEvaluation.of_scores(
-            open_matrices([judgments, *systems], measures, max_unpacked, strict), choices=choices
-        )
+        meta = MetaEvaluation.of_scores(open_matrices([judgments, *systems], measures, strict), choices=choices)
     else:
         asked = parse_all(measures or DEFAULT_MEASURES)
         names = [name for name, _ in asked]
-        judgments_as = judgments_as or form_for(measure for _, measure in asked)
-        known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+        known, runs = open_collection(judgments, systems, (measure for _, measure in asked))
         with progress(len(runs), "runs") as advance:
             meta = meta_evaluate(known, runs, names, _words(sets), choices, jobs=jobs, progress=advance, **policies)
         warn(warnings_of(meta.scores, runs), strict)
@@ -156,7 +149,7 @@ def command(
     if other_judgments is not None or other_systems:
         if other_judgments is None or not other_systems:
             raise CalipersError("a second collection needs both --other-judgments and --other-system")
-        known, runs = open_collection(other_judgments, other_systems, judgments_as, systems_as, max_unpacked)
+        known, runs = open_collection(other_judgments, other_systems, (measure for _, measure in asked))
         other = meta_evaluate(known, runs, names, _words(sets), choices, jobs=jobs, **policies)
         shown["across"] = ("swap rates between the orderings on two collections", meta.across(other))
     if plot:

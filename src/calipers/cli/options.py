@@ -76,67 +76,24 @@ def optional_systems(command: Command) -> Command:
     return click.argument("systems", nargs=-1, metavar="[SYSTEM...]", type=FILE)(command)
 
 
-def how_to_read(command: Command) -> Command:
-    for option in reversed(
-        (
-            click.option(
-                "--judgments-as",
-                type=click.Choice(("qrels", "subtopics", "letor", *TABLES)),
-                help="Do not guess what JUDGMENTS is.",
-            ),
-            click.option(
-                "--systems-as", type=click.Choice(("run", "scores", *TABLES)), help="Do not guess what a SYSTEM is."
-            ),
-            columns_option,
-            max_unpacked_option,
-            memory_option,
-        )
-    ):
-        command = option(command)
-    return command
+# How to read the inputs is for those who open files, not for the commands: these options are kept in the context.
+_GIVEN = "calipers.given."
+TYPED = "calipers.typed"  # in the context as well: the command line, where it is another than the shell's
 
 
-def max_unpacked_option(command: Command) -> Command:
-    return click.option("--max-unpacked", type=float, metavar="GB", help="Most that a compressed file may unpack to.")(
-        command
-    )
-
-
-def columns_option(command: Command) -> Command:
-    """Kept in the context: it is for those who open files, not for the commands."""
-    return click.option(
-        "--columns", metavar="ROLE=NAME,...", expose_value=False, callback=_keep_columns,
-        help="Columns of tables, as query=topic_id,document=url,score=bm25,grade=stars,system=model.",
-    )(command)  # fmt: skip
-
-
-def memory_option(command: Command) -> Command:
-    """Kept in the context, as the columns are."""
-    return click.option(
-        "--memory", type=click.FloatRange(min=0, min_open=True), metavar="GB", expose_value=False,
-        callback=_keep_memory,
-        help="What a run may take whose queries are in no order; a larger one is sorted on disk [default: a quarter of "
-             "the machine's].",
-    )(command)  # fmt: skip
-
-
-_COLUMNS = "calipers.columns"
-_MEMORY = "calipers.memory"
-
-
-def _keep_memory(context: click.Context, parameter: click.Parameter, value: float | None) -> None:
-    if value is not None:
-        context.meta[_MEMORY] = to_bytes(value)
-
-
-def given_memory() -> int | None:
-    """What --memory says, in bytes."""
+def given(name: str) -> Any:
+    """What the option judgments_as, systems_as, columns, max_unpacked or memory says; the last two in bytes."""
     context = click.get_current_context(silent=True)
-    found: int | None = context.meta.get(_MEMORY) if context else None
-    return found
+    return context.meta.get(_GIVEN + name) if context else None
 
 
-TYPED = "calipers.typed"  # in the context: the command line, where it is another than the shell's
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    if value is not None:
+        context.meta[f"{_GIVEN}{parameter.name}"] = value
+
+
+def _keep_bytes(context: click.Context, parameter: click.Parameter, value: float | None) -> None:
+    _keep(context, parameter, None if value is None else int(value * 1e9))
 
 
 def _keep_columns(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
@@ -146,14 +103,57 @@ def _keep_columns(context: click.Context, parameter: click.Parameter, value: str
     for role, _, name in pairs:
         if not role.strip() or not name:
             raise CalipersError(f"--columns '{value}': expected query=NAME,document=NAME,...")
-    context.meta[_COLUMNS] = {role.strip(): name for role, _, name in pairs}
+    _keep(context, parameter, {role.strip(): name for role, _, name in pairs})
 
 
-def given_columns() -> dict[str, str] | None:
-    """What --columns says."""
-    context = click.get_current_context(silent=True)
-    found: dict[str, str] | None = context.meta.get(_COLUMNS) if context else None
-    return found
+def how_to_read(command: Command) -> Command:
+    for option in reversed(
+        (
+            click.option(
+                "--judgments-as",
+                type=click.Choice(("qrels", "subtopics", "letor", *TABLES)),
+                expose_value=False,
+                callback=_keep,
+                help="Do not guess what JUDGMENTS is.",
+            ),
+            systems_as_option("SYSTEM", "run", "scores", *TABLES),
+            columns_option,
+            max_unpacked_option,
+            memory_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def systems_as_option(called: str, *forms: str) -> Callable[[Command], Command]:
+    return click.option(
+        "--systems-as", type=click.Choice(forms), expose_value=False, callback=_keep,
+        help=f"Do not guess what a {called} is.",
+    )  # fmt: skip
+
+
+def max_unpacked_option(command: Command) -> Command:
+    return click.option(
+        "--max-unpacked", type=float, metavar="GB", expose_value=False, callback=_keep_bytes,
+        help="Most that a compressed file may unpack to.",
+    )(command)  # fmt: skip
+
+
+def columns_option(command: Command) -> Command:
+    return click.option(
+        "--columns", metavar="ROLE=NAME,...", expose_value=False, callback=_keep_columns,
+        help="Columns of tables, as query=topic_id,document=url,score=bm25,grade=stars,system=model.",
+    )(command)  # fmt: skip
+
+
+def memory_option(command: Command) -> Command:
+    return click.option(
+        "--memory", type=click.FloatRange(min=0, min_open=True), metavar="GB", expose_value=False,
+        callback=_keep_bytes,
+        help="What a run may take whose queries are in no order; a larger one is sorted on disk [default: a quarter of "
+             "the machine's].",
+    )(command)  # fmt: skip
 
 
 def population_option(command: Command) -> Command:
@@ -309,16 +309,13 @@ def _policy(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 def open_collection(
-    judgments: str,
-    systems: Sequence[str],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
+    judgments: str, systems: Sequence[str], measures: Iterable[Measure] = ()
 ) -> tuple[Judgments, list[Run]]:
+    """The judgments, as these measures need them, and the systems."""
     if [judgments, *systems].count("-") > 1:
         raise CalipersError("only one of the inputs can be - (standard input)")
-    known = open_judgments(judgments, judgments_as, max_unpacked)
-    return known, open_systems(systems, systems_as, max_unpacked)
+    known = open_judgments(judgments, measures)
+    return known, open_systems(systems)
 
 
 def form_for(measures: Iterable[Measure]) -> str | None:
@@ -328,22 +325,20 @@ def form_for(measures: Iterable[Measure]) -> str | None:
     return "subtopics" if reads_subtopics(measures) else None
 
 
-def open_judgments(judgments: str, form: str | None, max_unpacked: float | None) -> Judgments:
+def open_judgments(judgments: str, measures: Iterable[Measure] = ()) -> Judgments:
     from calipers.collection.sources import read_judgments
 
-    return read_judgments(judgments, form, to_bytes(max_unpacked), given_columns())
+    form = given("judgments_as") or form_for(measures)
+    return read_judgments(judgments, form, given("max_unpacked"), given("columns"))
 
 
-def open_systems(systems: Sequence[str], form: str | None, max_unpacked: float | None) -> list[Run]:
+def open_systems(systems: Sequence[str]) -> list[Run]:
     from calipers.collection.sources import read_runs
 
     return read_runs(
-        systems, form=form, max_unpacked=to_bytes(max_unpacked), columns=given_columns(), memory=given_memory()
-    )
-
-
-def to_bytes(gigabytes: float | None) -> int | None:
-    return None if gigabytes is None else int(gigabytes * 1e9)
+        systems, form=given("systems_as"), max_unpacked=given("max_unpacked"), columns=given("columns"),
+        memory=given("memory"),
+    )  # fmt: skip
 
 
 def write(table: Table, form: str, output: str | None) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from calipers.cli.options import (
-    form_for,
     judgments_and_systems,
     like_option,
     measures_option,
@@ -38,9 +37,6 @@ from calipers.cli.options import (
 def command(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     measures: tuple[str, ...],
     population: str,
     like: Any,
@@ -73,8 +69,7 @@ def command(
 
     asked = parse_all(measures or ("nDCG@10",))
     wanted = [name for name, _ in asked]
-    form_of_judgments = judgments_as or form_for(measure for _, measure in asked)
-    known, runs = open_collection(judgments, systems, form_of_judgments, systems_as, max_unpacked)
+    known, runs = open_collection(judgments, systems, (measure for _, measure in asked))
     with progress(len(runs), "runs") as advance:
         scores = evaluate(known, runs, wanted, like=like, empty="skip", progress=advance)
     if like is not None:

@@ -11,7 +11,6 @@ import click
 from calipers.cli.options import (
     FILE,
     TYPED,
-    form_for,
     judgments_and_systems,
     list_options,
     measures_option,
@@ -39,9 +38,6 @@ from calipers.output import replacing
 def command(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     measures: tuple[str, ...],
     output: str,
     title: str,
@@ -72,8 +68,7 @@ def command(
     from calipers.report.sections import SECTIONS
 
     wanted = parse_all(measures or DEFAULT_MEASURES)  # a wrong name is refused before anything is read
-    form_of_judgments = judgments_as or form_for(measure for _, measure in wanted)
-    known, runs = open_collection(judgments, systems, form_of_judgments, systems_as, max_unpacked)
+    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
     with replacing(output) as temporary, progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
         written = write_report(
             known, runs, temporary, [name for name, _ in wanted], command=_command(), progress=advance, title=title,

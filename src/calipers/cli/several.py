@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import note, replacing, warn, write
+from calipers.cli.options import given, note, replacing, warn, write
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -30,13 +30,12 @@ def are_matrices(judgments: str, systems: Sequence[str]) -> bool:
     return False
 
 
-def open_matrices(files: Sequence[str], measures: Sequence[str], max_unpacked: float | None, strict: bool) -> Scores:
+def open_matrices(files: Sequence[str], measures: Sequence[str], strict: bool) -> Scores:
     """Scores from CSV files; what not all of them have is left out, and counted."""
     from calipers.score_files import read_scores
 
-    limit = None if max_unpacked is None else int(max_unpacked * 1e9)
     names = [name for each in measures for name in each.split()]
-    scores = read_scores(files, names or None, strict=strict, max_unpacked=limit)
+    scores = read_scores(files, names or None, strict=strict, max_unpacked=given("max_unpacked"))
     left_out = scores.metadata.get("left_out", {})
     if any(left_out.values()):
         counts = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)

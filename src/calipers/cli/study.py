@@ -56,9 +56,6 @@ def command() -> None:
 def fusion(
     judgments: str,
     systems: tuple[str, ...],
-    judgments_as: str | None,
-    systems_as: str | None,
-    max_unpacked: float | None,
     samples: int,
     size: int,
     fusions: tuple[str, ...],
@@ -83,7 +80,7 @@ def fusion(
     """  # fmt: skip
     from calipers.fusion.study import FUSIONS, fusion_study
 
-    known, runs = open_collection(judgments, systems, judgments_as, systems_as, max_unpacked)
+    known, runs = open_collection(judgments, systems)
     with progress(samples, "groups") as advance:
         study = fusion_study(
             known, runs, samples=samples, size=size, fusions=fusions or FUSIONS, normalize=normalize, rel=rel,

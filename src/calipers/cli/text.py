@@ -9,12 +9,12 @@ import click
 
 from calipers.cli.options import (
     FILE,
+    given,
     max_unpacked_option,
     note,
     output_options,
     plot_option,
     progress,
-    to_bytes,
     warn,
     write,
 )
@@ -312,7 +312,7 @@ def _range(values: Sequence[int]) -> str:
 def _summaries(data: str, values: Values) -> Summaries:
     from calipers.text.summaries import read_summaries
 
-    found = read_summaries(data, to_bytes(values["max_unpacked"]))
+    found = read_summaries(data, given("max_unpacked"))
     if values["systems"]:
         found = found.of_systems(_words(values["systems"]))
     if values["use_references"]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import FILE, like_option, max_unpacked_option, note, progress, seed_option, to_bytes
+from calipers.cli.options import FILE, given, like_option, max_unpacked_option, note, progress, seed_option
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
     "--preset", type=click.Choice(("quick", "paper")), default="quick", show_default=True,
     help="Settings: quick ones, or those of the papers.",
 )  # fmt: skip
-@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; repeated.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; repeated.")
 @click.option(
     "--normalize", type=click.Choice(("none", "query")), default="none", show_default=True,
     help="query: every feature from 0 to 1 inside each query, here and when ranking.",
@@ -52,12 +52,11 @@ def command(
     metric: str,
     like: Any,
     preset: str,
-    given: tuple[str, ...],
+    settings: tuple[str, ...],
     normalize: str,
     queries: int | None,
     sparse: bool,
     seed: int,
-    max_unpacked: float | None,
     output: str,
 ) -> None:
     """Train a ranker on LETOR (SVMlight) files and write it to a file.
@@ -84,18 +83,17 @@ def command(
         raise CalipersError("cannot write here: no such folder", file=output)
     machine = make(ranker, preset)
     machine.set_params(metric=metric, like=like, normalize=normalize, seed=seed)
-    machine.set_params(**dict(_parameter(machine, text) for text in given))
+    machine.set_params(**dict(_parameter(machine, text) for text in settings))
     if machine.tune and not valid_files:
         note(f"without --valid nothing can be tuned: {', '.join(machine.tune)} stays at its default")
         machine.set_params(tune=None)
     machine.goal  # noqa: B018  # a wrong measure is found before the files are read
-    most = to_bytes(max_unpacked)
-    train = read_letor_data(train_files, sparse=sparse, max_unpacked=most)
+    train = read_letor_data(train_files, sparse=sparse, max_unpacked=given("max_unpacked"))
     if queries is not None:
         train = sampled_queries(train, queries, seed)
     valid = None
     if valid_files:
-        valid = read_letor_data(valid_files, width=train.width, sparse=sparse, max_unpacked=most)
+        valid = read_letor_data(valid_files, width=train.width, sparse=sparse, max_unpacked=given("max_unpacked"))
     labels = f"labels up to {train.y.max():g}"
     note(f"{len(train)} documents of {len(train.queries)} queries, {train.width} features, {labels}")
     with progress(machine.steps * len(machine._combinations()), ranker) as advance:
