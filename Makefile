@@ -11,8 +11,7 @@ export CALIPERS_DATA   ?= ../shared/data
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
-SCANNER := $(wildcard src/calipers/collection/*.pyx src/calipers/collection/*.pxd src/calipers/collection/*.pxi \
-                      src/calipers/collection/*.hpp src/calipers/collection/*.h)
+SCANNER := $(wildcard src/calipers/collection/*.pyx src/calipers/collection/*.hpp)
 
 .PHONY: help demo check test bench docs lint browser typecheck compiled packaging dist clean
 
@@ -56,7 +55,7 @@ lint: $(VENV)/.test
 
 # An optional extension that fails to build leaves a package which works, slowly. Nobody would notice.
 compiled: $(VENV)/.package
-	@$(BIN)/python -c "from calipers.collection import _features, _scanner; assert _scanner.COMPILED and _features.COMPILED" \
+	@$(BIN)/python -c "from calipers.collection import _scanner; assert _scanner.COMPILED" \
 	  || { echo "the scanner is not compiled: is there a C++17 compiler?" >&2; exit 1; }
 
 packaging: $(VENV)/.test
@@ -92,5 +91,4 @@ $(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requ
 clean:
 	rm -rf $(VENV) .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f src/calipers/collection/_scanner.cpp src/calipers/collection/_scanner.c src/calipers/collection/_features.cpp \
-	  src/calipers/collection/_scanner*.so src/calipers/collection/_features*.so
+	rm -f src/calipers/collection/_scanner.cpp src/calipers/collection/_scanner.c src/calipers/collection/_scanner*.so

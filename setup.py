@@ -1,7 +1,7 @@
-"""Builds the scanners, where that is possible. Everything else about the package is in pyproject.toml.
+"""Builds the scanner, where that is possible. Everything else about the package is in pyproject.toml.
 
-The extensions are optional: without a C++17 compiler the build goes on, and the package uses their plain-Python twins.
-CALIPERS_SANITIZE=1 builds them for AddressSanitizer, as a test does.
+The extension is optional: without a C++17 compiler the build goes on, and the package uses its plain-Python twin.
+CALIPERS_SANITIZE=1 builds it for AddressSanitizer, as a test does.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ SOURCE = "src/calipers/collection/_scanner.pyx"
 HEADERS = [
     "src/calipers/collection/_scanner.hpp",
     "src/calipers/collection/_scoring.hpp",
-    "src/calipers/collection/_powers.pxi",
 ]
-FEATURES = "src/calipers/collection/_features.pyx"
 SANITIZE = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g", "-O1"]
 
 
@@ -41,8 +39,7 @@ def extensions() -> list[Extension]:
     except ImportError:
         return []
     scanner = Extension("calipers.collection._scanner", [SOURCE], depends=HEADERS, language="c++")
-    features = Extension("calipers.collection._features", [FEATURES], depends=HEADERS, language="c++")
-    built = list(cythonize([scanner, features], language_level=3))
+    built = list(cythonize([scanner], language_level=3))
     for extension in built:
         extension.optional = True  # cythonize makes new ones, and forgets it
     return built

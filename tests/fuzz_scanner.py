@@ -16,13 +16,12 @@ import sys
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from calipers.collection import _features_plain, _plain
+from calipers.collection import _plain
 from calipers.collection.ids import Ids
 from calipers.collection.scan_error import ScanError
 
@@ -369,11 +368,8 @@ def means_difference(compiled: ModuleType, source: Source) -> str | None:
 
 
 def features_difference(compiled: ModuleType, source: Source) -> str | None:
-    """The scanner of features beside this one, where it was compiled too."""
-    if not hasattr(compiled, "features"):
-        return None
     text, found = source.letor(), []
-    for module in (_features_plain, compiled.features):
+    for module in (_plain, compiled):
         scanner = module.FeatureScanner()
         found.append(outcome(scanner, source.cuts(text)))
     return None if found[0] == found[1] else f"features {text!r}\nplain    {found[0]!r}\ncompiled {found[1]!r}"
@@ -419,20 +415,12 @@ def score_difference(compiled: ModuleType, source: Source) -> str | None:
 
 
 def load(extension: str | None) -> ModuleType:
-    """The compiled scanner, with that of features as its `features`."""
+    """The compiled scanner."""
     if extension is None:
-        from calipers.collection import _features, _scanner
+        from calipers.collection import _scanner
 
-        _scanner.features = _features
         return _scanner
-    scanner = load_file("_scanner", extension)
-    others = [*Path(extension).parent.glob("_features*")]
-    scanner.features = load_file("_features", str(others[0]))  # type: ignore[attr-defined]
-    return scanner
-
-
-def load_file(name: str, extension: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"calipers.collection.{name}", extension)
+    spec = importlib.util.spec_from_file_location("calipers.collection._scanner", extension)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.collection import _features_plain
+from calipers.collection import _plain
 from calipers.collection.columns import Features
 from calipers.collection.features import MOST_CELLS, read_features
 from calipers.collection.scan_error import ScanError
@@ -22,8 +22,8 @@ from conftest import Require
 @pytest.fixture(params=["plain", "compiled"])
 def scanner(request: pytest.FixtureRequest) -> ModuleType:
     if request.param == "plain":
-        return _features_plain
-    return Require().module("calipers.collection._features")
+        return _plain
+    return Require().module("calipers.collection._scanner")
 
 
 def scanned(module: ModuleType, text: bytes, *cuts: int) -> Features:
@@ -137,9 +137,9 @@ TEXT = st.lists(
 
 @given(text=TEXT, cut=st.integers(0, 400))
 def test_both_scanners_agree_wherever_blocks_are_cut(text: bytes, cut: int) -> None:
-    compiled = Require().module("calipers.collection._features")
+    compiled = Require().module("calipers.collection._scanner")
     outcomes = []
-    for module, cuts in ((_features_plain, ()), (compiled, ()), (compiled, (min(cut, len(text)),))):
+    for module, cuts in ((_plain, ()), (compiled, ()), (compiled, (min(cut, len(text)),))):
         try:
             found = scanned(module, text, *cuts)
             index = None if found.index is None else found.index.tolist()

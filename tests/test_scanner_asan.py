@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPILED = (".pyx", ".pxi", ".hpp")
+COMPILED = (".pyx", ".hpp")
 SOURCES = [ROOT / "setup.py", *(file for file in (ROOT / "src").rglob("*") if file.suffix in COMPILED)]
 SECONDS = os.environ.get("CALIPERS_FUZZ_SECONDS", "10")
 

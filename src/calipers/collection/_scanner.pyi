@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Buffer
 
-from calipers.collection.columns import Columns, Labels, Retrieved
+from calipers.collection.columns import Columns, Features, Labels, Retrieved
 from calipers.collection.ids import Ids
 
 COMPILED: bool
@@ -25,6 +25,9 @@ class ColumnScanner(Lines):
 
 class LetorScanner(Lines):
     def finish(self) -> Labels: ...
+
+class FeatureScanner(Lines):
+    def finish(self) -> Features: ...
 
 class NumberScanner(Lines):
     def finish(self) -> NDArray[np.float64]: ...

@@ -5,7 +5,6 @@ The scanner is compiled where that was possible, its plain twin elsewhere or whe
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,18 +14,8 @@ from numpy.typing import NDArray
 from calipers.collection.columns import Features, Labels
 from calipers.collection.files import Path, shown_name
 from calipers.collection.reader import scan
-from calipers.collection.scanner import LetorScanner, ScanError
+from calipers.collection.scanner import FeatureScanner, LetorScanner, ScanError
 from calipers.errors import CalipersError
-
-try:
-    if os.environ.get("CALIPERS_PLAIN") == "1":
-        raise ImportError("the plain scanner was asked for")
-    from calipers.collection._features import COMPILED, FeatureScanner
-except ImportError:
-    # The classes have the same methods, but to a type checker two classes are never one.
-    from calipers.collection._features_plain import COMPILED, FeatureScanner  # type: ignore[assignment]
-
-__all__ = ["COMPILED", "FeatureFile", "FeatureScanner", "read_features"]
 
 MOST_CELLS = 1 << 27  # of a dense matrix that is mostly empty: a gigabyte
 OTHER = "other features than in training"

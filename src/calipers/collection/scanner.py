@@ -12,6 +12,7 @@ from calipers.collection.scan_error import ScanError
 __all__ = [
     "COMPILED",
     "ColumnScanner",
+    "FeatureScanner",
     "JudgedIndex",
     "LetorScanner",
     "NumberScanner",
@@ -28,6 +29,7 @@ try:
     from calipers.collection._scanner import (
         COMPILED,
         ColumnScanner,
+        FeatureScanner,
         JudgedIndex,
         LetorScanner,
         NumberScanner,
@@ -41,6 +43,7 @@ except ImportError:
     from calipers.collection._plain import (  # type: ignore[assignment]
         COMPILED,
         ColumnScanner,
+        FeatureScanner,
         JudgedIndex,
         LetorScanner,
         NumberScanner,
