@@ -13,7 +13,7 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
 SCANNER := $(wildcard src/calipers/collection/*.pyx src/calipers/collection/*.hpp)
 
-.PHONY: help demo check test bench docs lint browser typecheck compiled packaging dist clean
+.PHONY: help demo check test bench docs lint browser compiled packaging dist clean
 
 help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"

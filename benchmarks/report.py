@@ -6,11 +6,12 @@ import json
 import os
 import platform
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from benchmarks.shapes import Shape
 from benchmarks.start import MOST, import_ratio
@@ -23,6 +24,19 @@ PACKAGES = {
     "ranx": "ranx",
     "sklearn": "scikit-learn",
 }
+
+
+def verdict(took: float, target: float | None) -> str:
+    return "" if target is None else "met" if took < target else "NOT MET"
+
+
+def publish(lines: Sequence[str], output: Path | None) -> NoReturn:
+    """Print a page, write it there too, and exit with 1 if it says that a target was missed."""
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if output:
+        output.write_text(text)
+    sys.exit("NOT MET" in text)
 
 
 @dataclass(frozen=True)

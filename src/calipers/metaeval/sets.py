@@ -101,11 +101,10 @@ class HalfOfDocuments:
 
 
 @dataclass(frozen=True, eq=False)
-class RememberedRun:
-    """A run whose file is read once, for all the parts of one collection."""
+class _RunOf:
+    """A run that gives another view of one."""
 
     run: Run
-    found: dict[tuple[int, int, bool], Retrieved] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -115,6 +114,13 @@ class RememberedRun:
     def path(self) -> str | None:
         path: str | None = getattr(self.run, "path", None)
         return path
+
+
+@dataclass(frozen=True, eq=False)
+class RememberedRun(_RunOf):
+    """A run whose file is read once, for all the parts of one collection."""
+
+    found: dict[tuple[int, int, bool], Retrieved] = field(default_factory=dict)
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         key = id(judgments), depth, single
@@ -127,20 +133,10 @@ class RememberedRun:
 
 
 @dataclass(frozen=True, eq=False)
-class HalfRun:
+class HalfRun(_RunOf):
     """A run of which only some judged documents are kept."""
 
-    run: Run
     half: HalfOfDocuments
-
-    @property
-    def name(self) -> str:
-        return self.run.name
-
-    @property
-    def path(self) -> str | None:
-        path: str | None = getattr(self.run, "path", None)
-        return path
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         found = self.run.retrieved(self.half.whole, depth, single, jobs)
