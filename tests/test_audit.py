@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.auditing.attribution import SWITCHES, shapley, turned
-from calipers.cli import COMMANDS, root
+from calipers.cli.commands import COMMANDS, root
 from calipers.conventions import CONVENTIONS, TOOLS, Convention
 from calipers.errors import CalipersError
 

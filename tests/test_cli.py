@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import calipers as cal
-from calipers.cli import COMMANDS
+from calipers.cli.commands import COMMANDS
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 d 0\n3 0 x 0\n"
 RUN = "1 Q0 b 1 3.0 one\n1 Q0 a 2 2.0 one\n1 Q0 u 3 1.0 one\n2 Q0 d 1 2.5 one\n2 Q0 a 2 2.5 one\n3 Q0 x 1 1 one\n"

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import calipers as cal
-from calipers.cli import root
+from calipers.cli.commands import root
 from calipers.conventions import CONVENTIONS, PLAIN, TOOLS, Convention, Labels, convention
 from calipers.errors import CalipersError
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
-from calipers.cli import COMMANDS, main, root
+from calipers.cli import main
+from calipers.cli.commands import COMMANDS, root
 from calipers.cli.mistakes import examples
 from conftest import Require
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers import plot
-from calipers.cli import root
+from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.information import difference as difference_module
 from calipers.information import patterns, rankings

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.cli import root
+from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.metaeval.consistency import split_half_swap_rate, stability, swap_rate
 from calipers.metaeval.distance import percentage_absolute_difference, percentage_absolute_increase

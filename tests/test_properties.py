@@ -30,7 +30,7 @@ from calipers.axioms.search import NOISE
 from calipers.axioms.states import Space, lists_of, space
 from calipers.axioms.subjects import Subject, subject_of, subjects_of
 from calipers.axioms.verdicts import NINE, SEVEN, Properties, Verdict, examine
-from calipers.cli import root
+from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.registry import declared
 from calipers.measures.values import DISCOUNTS, LinearGain

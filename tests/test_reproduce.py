@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from calipers.cli import root
+from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.reproduce.figures import VERDICTS, cut, decimals, judged
 from calipers.reproduce.letor_study import COLLECTIONS, METHODS

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 import calipers as cal
+from calipers.cli import commands
+from calipers.cli.quick import is_done
 from calipers.cli.shortcut import Answer, short_answer
 from calipers.cli.warnings import seen_in
 from calipers.collection.scanner import COMPILED
@@ -188,17 +190,89 @@ def test_missing_files_go_the_long_way(tmp_path: Path) -> None:
     assert short_answer(qrels, runs, ["AP"], ties="best") is None
 
 
-def test_the_command_loads_no_numpy(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "loads"),
+    [
+        (["evaluate", "-m", "nDCG@10 AP"], []),
+        (["evaluate"], []),
+        (["trec_eval", "-c"], []),
+        (["evaluate", "-m", "AP", "--jobs", "1"], ["click"]),
+        (["evaluate", "-m", "ERR@10"], ["click", "numpy"]),
+    ],
+)
+def test_a_command_loads_what_it_needs(arguments: list[str], loads: list[str], tmp_path: Path) -> None:
     qrels, runs = write_collection(tmp_path, random.Random(3))
     script = (
-        "import sys; from calipers.cli import main; sys.argv = ['calipers', 'evaluate', *sys.argv[1:]]\n"
+        "import sys; from calipers.cli import main\n"
         "try: main()\n"
-        "except SystemExit as end: print(end.code, 'numpy' in sys.modules)"
+        "except SystemExit as end: print(end.code, [name for name in ('click', 'numpy') if name in sys.modules])"
     )
-    for arguments, loads in ((["-m", "nDCG@10 AP"], False), (["-m", "ERR@10"], True), ([], False)):
-        command = [sys.executable, "-c", script, qrels, *runs, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert done.stdout.splitlines()[-1] == f"0 {loads}"
+    command = [sys.executable, "-c", script, arguments[0], qrels, *runs, *arguments[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == f"0 {loads}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate"],
+        ["evaluate", "-m", "nDCG@{5,10} AP", "-q"],
+        ["evaluate", "--measure", "P@5", "-m", "RR", "--format", "csv"],
+        ["evaluate", "--per-query", "--format", "json", "-m", "RBP(p=0.5)"],
+        ["evaluate", "--ties", "docid", "-m", "bpref"],
+        ["trec_eval"],
+        ["trec_eval", "-qc", "-m", "P.5", "-M", "20"],
+    ],
+)
+def test_what_needs_no_click_is_printed_alike(
+    arguments: list[str], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    qrels, runs = write_collection(tmp_path, random.Random(7))
+    call = [*arguments, qrels, *runs]
+    assert is_done(call)
+    sys.stdout.flush()
+    quick = capfdbinary.readouterr()
+    assert commands.run(call) == 0
+    sys.stdout.flush()
+    assert capfdbinary.readouterr() == quick
+    assert quick.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--version"],
+        ["demo"],
+        ["evaluate"],
+        ["evaluate", "--help"],
+        ["evaluate", "QRELS"],
+        ["evaluate", "QRELS", "RUN", "-m"],
+        ["evaluate", "QRELS", "RUN", "-m", "none"],
+        ["evaluate", "QRELS", "RUN", "-mAP"],
+        ["evaluate", "QRELS", "RUN", "--format=csv"],
+        ["evaluate", "QRELS", "RUN", "--format", "latex"],
+        ["evaluate", "QRELS", "RUN", "--format", "none"],
+        ["evaluate", "QRELS", "RUN", "--ties", "none"],
+        ["evaluate", "QRELS", "--", "RUN"],
+        ["evaluate", "QRELS", "-"],
+        ["evaluate", "QRELS", "none"],
+        ["evaluate", "RUN", "QRELS"],
+        ["trec_eval"],
+        ["trec_eval", "-h"],
+        ["trec_eval", "-m", "none", "QRELS", "RUN"],
+        ["trec_eval", "QRELS", "none"],
+    ],
+)
+def test_what_needs_click_is_left_to_it(
+    arguments: list[str], tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Without a word: it will be said there."""
+    qrels, runs = write_collection(tmp_path, random.Random(7))
+    stand_for = {"QRELS": qrels, "RUN": runs[0]}
+    assert not is_done([stand_for.get(argument, argument) for argument in arguments])
+    sys.stdout.flush()
+    assert capfdbinary.readouterr() == (b"", b"")
 
 
 def test_the_command_says_the_same_either_way(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from calipers.cli import root
+from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.text import (
     Document,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import calipers as cal
-from calipers.cli import root
+from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.normalize import Limits, upper, v1, v2
 from calipers.scores import Reason

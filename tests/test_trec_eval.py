@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import calipers as cal
-from calipers.cli import root
+from calipers.cli.commands import root
 from calipers.cli.options import Profile
 from calipers.conventions import CONVENTIONS
 from calipers.errors import CalipersError

@@ -6,8 +6,7 @@ that would be much of the time that a short command takes.
 
 from __future__ import annotations
 
-from inspect import get_annotations
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 
 @dataclass_transform(frozen_default=True)
@@ -28,7 +27,7 @@ class Record:
     _names: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        own = (name for name, kind in get_annotations(cls).items() if "ClassVar" not in str(kind))
+        own = (name for name, kind in cls.__annotations__.items() if "ClassVar" not in str(kind))
         cls._names = (*cls._names, *(name for name in own if name not in cls._names))
 
     def __init__(self, *values: Any, **named: Any) -> None:
@@ -44,6 +43,17 @@ class Record:
         if missing:
             raise TypeError(f"{type(self).__name__} lacks {', '.join(missing)}")
         self.__dict__.update(given)
+
+    def changed(self, **parts: Any) -> Self:
+        """The same with other values for these parts.
+
+        >>> class Point(Record):
+        ...     x: int
+        ...     y: int = 0
+        >>> Point(1).changed(y=2)
+        Point(x=1, y=2)
+        """
+        return type(self)(**dict(zip(self._names, values_of(self), strict=True)) | parts)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")

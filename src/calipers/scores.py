@@ -241,7 +241,7 @@ class Scores:
             for m in range(1, len(self.measures) + 1)
             if high.rows[s][m] == high.rows[s][m]
         }
-        shown = replace(mean.with_best(self.measures), rows=mean.rows[:SHOWN], marks=half)
+        shown = mean.with_best(self.measures).changed(rows=mean.rows[:SHOWN], marks=half)
         more = f", {len(self.systems) - SHOWN} more systems" if len(self.systems) > SHOWN else ""
         return f"{shown._repr_html_()}<p>means over {len(self.queries)} queries, 95% intervals{more}</p>"
 

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeGuard
+
+from calipers.record import Record
 
 Cell = str | float | int | bool | None
 
 FORMATS = ("table", "csv", "json", "markdown", "latex")
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Record):
     """Named columns and rows of text and numbers; `table["bm25", "AP"]` is the cell of a row's first field.
 
     >>> table = Table(("system", "AP"), (("bm25", 0.25), ("random", float("nan"))))
@@ -32,11 +29,11 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    metadata: Mapping[str, Any] = MappingProxyType({})
     # For papers and notebooks only, places being (row, column): what stands out, marks beside cells, and their meaning.
-    bold: frozenset[tuple[int, int]] = field(default=frozenset(), repr=False)
-    marks: Mapping[tuple[int, int], str] = field(default_factory=dict, repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
+    bold: frozenset[tuple[int, int]] = frozenset()
+    marks: Mapping[tuple[int, int], str] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, key: tuple[str, str]) -> Cell:
         row, column = key
@@ -68,7 +65,7 @@ class Table:
             alike = {(i, place) for i, cell in shown.items() if _short(cell) == _short(best)}
             if len(alike) < len(shown):
                 bold |= alike
-        return replace(self, bold=frozenset(bold))
+        return self.changed(bold=frozenset(bold))
 
     def to(self, form: str) -> str:
         """The table as text in one of FORMATS, ending with a newline."""
@@ -82,6 +79,9 @@ class Table:
 
     def to_csv(self) -> str:
         """Full precision; an empty field where a number is undefined."""
+        import csv
+        import io
+
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -90,6 +90,8 @@ class Table:
 
     def to_json(self) -> str:
         """A list of objects, one a row; where scores follow another tool's conventions, each says whose."""
+        import json
+
         like = {"like": self.metadata["like"]} if self.metadata.get("like") else {}
         rows = [
             like
@@ -181,6 +183,9 @@ class Table:
     def __str__(self) -> str:
         return self.to_text()
 
+    def __repr__(self) -> str:
+        return f"Table(columns={self.columns!r}, rows={self.rows!r})"
+
     def _repr_html_(self) -> str:
         """For notebooks: numbers to the right, the best in bold, marks raised, notes below."""
         from html import escape
@@ -220,6 +225,10 @@ def _short(cell: Cell) -> str:
 
 def _width(text: str) -> int:
     """The terminal columns that a text takes."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 

@@ -1,125 +1,30 @@
-"""The command line: one file a command, loaded when it is called."""
+"""The command line."""
 
 from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 
-import click
-
-from calipers._version import __version__
-from calipers.errors import CalipersError, CheckFailed
-
-COMMANDS = {
-    "evaluate": "Score runs under measures: a table of systems x measures.",
-    "bounds": "What the best, the worst and a random ranking would score, query by query.",
-    "queries": "The type of each query: how far systems get above a random ranking.",
-    "audit": "Every tool's figures for the same rankings, and why they differ.",
-    "properties": "What measures do whatever the data: bounded, monotone, localized ...",
-    "trec_eval": "Print what trec_eval prints, from its own options.",
-    "compare": "Which systems really differ: tests, intervals, effect sizes, who beats whom.",
-    "metaeval": "Judge the measures: discriminative power, consistency, stability.",
-    "inform": "What rankings tell about the judgments, in bits: ric, joint, difference, tau.",
-    "fuse": "Several runs as one, and the most that any fusion of them could reach.",
-    "train": "Train a ranker on learning-to-rank files: nine methods, any measure.",
-    "rank": "Score the documents of learning-to-rank files with a trained model.",
-    "study": "Experiments of the papers on your data: letor, conventions, fusion.",
-    "text": "Summaries: ROUGE and BERTScore between their bounds, and how they agree with people.",
-    "report": "Everything about some runs on one HTML page, which needs no network.",
-    "reproduce": "The printed figures of the papers against computed ones, cell by cell.",
-    "convert": "Write judgments or a run in another format.",
-    "demo": "Make a small test collection, evaluate it, and show what comes out.",
-}
-
-
-class _Commands(click.Group):
-    """Knows its commands by name and one line each, so that --help need not load them."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"calipers.cli.{name}").command
-        return command
-
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
-            raise CalipersError(f"unknown command '{args[0]}'{hint}")
-        return super().resolve_command(context, args)
-
-
-def _version() -> str:
-    plain = bool(os.environ.get("CALIPERS_PLAIN")) or find_spec("calipers.collection._scanner") is None
-    return f"calipers {__version__} ({'plain' if plain else 'compiled'} scanner)"
-
-
-def _print_version(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value and not context.resilient_parsing:
-        click.echo(_version())
-        context.exit()
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version,
-    help="Show the version, and whether the scanner is compiled.",
-)  # fmt: skip
-def root() -> None:
-    """Measure search rankings between their bounds, and judge the measures themselves.
-
-    \b
-    calipers evaluate qrels.txt runs/*.gz -m "nDCG@{5,10} AP RR"
-    calipers evaluate test.svm scores.txt -m "nDCG(gain=exp)@10"
-    calipers report qrels.txt runs/* -o report.html
-    calipers demo
-    """
+from calipers.cli.quick import is_done
+from calipers.cli.telling import note
 
 
 def main() -> None:
     """Run a command: exit code 0, 1 where a check failed, 2 for bad input."""
-    if "_CALIPERS_COMPLETE" in os.environ:
-        root.main()  # the shell asks what could come next
     code = 0
     try:
-        with root.make_context("calipers", sys.argv[1:]) as context:
-            root.invoke(context)
+        if not is_done(sys.argv[1:]):
+            from calipers.cli.commands import run
+
+            code = run(sys.argv[1:])
         sys.stdout.flush()
-    except click.exceptions.Exit as end:
-        code = end.exit_code
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        code = 2
-    except CalipersError as error:
-        from calipers.cli.mistakes import explained_input
-
-        click.echo(f"calipers: {explained_input(error)}", err=True)
-        code = 1 if isinstance(error, CheckFailed) else 2
-    except click.ClickException as error:
-        from calipers.cli.mistakes import explained
-
-        click.echo(f"calipers: {explained(error)}", err=True)
-        code = 2
-    except (KeyboardInterrupt, click.exceptions.Abort):
-        click.echo("calipers: interrupted", err=True)
+    except KeyboardInterrupt:
+        note("interrupted")
         code = 130
     except BrokenPipeError:
         # The reader of our output has gone; that is no error, and nothing may be flushed to it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except MemoryError:
-        click.echo("calipers: out of memory", err=True)
+        note("out of memory")
         code = 2
     sys.exit(code)

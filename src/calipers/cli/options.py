@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from calipers.cli.telling import note as note
+from calipers.cli.telling import warn as warn
+from calipers.cli.telling import write as write
 from calipers.errors import CalipersError
-from calipers.output import replacing as replacing
 
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments, Run
     from calipers.measures.registry import Measure
-    from calipers.tables import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -339,29 +339,6 @@ def open_systems(systems: Sequence[str]) -> list[Run]:
         systems, form=given("systems_as"), max_unpacked=given("max_unpacked"), columns=given("columns"),
         memory=given("memory"),
     )  # fmt: skip
-
-
-def write(table: Table, form: str, output: str | None) -> None:
-    """Print a table, or write it whole to a file: through a temporary file, so that nothing is left half written."""
-    text = table.to(form)
-    if output is None or output == "-":
-        click.echo(text, nl=False)
-        return
-    with replacing(output) as temporary:
-        Path(temporary).write_text(text, encoding="utf-8", errors="surrogateescape")
-
-
-def note(text: str) -> None:
-    """One line beside the result, never in it."""
-    click.echo(f"calipers: {text}", err=True)
-
-
-def warn(texts: Sequence[str], strict: bool) -> None:
-    """Warnings, each once; with --strict the first is an error."""
-    if texts and strict:
-        raise CalipersError(f"{texts[0]} (--strict)")
-    for text in texts:
-        note(f"warning: {text}")
 
 
 @contextmanager

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.options import note, output_options, progress, replacing, write
+from calipers.cli.options import note, output_options, progress, write
 from calipers.errors import CalipersError
+from calipers.output import replacing
 
 if TYPE_CHECKING:
     from calipers.axioms.verdicts import Properties

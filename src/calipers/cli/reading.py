@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-import click
-
 FIRST = 1.0  # seconds before anything is shown
 EVERY = 0.2  # seconds between two looks of a bar
 LINES_EVERY = 5.0  # and between two lines, where there is no terminal
 
 
 def progress_option(command: Any) -> Any:
+    import click
+
     return click.option(
         "--progress/--no-progress", "show", default=None,
         help="Show how much has been read and what is left [default: on a terminal].",
@@ -96,7 +96,7 @@ def _rich_bar() -> Any:
 class _Lines:
     """One line every few seconds."""
 
-    def __init__(self, write: Callable[[str], None] = lambda text: click.echo(text, err=True)) -> None:
+    def __init__(self, write: Callable[[str], None] = lambda text: print(text, file=sys.stderr)) -> None:
         self._start = monotonic()
         self._next = self._start + FIRST
         self._write = write

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import given, note, replacing, warn, write
+from calipers.cli.options import given, note, warn, write
 from calipers.errors import CalipersError
+from calipers.output import replacing
 
 if TYPE_CHECKING:
     from calipers.scores import Scores

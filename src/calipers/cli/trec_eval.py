@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import click
 
+from calipers.cli.telling import show
 from calipers.errors import CalipersError
 from calipers.trec_eval.request import HELP, Request, read_request
 from calipers.trec_eval.shortcut import short_reports
@@ -49,7 +47,7 @@ def command(context: click.Context) -> None:
 def _run(request: Request) -> None:
     short = short_reports(request)
     if short is not None:
-        _write("".join(short))
+        show("".join(short))
         return
     from calipers.collection.sources import read_qrels
     from calipers.trec_eval.lenient import LenientRun
@@ -59,16 +57,7 @@ def _run(request: Request) -> None:
     judgments, *runs = request.files
     known = read_qrels(judgments)
     for text in reports(known, [LenientRun(run) for run in runs], request, request.jobs):
-        _write(text)
-
-
-def _write(text: str) -> None:
-    """Ids are printed as the bytes that they were read as."""
-    stream: Any = getattr(sys.stdout, "buffer", None)
-    if stream is None:
-        click.echo(text, nl=False)
-    else:
-        stream.write(text.encode("utf-8", "surrogateescape"))
+        show(text)
 
 
 def _explained(request: Request) -> str:

@@ -12,9 +12,8 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from calipers.collection.meter import opened
 from calipers.errors import CalipersError
@@ -51,8 +50,7 @@ class Stream(Protocol):
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
-@dataclass(frozen=True)
-class Packing:
+class Packing(NamedTuple):
     """A way to pack files; another one is another row of PACKINGS."""
 
     name: str

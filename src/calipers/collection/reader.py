@@ -11,7 +11,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
@@ -179,7 +178,7 @@ def _in_parts(
         if not together.scattered:
             return together if any(each.rows for each in scanners) else None
     if not regroup:
-        return replace(scanner(True).finish(), scattered=True)
+        return _scattered(scanner(True).finish())
     return _regrouped(path, parts, [scanner(True) for _ in parts]) if COMPILED else None
 
 
@@ -195,7 +194,13 @@ def _regrouped(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]
     except ScanError:
         return None
     results = in_threads([share.finish for share in shares])
-    return None if results is None else replace(joined(results), scattered=True)
+    return None if results is None else _scattered(joined(results))
+
+
+def _scattered(found: Retrieved) -> Retrieved:
+    from dataclasses import replace
+
+    return replace(found, scattered=True)
 
 
 def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> bool:

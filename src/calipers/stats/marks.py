@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from calipers.errors import CalipersError
@@ -50,7 +48,7 @@ def marked(
     about = f"({NAMES.get(test, test)}, {found.metadata['correction']}, p < {alpha:g})"
     if baseline is not None:
         note = f"†, ‡: significantly better, worse than {baseline} {about}."
-        return replace(table, marks=_against(found), notes=(note,))
+        return table.changed(marks=_against(found), notes=(note,))
     rows: list[tuple[Cell, ...]] = [(LETTERS[s], *row) for s, row in enumerate(table.rows)]
     return Table(
         ("", *table.columns),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import getopt
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from calipers.errors import CalipersError
 from calipers.measures.dialects import NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
+from calipers.record import Record
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = (
@@ -58,8 +58,7 @@ class Refused(CalipersError):
         self.code = code
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Record):
     """The options of one call."""
 
     files: tuple[str, ...] = ()

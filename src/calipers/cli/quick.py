@@ -1,0 +1,84 @@
+"""The calls that most people make, answered before click would be loaded.
+
+`calipers evaluate` and `calipers trec_eval` with plain options, on what the short way can score (`shortcut.py`,
+`trec_eval/shortcut.py`). Anything else, be it unusual or wrong, is left to the commands, which know all options and
+messages: until the answer is complete nothing has been printed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+_FLAGS = {"-q": "per_query", "--per-query": "per_query"}
+_VALUES = {"-m": "measures", "--measure": "measures", "--format": "form", "--ties": "ties"}
+_FORMS = ("table", "csv", "json")  # the others are for papers, and mark what is significant
+
+
+def is_done(arguments: Sequence[str]) -> bool:
+    """Whether this call could be answered, and was."""
+    if not arguments or "_CALIPERS_COMPLETE" in os.environ:
+        return False
+    command, *rest = arguments
+    if command == "evaluate":
+        return _evaluate(rest)
+    return command == "trec_eval" and _trec_eval(rest)
+
+
+def _evaluate(arguments: Sequence[str]) -> bool:
+    asked = _options(arguments)
+    if asked is None or len(asked["files"]) < 2 or asked["form"] not in _FORMS:
+        return False
+    from calipers.cli.reading import reading
+    from calipers.cli.shortcut import short_answer
+    from calipers.cli.telling import warn, write
+    from calipers.cli.warnings import warnings_about
+    from calipers.measures.names import DEFAULT_MEASURES
+
+    judgments, *systems = asked["files"]
+    with reading(systems):
+        short = short_answer(judgments, systems, asked["measures"] or DEFAULT_MEASURES, ties=asked["ties"])
+    if short is None:
+        return False
+    warn([*warnings_about(short.seen(), asked["ties"] or "average")], strict=False)
+    write(short.per_query() if asked["per_query"] else short.mean(), asked["form"])
+    return True
+
+
+def _options(arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The options of `evaluate`; None if there are others than those known here.
+
+    >>> _options(["qrels", "-m", "AP", "run", "-q"])
+    {'files': ['qrels', 'run'], 'measures': ['AP'], 'per_query': True, 'form': 'table', 'ties': None}
+    """
+    found: dict[str, Any] = {"files": [], "measures": [], "per_query": False, "form": "table", "ties": None}
+    waiting = iter(arguments)
+    for argument in waiting:
+        if not argument.startswith("-"):
+            found["files"].append(argument)
+        elif argument in _FLAGS:
+            found[_FLAGS[argument]] = True
+        elif argument in _VALUES and (value := next(waiting, None)) is not None:
+            name = _VALUES[argument]
+            found[name] = [*found[name], value] if name == "measures" else value
+        else:
+            return None
+    return found
+
+
+def _trec_eval(arguments: Sequence[str]) -> bool:
+    from calipers.cli.telling import show
+    from calipers.errors import CalipersError
+    from calipers.trec_eval.request import read_request
+    from calipers.trec_eval.shortcut import short_reports
+
+    try:
+        request = read_request(arguments)
+    except CalipersError:
+        return False
+    reports = None if request.help or request.version else short_reports(request)
+    if reports is None:
+        return False
+    show("".join(reports))
+    return True
