@@ -575,6 +575,17 @@ inline bool strictly_falling(const double* score, size_t n) {
     return true;
 }
 
+// How many of n ascending numbers are below this one. No branch depends on them.
+inline size_t below(const double* sorted, size_t n, double value) {
+    const double* start = sorted;
+    while (n > 1) {
+        size_t half = n / 2;
+        sorted += sorted[half - 1] < value ? half : 0;
+        n -= half;
+    }
+    return static_cast<size_t>(sorted - start) + (n && *sorted < value);
+}
+
 // One segment of rank_segments; the rows counted from `base`.
 inline void rank_segment(Sorter& sorter, const double* score, size_t n, int64_t base, int64_t* order, int32_t* first,
                          int32_t* last) {

@@ -14,7 +14,7 @@ from libc.math cimport floor, isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 from libcpp cimport bool as cbool
-from libcpp.algorithm cimport lower_bound, reverse, sort, upper_bound
+from libcpp.algorithm cimport reverse, sort, upper_bound
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.vector cimport vector
 
@@ -66,6 +66,7 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     cppclass Sorter:
         pass
 
+    size_t below(const double* sorted, size_t n, double value) noexcept
     void rank_segment(Sorter& sorter, const double* score, size_t n, int64_t base, int64_t* order, int32_t* first,
                       int32_t* last) except +
 
@@ -1360,7 +1361,7 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bi
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
     cdef double number
-    cdef int64_t count, tied = 0, run = 1
+    cdef int64_t count, worse, tied = 0, run = 1
     cdef bint falling = True
     if not 0 <= start <= end <= len(names):
         raise ValueError("these are not places in the names")
@@ -1390,8 +1391,11 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bi
             number = rounded(PyFloat_AsDouble(<object> value), single)
             place.push_back(i)
             score.push_back(number)
-            first.push_back(count - (upper_bound(ranked.begin(), ranked.end(), number) - ranked.begin()) + 1)
-            last.push_back(count - (lower_bound(ranked.begin(), ranked.end(), number) - ranked.begin()))
+            worse = below(ranked.data(), count, number)
+            last.push_back(count - worse)
+            if worse + 1 < count and ranked[worse + 1] == number:  # a tie
+                worse = upper_bound(ranked.begin() + worse, ranked.end(), number) - ranked.begin() - 1
+            first.push_back(count - worse)
     return count, tied, int64s(place), doubles(score), int64s(first), int64s(last)
 
 

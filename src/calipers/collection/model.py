@@ -239,6 +239,9 @@ class FileRun:
         return decode(fields[5]) if len(fields) > 5 else ""
 
 
+_NO_ROWS = (np.zeros(0, np.int64), np.zeros(0), *(np.zeros(0, np.int64) for _ in range(4)))
+
+
 @dataclass(eq=False)
 class DictRun:
     """A run as {query: {document: score}}. Only the judged documents are looked up."""
@@ -250,9 +253,8 @@ class DictRun:
         _check_nested(self.scores, self.name, "a run", "score")
         names, offsets = judgments.document_names, judgments.pool.offsets.tolist()
         judged = set(judgments.queries)
-        rows: list[Ints] = []
-        parts: list[tuple[int, int, int, Ints, Ints, Floats]] = []
-        orders: list[tuple[Ints, Ints]] = []
+        lists: list[tuple[int, int, int]] = []
+        parts: list[tuple[Ints, Floats, Ints, Ints, Ints, Ints]] = []
         for query, name in enumerate(judgments.queries):
             ranked = self.scores.get(name)
             if not ranked:
@@ -271,21 +273,25 @@ class DictRun:
             if (first != last).any():
                 score = _as_single(np.array(list(plain.values()))) if single else np.array(list(plain.values()), float)
                 by_id, by_input = _places(plain, score, [names[row] for row in hits.tolist()])
-            order = np.argsort(by_id)
-            rows.append(hits[order])
-            parts.append((query, length, tied, first[order], last[order], of_hits[order]))
-            orders.append((by_id[order], by_input[order]))
+            lists.append((query, length, tied))
+            parts.append((hits, of_hits, first, last, by_id, by_input))
+        query_of, lengths, ties = np.ascontiguousarray(np.array(lists, np.int32).reshape(-1, 3).T)
+        sizes = np.array([len(part[0]) for part in parts], np.int64)
+        document, score, *ranks = (np.concatenate(column) for column in zip(_NO_ROWS, *parts, strict=True))
+        before = np.repeat(np.cumsum(lengths, dtype=np.int64) - lengths, sizes)
+        order = np.argsort(before + ranks[2])  # by list, and inside it by rank
+        spans = [rank[order].astype(np.int32) for rank in ranks]
         return Retrieved(
-            query=np.array([part[0] for part in parts], np.int32),
-            length=np.array([part[1] for part in parts], np.int32),
-            tied=np.array([part[2] for part in parts], np.int32),
-            offsets=np.cumsum([0, *(len(part[3]) for part in parts)]),
-            document=_joined(rows),
-            first=_joined([part[3] for part in parts]),
-            last=_joined([part[4] for part in parts]),
-            score=np.concatenate([np.zeros(0), *(part[5] for part in parts)]),
-            docid_rank=_joined([by_id for by_id, _ in orders]),
-            input_rank=_joined([by_input for _, by_input in orders]),
+            query=query_of,
+            length=lengths,
+            tied=ties,
+            offsets=np.concatenate([[0], np.cumsum(sizes)]),
+            document=document[order].astype(np.int32),
+            score=score[order],
+            first=spans[0],
+            last=spans[1],
+            docid_rank=spans[2],
+            input_rank=spans[3],
             tag=self.name.encode(),
             unjudged=Ids.of(query for query in self.scores if query not in judged),
             scattered=False,
@@ -397,10 +403,6 @@ def _finite(values: ArrayLike, name: str, what: str) -> Floats:
 
 def _as_single(scores: Floats) -> Floats:
     return scores.astype(np.float32).astype(np.float64)
-
-
-def _joined(parts: Sequence[Ints]) -> Ints:
-    return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32)
 
 
 def _places(ranked: Mapping[str, float], score: Floats, shown: Sequence[str]) -> tuple[Ints, Ints]:
