@@ -251,8 +251,8 @@ class Lists:
 
     def where(self, chosen: NDArray[np.bool_]) -> Lists:
         """The same lists with only the chosen rows: the others become as good as unjudged."""
-        before = np.concatenate([[0], np.cumsum(chosen)])
-        return self._rows(np.flatnonzero(chosen), before[self.offsets])
+        row = np.flatnonzero(chosen)
+        return self._rows(row, np.searchsorted(row, self.offsets))
 
     def worthy(self, value: Callable[[Floats], Floats]) -> Lists:
         """The same lists with only the rows whose document is worth something: mostly few of them."""
