@@ -160,6 +160,30 @@ def markdown(shapes: Sequence[Shape], results: Sequence[Result], start: dict[str
     return "\n".join(lines) + "\n"
 
 
+def summary(shapes: Sequence[Shape], results: Sequence[Result]) -> str:
+    """A row a shape: ours and the peer that it is measured against."""
+    lines = ["| shape | Calipers | peer | |", "|---|---:|---:|---:|"]
+    for shape in shapes:
+        ours, theirs = find(results, shape.name, "calipers"), find(results, shape.name, shape.against)
+        if ours and theirs and ours.seconds and theirs.seconds:
+            cells = [
+                seconds(each.seconds or 0) + (f", {each.megabytes:,.0f} MB" if shape.kind == "files" else "")
+                for each in (ours, theirs)
+            ]
+            ratio = theirs.seconds / ours.seconds
+            lines.append(f"| {shape.name}: {shape.title} | {cells[0]} | {shape.against} {cells[1]} | {ratio:.1f}x |")
+    return "\n".join(lines) + "\n"
+
+
+def fill_in(page: Path, mark: str, text: str) -> None:
+    """Put a text into a page, between its marks."""
+    before, begin, rest = page.read_text().partition(f"<!-- {mark} -->\n")
+    _, end, after = rest.partition(f"<!-- /{mark} -->")
+    if not (begin and end):
+        raise SystemExit(f"{page.name} has no place for {mark}")
+    page.write_text(before + begin + text + end + after)
+
+
 def as_json(shapes: Sequence[Shape], results: Sequence[Result], start: dict[str, float], busy: bool) -> str:
     return json.dumps(
         {

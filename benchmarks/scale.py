@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.measure import Failed, measure
+from benchmarks.report import fill_in
 from benchmarks.start import CALIPERS
 
 HERE = Path(__file__).resolve().parent
@@ -286,15 +287,8 @@ def main() -> None:
     table = markdown(sorted(results.values(), key=lambda r: (r.engine, r.rows, r.form)))
     print(table)
     if options.output == HERE / "scale.json":
-        fill_in(HERE.parent / "docs" / "scale.md", table)
+        fill_in(HERE.parent / "docs" / "scale.md", "scale", table)
     return None
-
-
-def fill_in(page: Path, table: str) -> None:
-    """Put the table into the manual, between its marks."""
-    before, _, rest = page.read_text().partition("<!-- scale -->\n")
-    _, _, after = rest.partition("<!-- /scale -->")
-    page.write_text(f"{before}<!-- scale -->\n{table}<!-- /scale -->{after}")
 
 
 if __name__ == "__main__":

@@ -627,7 +627,7 @@ public:
 
     void clear() {
         make_room(std::max<size_t>(64, table_size(count_) / 2));  // what the last query needed, this one may need
-        count_ = used_ = entered_ = 0;
+        count_ = used_ = 0;
         hits_.clear();
         strict_ = falling_ = true;
         starts_[0] = 0;
@@ -669,7 +669,8 @@ public:
         size_t* const starts = starts_.data() + first + 1;
         for (size_t i = 0; i < n; ++i) starts[i] = used + static_cast<size_t>(cut[i + 1] - cut[0]);
         double* const scores = scores_.data() + first;
-        for (size_t i = 0; i < n; ++i) scores[i] = (single ? static_cast<double>(static_cast<float>(score[i])) : score[i]) + 0.0;
+        for (size_t i = 0; i < n; ++i)
+            scores[i] = (single ? static_cast<double>(static_cast<float>(score[i])) : score[i]) + 0.0;
         bool strict = true, falling = true;
         for (size_t i = first ? 0 : 1; i < n; ++i) {
             strict &= scores[i] < scores[i - 1];
@@ -749,11 +750,11 @@ private:
 
     // Asked for few documents that are not there, so the table that finds them learns about the others only now.
     CALIPERS_RARE bool is_there(const byte* id, size_t n, uint64_t hash) {
-        if (slots_.size() < 2 * room_ || !entered_) {
-            slots_.assign(std::max(slots_.size(), 2 * room_), 0);
-            entered_ = 0;
+        const size_t size = 2 * room_, mask = size - 1;
+        if (!entered_) {
+            if (slots_.size() < size) slots_.resize(size);
+            std::memset(slots_.data(), 0, size * sizeof slots_[0]);
         }
-        const size_t mask = slots_.size() - 1;
         while (entered_ < count_) {
             size_t i = hashes_[entered_] & mask;
             while (slots_[i]) i = (i + 1) & mask;
@@ -768,10 +769,11 @@ private:
         return starts_[i + 1] - starts_[i] == n && same_bytes(ids_.data() + starts_[i], id, n);
     }
 
-    // Room for a power of two of documents, and an empty filter.
+    // Room for a power of two of documents, with an empty filter and table.
     void make_room(size_t documents) {
         if (documents > INT32_MAX) throw std::bad_alloc();  // ranks are int32
         room_ = documents;
+        entered_ = 0;
         if (scores_.size() < documents) {
             scores_.resize(documents);
             hashes_.resize(documents);
