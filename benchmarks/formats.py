@@ -1,7 +1,8 @@
 """One run of 7 million rows as Parquet, CSV and TREC lines, against polars reading it: `python -m benchmarks.formats`.
 
 As for all files, whole processes are timed: the start of the interpreter and all imports included, ours and polars'.
-Below them, what the same calls take in a process that has everything loaded. They take turns; the best counts.
+Below them, what the same calls take in a process that has everything loaded. They take turns; the best counts. The
+table goes into docs/formats.md.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import measure
-from benchmarks.report import seconds
+from benchmarks.report import fill_in, seconds
 from benchmarks.start import CALIPERS, compile_bytecode
 
 HERE = Path(__file__).resolve().parent
@@ -114,19 +115,26 @@ def main() -> None:
     whole = processes(folder, options.rounds)
     loaded = json.loads(measure([*again, "--only", "inside"]).output)
 
-    print(f"{QUERIES * DEPTH:,} rows, {os.cpu_count()} cores, best of {options.rounds}\n\nwhole processes")
-    base = whole["polars.read_parquet"][0]
-    for name, (wall, cpu, memory) in whole.items():
-        print(f"  {name:24} {seconds(wall):>8}   CPU {seconds(cpu):>8}  {memory:5.0f} MB   x {wall / base:.2f}")
-    print("\nthe calls alone")
-    for name, wall in loaded.items():
-        print(f"  {name:24} {seconds(wall):>8}   x {wall / loaded['polars.read_parquet']:.2f}")
-    print(f"\nParquet to scores within {MOST} times polars reading it")
+    base, alone = whole["polars.read_parquet"][0], loaded["polars.read_parquet"]
+    rows = [
+        f"| {name}, whole process | {seconds(wall)} | {seconds(cpu)} | {memory:.0f} MB | {wall / base:.2f}x |"
+        for name, (wall, cpu, memory) in whole.items()
+    ]
+    rows += [f"| {name}, the call alone | {seconds(wall)} | | | {wall / alone:.2f}x |" for name, wall in loaded.items()]
+    head = [
+        f"{QUERIES * DEPTH:,} rows, {os.cpu_count()} cores, best of {options.rounds}.",
+        "",
+        "| what | time | CPU time | memory | polars = 1 |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    table = "\n".join([*head, *rows]) + "\n"
+    print(table)
     for what, ratio in (
         ("whole processes", whole["evaluate, parquet"][0] / base),
-        ("the calls alone", loaded["evaluate, Parquet"] / loaded["polars.read_parquet"]),
+        ("the calls alone", loaded["evaluate, Parquet"] / alone),
     ):
-        print(f"  {'met' if ratio <= MOST else 'NOT MET'}: {what}, x {ratio:.2f}")
+        print(f"{'met' if ratio <= MOST else 'NOT MET'}: Parquet to scores, {what}: {ratio:.2f} times (target: {MOST})")
+    fill_in(HERE.parent / "docs" / "formats.md", "formats", table)
     return None
 
 
