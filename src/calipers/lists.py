@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
+from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,8 @@ class Pool:
     @cached_property
     def everything(self) -> Population:
         """All the judged documents of each query."""
-        return Population(self, np.arange(self.queries), self.size, self.offsets, np.arange(len(self.grade)))
+        # The pool keeps them, so they must not keep the pool: what goes in a circle is freed late.
+        return Population(proxy(self), np.arange(self.queries), self.size, self.offsets, np.arange(len(self.grade)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -226,7 +226,7 @@ def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = No
     return pool.once(
         ("collection", size),
         lambda: Population(
-            pool, everything.query, np.full(pool.queries, size), everything.offsets, everything.document
+            everything.pool, everything.query, np.full(pool.queries, size), everything.offsets, everything.document
         ),
     )
 
