@@ -50,7 +50,7 @@ def absent(message: str, *, failure: bool = CI) -> NoReturn:
     """Skip this test, or fail it where nothing may be missing."""
     if failure:
         pytest.fail(f"{message} (nothing may be missing here)", pytrace=False)
-    pytest.skip(message)
+    pytest.skip(message, allow_module_level=True)
 
 
 class Require:

@@ -25,6 +25,7 @@ from calipers.measures.grammar import parse
 from calipers.measures.registry import examples
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import Settings, _student
+from conftest import Require
 
 SIMULATED = simulate(topics=12, pool=12, systems=4, retrieved=18, ties=0.5, missing=0.2, empty=0.1, unjudged=0.4)
 # Now, before any test declares one of its own: functions travel too, but the copy of a function is never equal to it.
@@ -168,7 +169,7 @@ def test_a_query_that_is_too_large_is_named(size):
 
 def test_a_task_travels():
     judgments, runs = SIMULATED.qrels, SIMULATED.runs
-    cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+    cloudpickle = Require().module("pyspark.cloudpickle")
     task = task_for(judgments, runs, DECLARED)
     again = pickle.loads(cloudpickle.dumps(task))
     assert again == task

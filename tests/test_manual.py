@@ -21,7 +21,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 @pytest.fixture(scope="module")
 def builder() -> ModuleType:
-    pytest.importorskip("jinja2")
+    Require().module("jinja2")
     spec = importlib.util.spec_from_file_location("manual_build", DOCS / "build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -79,7 +79,7 @@ def test_pages_that_no_part_names_come_last_and_named_ones_must_be_there(
 @pytest.fixture(scope="module")
 def shell(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Runs lines as a reader would, in one folder, with our `calipers` first on the path."""
-    pytest.importorskip("altair")
+    Require().module("altair")
     bash = require.tool("bash")
     folder = tmp_path_factory.mktemp("tutorial")
     program = folder / "bin" / "calipers"

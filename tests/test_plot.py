@@ -14,8 +14,9 @@ from calipers import plot
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.plot.systems import placed
+from conftest import Require
 
-pytest.importorskip("altair")
+Require().module("altair")
 
 ODD = ["constructor", "<b>bold", "a.b[0]", 'say "hi"']
 
@@ -93,7 +94,7 @@ def test_colours_are_those_that_colour_blind_readers_can_tell_apart(charts: dict
 
 @pytest.mark.parametrize("form", ["html", "svg", "png", "json"])
 def test_charts_are_written_in_every_form(charts: dict[str, Any], tmp_path: Path, form: str) -> None:
-    pytest.importorskip("vl_convert")
+    Require().module("vl_convert")
     path = tmp_path / f"chart.{form}"
     plot.save(charts["between_bounds"], str(path))
     content = path.read_bytes()

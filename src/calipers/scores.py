@@ -236,7 +236,7 @@ class Scores:
         low, high = self.interval()
         mean = self.mean()
         half = {
-            (s, m): f"±{(high.rows[s][m] - low.rows[s][m]) / 2:.3f}"  # type: ignore[operator]
+            (s, m): f"±{(high.rows[s][m] - low.rows[s][m]) / 2:.3f}"  # type: ignore[operator]  # cells of means are numbers
             for s in range(len(self.systems))
             for m in range(1, len(self.measures) + 1)
             if high.rows[s][m] == high.rows[s][m]

@@ -38,7 +38,7 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # not generic in old
         return [CompletionItem(incomplete, type="file")]
 
 
-class MeasureNames(click.ParamType):  # type: ignore[type-arg]
+class MeasureNames(click.ParamType):  # type: ignore[type-arg]  # likewise
     """Measures by name, separated by blanks; the shell completes the last."""
 
     name = "names"

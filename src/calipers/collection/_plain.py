@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import struct
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from itertools import pairwise, repeat
@@ -120,7 +121,7 @@ def number_line(line: bytes) -> float:
 # ------------------------------------------------------------------------------------- blocks into lines
 
 
-class _Lines:
+class _Lines(ABC):
     """Cuts blocks into lines and hands those with content to `_row`."""
 
     def __init__(self) -> None:
@@ -173,9 +174,9 @@ class _Lines:
             self.rows += 1
         self.lines += 1
 
+    @abstractmethod
     def _row(self, line: bytes) -> bool:
         """Take a line; false if it holds nothing after all."""
-        raise NotImplementedError
 
 
 def _check_text(line: bytes) -> None:

@@ -29,7 +29,7 @@ class Ids(Sequence[bytes]):
     @classmethod
     def of(cls, ids: Iterable[bytes | str]) -> Ids:
         given = [*ids]
-        if {*map(type, given)} == {str} and (text := "".join(given)).isascii():  # type: ignore[arg-type]
+        if {*map(type, given)} == {str} and (text := "".join(given)).isascii():  # type: ignore[arg-type]  # text
             lengths, data = [*map(len, given)], text.encode()
         else:
             encoded = [encode(identifier) for identifier in given]

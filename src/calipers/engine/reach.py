@@ -63,7 +63,7 @@ def reach(form: Form) -> int | None:
         weight: Weights = form.weight  # type: ignore[attr-defined]  # they have it
         return weight.cutoff
     if kind in (Paired, Peak, SelfNormalisedPrecision):
-        cutoff: int | None = form.cutoff  # type: ignore[attr-defined]
+        cutoff: int | None = form.cutoff  # type: ignore[attr-defined]  # likewise
         return cutoff
     return None
 

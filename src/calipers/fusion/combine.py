@@ -74,7 +74,7 @@ by_name = method  # `fuse` has a parameter of that name
 
 def several(runs: Any) -> list[Run]:
     """At least two runs, from whatever a user may have."""
-    read = as_runs(runs, None)  # type: ignore[arg-type]
+    read = as_runs(runs, None)  # type: ignore[arg-type]  # only arrays need judgments
     if len(read) < 2:
         raise CalipersError(f"there is only one run ({read[0].name}): nothing to fuse it with")
     return read
@@ -90,7 +90,7 @@ def fused(ballots: Ballots, score: Floats, name: str, keep: int | None = None) -
     query = np.repeat(np.arange(len(size)), size)
     if keep is not None:
         place = np.arange(len(order)) - ballots.offsets[query]
-        kept = place < _depth(keep, "keep")  # type: ignore[operator]
+        kept = place < _depth(keep, "keep")  # type: ignore[operator]  # not None here
         order, query = order[kept], query[kept]
     rows = Rows(
         queries=Ids.of(ballots.queries),

@@ -46,7 +46,7 @@ def measure(measure: str | Measure, *, like: str | Convention | None = None, **o
         def result(self) -> float:
             return sum(self.values) / len(self.values) if self.values else math.nan
 
-    class CalipersMeasure(base):  # type: ignore[misc]
+    class CalipersMeasure(base):  # type: ignore[misc]  # likewise
         NAME = __name__ = name if like is None else f"{name}[{rules.name}]"
         PRETTY_NAME = NAME
         SHORT_DESC = ours.declaration.sentence

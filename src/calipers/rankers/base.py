@@ -6,6 +6,7 @@ a file holds them; what is particular to a ranker is two functions.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import product
@@ -30,7 +31,7 @@ SEED = 42
 
 
 @dataclass(eq=False, kw_only=True)
-class Ranker:
+class Ranker(ABC):
     """The parameters that all rankers have; each adds its own.
 
     metric, like: the measure, and the tool whose conventions fill what it leaves open, by which rankers that optimise a
@@ -56,18 +57,18 @@ class Ranker:
 
     # -- what a ranker says of itself --------------------------------------------------------------
 
+    @abstractmethod
     def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
         """Learn; what `progress` is called with adds up to `steps`, unless training stops early."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _scores(self, model: Arrays, X: Any) -> Floats:
         """The score of each document."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         """The shapes of the arrays of a model with so many features."""
-        raise NotImplementedError
 
     @property
     def steps(self) -> int:

@@ -6,6 +6,7 @@ no PyTorch, and reading one loads weights and nothing else.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,9 +42,9 @@ class NeuralRanker(Ranker):
     def steps(self) -> int:
         return self.epochs
 
+    @abstractmethod
     def _loss(self, torch: Any, score: Any, label: Any, there: Any) -> Any:
         """The loss of some queries, from [query, document] tensors; `there` is false where a query has no more."""
-        raise NotImplementedError
 
     def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
         check_positive(self, "epochs", "batch", "rate")

@@ -88,7 +88,7 @@ def _replaced(word: str, rules: tuple[Rule, ...]) -> str:
 
 def _rules(text: str, condition: Condition) -> tuple[Rule, ...]:
     """suffix:replacement, with one condition."""
-    return tuple((*pair.split(":"), condition) for pair in text.split())  # type: ignore[misc]
+    return tuple((*pair.split(":"), condition) for pair in text.split())  # type: ignore[misc]  # two parts
 
 
 # -- the steps -----------------------------------------------------------------------------------------

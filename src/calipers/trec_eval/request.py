@@ -125,7 +125,7 @@ def read_request(arguments: Sequence[str]) -> Request:
                 raise Refused("-Z (z scores) is not offered", 1)
             case _:  # -D, -o, and the formats that are read anyway
                 pass
-    request = Request(files=tuple(files), measures=tuple(measures), **found)  # type: ignore[arg-type]
+    request = Request(files=tuple(files), measures=tuple(measures), **found)  # type: ignore[arg-type]  # by letter
     if not request.help and not request.version and len(files) < 2:
         raise Refused(f"expected judgments and at least one run\n{USAGE}".rstrip(), 1)
     if files.count("-") > 1:

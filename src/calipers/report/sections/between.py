@@ -56,6 +56,6 @@ def _grid(material: Material) -> Grid:
     means = material.plain.mean()
     rows = []
     for measure, ideal, expected, sd, worst in material.bounds.means().rows:
-        known = [float(v) for v in means.column(str(measure)) if v == v]  # type: ignore[arg-type]
+        known = [float(v) for v in means.column(str(measure)) if v == v]  # type: ignore[arg-type]  # numbers
         rows.append([name(str(measure)), *map(number, (worst, expected, sd, ideal)), number(max(known, default=None))])
     return Grid("bounds", columns, plain_rows(rows), "measures", tools=False)
