@@ -1216,13 +1216,15 @@ cdef class RunScanner(Lines):
         """Instead of `finish`: the scores under the plans of the index, ties averaged over or broken by id.
 
         The query, length, tied documents and judged documents in the first ten of each list, its score under each plan;
-        the tag, and the queries without judgments.
+        the tag, and the queries without judgments. None if a query comes back: the lists are not whole then.
         """
         cdef GradedIndex index = self.index
         cdef vector[double] scores
         cdef vector[int64_t] judged
         cdef size_t i, m, lists
         self.rank_all()
+        if self.is_scattered and not self.regroup:  # known only now, as the last line may lack its end
+            return None
         with nogil:
             score_lists(index.scorings, self.out_query, self.out_offsets, self.out_rows, by_id, judged, scores)
         lists = self.out_query.size()
@@ -1367,9 +1369,10 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bi
         raise ValueError("these are not places in the names")
     ranked.reserve(len(scores))
     while PyDict_Next(scores, &position, &key, &value):
-        number = rounded(PyFloat_AsDouble(<object> value), single)
+        number = PyFloat_AsDouble(<object> value)
         if not isfinite(number):
             raise ValueError("not finite")
+        number = rounded(number, single)
         falling = falling and (ranked.empty() or number <= ranked.back())
         ranked.push_back(number)
     count = ranked.size()

@@ -72,7 +72,8 @@ private:
 // A measure and all that it needs of the judgments: what each document is worth, and what a score is divided by.
 class Scoring {
 public:
-    // False if some query has no relevant document: what is undefined then, and what it counts, is not decided here.
+    // False if some query has no relevant document, or is worth more than a double holds: what is undefined then, and
+    // what it counts, is not decided here.
     bool build(const Plan& plan, const std::vector<int64_t>& parts, const std::vector<double>& grade) {
         plan_ = plan;
         worth_.resize(grade.size());
@@ -84,8 +85,9 @@ public:
         for (size_t q = 0; q + 1 < parts.size(); ++q) {
             sorted.assign(worth_.begin() + parts[q], worth_.begin() + parts[q + 1]);
             int64_t relevant = 0;
-            for (double value : sorted) relevant += value > 0;
-            if (!relevant) return false;
+            double together = 0.0;
+            for (double value : sorted) relevant += value > 0, together += value;
+            if (!relevant || !std::isfinite(together)) return false;
             int64_t other = parts[q + 1] - parts[q] - relevant;
             if (!ignored_.empty()) other -= std::count(ignored_.begin() + parts[q], ignored_.begin() + parts[q + 1], 1);
             other_.push_back(other);

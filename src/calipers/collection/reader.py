@@ -141,7 +141,10 @@ def _within(source: Iterator[Block], most: int) -> Iterator[Block]:
 def feed_run(
     path: Path, index: JudgedIndex, *, depth: int = 0, jobs: int | None = None, max_unpacked: int | None = None
 ) -> list[RunScanner] | None:
-    """Scanners that took the parts of a run, to be finished; None where there is an error, or queries come back."""
+    """Scanners that took the parts of a run, to be finished; None where one of them met an error.
+
+    Only once they are finished is it known whether queries come back: the last line may lack its end.
+    """
     parts = _parts(path, jobs or processors(), SMALLEST_PART)
     scanners = [RunScanner(index, depth=depth) for _ in parts]
     if len(parts) > 1:
@@ -150,8 +153,9 @@ def feed_run(
     else:
         for block in blocks(path, max_unpacked=max_unpacked):
             scanners[0].feed(block)
-    whole = all(each.rows and not each.scattered for each in scanners)
-    return scanners if whole else None
+            if scanners[0].idle:
+                break
+    return scanners
 
 
 def processors() -> int:
@@ -174,7 +178,7 @@ def _in_parts(
         results = in_threads([each.finish for each in scanners])
         if results is None:
             return None
-        together = joined(results)
+        together = joined(results)  # the last line, where it lacks its end, was taken only now
         if not together.scattered:
             return together if any(each.rows for each in scanners) else None
     if not regroup:
@@ -259,7 +263,7 @@ def joined(results: Sequence[Retrieved]) -> Retrieved:
         **{name: np.concatenate([getattr(result, name) for result in results]) for name in columns},
         tag=next((result.tag for result in results if result.tag), b""),
         unjudged=Ids.of(dict.fromkeys(query for result in results for query in result.unjudged)),
-        scattered=len(np.unique(query)) < len(query),
+        scattered=any(result.scattered for result in results) or len(np.unique(query)) < len(query),
     )
 
 

@@ -205,10 +205,7 @@ def _scanned(parts: Parts, scanner: RunScanner) -> Retrieved:
 def _side_by_side(parts: Parts, scanner: Callable[[], RunScanner]) -> Retrieved | None:
     """A thread a part; None if one meets an error."""
     results = in_threads([partial(_scanned, [part], scanner()) for part in parts])
-    if results is None:
-        return None
-    together = joined(results)
-    return replace(together, scattered=together.scattered or any(result.scattered for result in results))
+    return None if results is None else joined(results)
 
 
 def runs_of(
