@@ -196,17 +196,36 @@ private:
         return total;
     }
 
-    // The weight of the first relevant rank. In a tie of m documents, r of them relevant, that is its rank j with
-    // chance C(m - j, r - 1) / C(m, r).
+    // The weight of the first relevant rank. In a tie of m documents, r of them relevant, the chance that none of its
+    // first j is relevant is C(m - r, j) / C(m, j); it falls from rank to rank by the chance that the next one is first.
     double first(Ranks& ranks, const Row* row, const Row* end, bool by_id) const {
         Tie tie;
         if (!next(row, end, by_id, &tie)) return 0.0;
-        double total = 0.0, chance = static_cast<double>(tie.relevant) / static_cast<double>(tie.size);
-        for (int64_t j = 1; j <= tie.size - tie.relevant + 1; ++j) {
+        if (plan_.weight == Weight::flat) return shown(tie);
+        if (tie.size == 1) return ranks.at(tie.before + 1);
+        double total = 0.0, none = 1.0;
+        for (int64_t j = 1; j <= tie.size && none > 0.0; ++j) {
             double weight = ranks.at(tie.before + j);
             if (weight == 0.0) break;
-            total += weight * chance;
-            chance *= static_cast<double>(tie.size - j - tie.relevant + 1) / static_cast<double>(tie.size - j);
+            double others = static_cast<double>(std::max<int64_t>(tie.size - tie.relevant - j + 1, 0));
+            double still = none * (others / static_cast<double>(tie.size - j + 1));
+            total += (none - still) * weight;
+            none = still;
+        }
+        return total;
+    }
+
+    // The chance that the cutoff shows a relevant document of this tie: if it shows h of the m documents, the t-th of
+    // the relevant ones is the first one shown with chance C(m - t, h - 1) / C(m, h).
+    double shown(const Tie& tie) const {
+        if (!plan_.cutoff || tie.before + tie.size <= plan_.cutoff) return 1.0;
+        if (tie.before >= plan_.cutoff) return 0.0;
+        double size = static_cast<double>(tie.size), shown = static_cast<double>(plan_.cutoff - tie.before);
+        double chance = shown / size, total = chance;
+        for (int64_t t = 1; t < tie.relevant; ++t) {
+            double previous = static_cast<double>(t - 1);
+            chance *= std::max(size - shown - previous, 0.0) / std::max(size - previous - 1.0, 1.0);
+            total += chance;
         }
         return total;
     }

@@ -57,7 +57,8 @@ class Cascade(Form):
             through = _chances_through(groups.size[part], groups.start[part], members[part], stop, len(columns) - 1)
             rank = np.minimum(groups.before[part, None] + columns[1:], len(weight) - 1)
             weighed = np.where(columns[1:] <= depth[part, None], weight[rank], 0.0)
-            gained[part] = ((through[:, :-1] - through[:, 1:]) * weighed).sum(axis=1)
+            # Added up rank by rank: a sum in pairs would round by the width of the block, so by the other lists in it.
+            gained[part] = np.cumsum((through[:, :-1] - through[:, 1:]) * weighed, axis=1)[:, -1]
 
 
 def _chances_through(size: Ints, start: Ints, members: Ints, stop: Floats, depth: int) -> Floats:

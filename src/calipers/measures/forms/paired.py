@@ -105,7 +105,7 @@ def tie_precision(before: Numbers, size: Numbers, relevant: Floats, above: Float
     inverse = np.where(
         shown > 0, harmonic[end.astype(np.int64)] - harmonic[np.minimum(before, end).astype(np.int64)], 0.0
     )
-    alone = size == 1  # no pair inside, and 1/i itself rather than a difference of sums
-    inverse = np.where(alone & (shown > 0), 1.0 / (before + 1.0), inverse)
+    alone = size == 1  # no pair inside, and 1/i itself rather than a difference of sums: as where nothing is tied
     within = np.where(alone, 0.0, (relevant - 1.0) / np.maximum(size - 1.0, 1.0)) * (shown - (before + 1.0) * inverse)
-    return np.asarray(relevant / size * ((above + 1.0) * inverse + within))
+    mixed = relevant / size * ((above + 1.0) * inverse + within)
+    return np.asarray(np.where(alone & (shown > 0), relevant * (above + 1.0) / (before + 1.0), mixed))
