@@ -49,8 +49,8 @@ def generated(rng: random.Random) -> tuple[list[Row], bytes]:
     found: list[Row] = []
     for _ in range(rng.randrange(1, 16)):
         query = rng.choice(QUERIES)
-        for _ in range(rng.randrange(1, 4)):
-            found.append((query, f"d{rng.randrange(40 if rng.random() < 0.9 else 4)}", rng.randrange(3)))
+        most = 40 if rng.random() < 0.9 else 4
+        found += [(query, f"d{rng.randrange(most)}", rng.randrange(3)) for _ in range(rng.randrange(1, 4))]
     if rng.random() < 0.7:  # mostly without the documents that are there twice
         found = [row for i, row in enumerate(found) if row[:2] not in {other[:2] for other in found[:i]}]
     if rng.random() < 0.6:  # in order but for the last row, whose query stood shortly before
@@ -178,7 +178,8 @@ def in_splits(
     splits = text.Splits("run", (str(path),), ("t",), text._splits([str(path)]))
     read = [batch for split in splits.splits for batch in splits._read(*split)]
     columns = [[value for batch in read for value in batch.column(name).to_pylist()] for name in ("query", "document")]
-    assert [*zip(*columns, strict=True)] == [(query.replace(" ", "_"), document.encode()) for query, document, _ in found]
+    rows = [(query.replace(" ", "_"), document.encode()) for query, document, _ in found]
+    assert [*zip(*columns, strict=True)] == rows
 
 
 def test_the_last_line_counts_without_its_end(tmp_path: Path) -> None:

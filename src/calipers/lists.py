@@ -69,6 +69,32 @@ class Pool:
         """The sum of the values over the rows of each query."""
         return np.bincount(self.query, values, self.queries).astype(np.float64)
 
+    def worth(self, value: Callable[[Floats], Floats]) -> Floats:
+        """What each row's document is worth: all finite, and their sum over a query too."""
+        return self.once(("worth", value), lambda: self._worth(value))
+
+    def _worth(self, value: Callable[[Floats], Floats]) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):
+            worth = np.asarray(value(self.grade))
+            together = self.sum(np.abs(worth))
+        if not np.isfinite(together).all():
+            query = int(np.flatnonzero(~np.isfinite(together))[0])
+            rows = slice(int(self.offsets[query]), int(self.offsets[query + 1]))
+            largest = int(np.argmax(np.nan_to_num(np.abs(worth[rows]), nan=np.inf)))
+            grade, gain = self.grade[rows][largest], worth[rows][largest]
+            what = "its gain is" if not np.isfinite(gain) else f"its gain is {gain:g}, and those of the query together are"
+            raise CalipersError(
+                f"grade {grade:g} of query '{self._name(query)}': {what} not a finite number; take another gain"
+            )
+        return worth
+
+    def name_queries(self, names: Sequence[str]) -> None:
+        """For messages."""
+        self.memo["names"] = names
+
+    def _name(self, query: int) -> str:
+        return str(self.memo["names"][query]) if "names" in self.memo else str(query + 1)
+
     def relevant(self, rel: float) -> Ints:
         """R: how many documents of each query have at least this grade."""
         return self.once(("relevant", rel), lambda: self.count(self.grade >= rel))
@@ -128,7 +154,11 @@ class Population:
     def _key(self, worth: Callable[[Floats], Floats]) -> Hashable:
         """One key for all worths that grow with the grade: sorting by grade sorts by them too."""
         grades = self.once("grades", lambda: _distinct(self.grade))
-        return "grade" if (np.diff(worth(grades)) >= 0).all() else worth
+        with np.errstate(over="ignore", invalid="ignore"):
+            worths = worth(grades)
+        if not np.isfinite(worths).all():
+            self.pool.worth(worth)  # which says whose
+        return "grade" if (np.diff(worths) >= 0).all() else worth
 
     def _sorted(self, worth: Callable[[Floats], Floats], best: bool) -> Lists:
         key = self.grade if self._key(worth) == "grade" else worth(self.grade)
@@ -221,8 +251,7 @@ class Lists:
 
     def worth(self, value: Callable[[Floats], Floats]) -> Floats:
         """What each row's document is worth; worked out once for all the documents of the pool."""
-        pool = self.pool
-        return np.asarray(pool.once(("worth", value), lambda: value(pool.grade))[self.document])
+        return np.asarray(self.pool.worth(value)[self.document])
 
     @cached_property
     def list(self) -> Ints:

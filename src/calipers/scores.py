@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.averages import mean, total
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
@@ -106,7 +107,7 @@ class Scores:
         Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one: they say so.
         """
         averages = [AVERAGES[measure.declaration.average] for measure in self.definitions] or [
-            np.mean for _ in self.measures
+            _arithmetic for _ in self.measures
         ]
         rows = []
         for s, system in enumerate(self.systems):
@@ -147,7 +148,7 @@ class Scores:
                 if n < 2:
                     return math.nan
                 spread = stdtrit(n - 1, (1 + level) / 2) * np.std(values, ddof=1) / math.sqrt(n)
-                return float(np.mean(values) + sign * spread)
+                return float(_arithmetic(values) + sign * spread)
 
             return of
 
@@ -247,10 +248,24 @@ class Scores:
 
 
 def _geometric(values: Floats, floor: float = 1e-5) -> float:
-    return float(np.exp(np.mean(np.log(np.maximum(values, floor)))))
+    return math.exp(_arithmetic(np.log(np.maximum(values, floor))))
 
 
-AVERAGES: dict[str, Callable[[Floats], Any]] = {"arithmetic": np.mean, "geometric": _geometric, "sum": np.sum}
+def _arithmetic(values: Floats) -> float:
+    return mean(values.tolist())
+
+
+def means(values: Floats) -> Floats:
+    """Correctly rounded over the last axis, undefined scores left out; NaN where there is nothing."""
+    rows = values.reshape(-1, values.shape[-1])
+    return np.array([_arithmetic(row[~np.isnan(row)]) for row in rows], float).reshape(values.shape[:-1])
+
+
+def _sum(values: Floats) -> float:
+    return total(values.tolist())
+
+
+AVERAGES: dict[str, Callable[[Floats], Any]] = {"arithmetic": _arithmetic, "geometric": _geometric, "sum": _sum}
 
 
 def _number(value: Any) -> float | int:

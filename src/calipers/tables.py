@@ -219,8 +219,17 @@ def _short(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, float):
-        return "" if math.isnan(cell) else f"{cell:.4f}"
+        return "" if math.isnan(cell) else four_digits(cell)
     return str(cell)
+
+
+def four_digits(value: float, form: str = ".4f") -> str:
+    """A number as people read it. First to ten decimals, beyond which the order of a sum may show, then to four.
+
+    >>> four_digits(0.00005), four_digits(0.00005 - 1e-17), four_digits(-1e-17)
+    ('0.0001', '0.0001', '0.0000')
+    """
+    return format(round(value, 10) + 0.0, form)
 
 
 def _width(text: str) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from math import fsum
 from typing import Any, NamedTuple
 
+from calipers.averages import mean
 from calipers.cli.warnings import Seen
 from calipers.collection.naming import distinct_names, files_of
 from calipers.collection.scored import UNUSUAL, Scored, ShortOfIt, plan, read_graded, score_runs
@@ -15,8 +15,13 @@ from calipers.measures.names import typed_names
 from calipers.tables import Cell, Table
 
 Row = tuple[Cell, ...]
-_NAME = re.compile(r"([a-z]+)(?:\(([^()]*)\))?(?:@([1-9]\d{0,8}))?", re.IGNORECASE)
-_READ: dict[str, Callable[[str], Any]] = {"rel": int, "p": float, "gain": str}
+# Spellings that mean here what they mean to `measures.grammar`; whatever else that takes or refuses is left to it.
+_NAME = re.compile(r"([A-Za-z]+)(?:\(([^()]*)\))?(?:@([1-9][0-9]{0,8}))?")
+_READ: dict[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
+    "rel": (re.compile(r"[1-9][0-9]{0,8}"), int),
+    "p": (re.compile(r"0?\.[0-9]{1,15}"), float),
+    "gain": (re.compile(r"linear|exp"), str),
+}
 
 
 class Answer(NamedTuple):
@@ -34,7 +39,7 @@ class Answer(NamedTuple):
 
     def mean(self) -> Table:
         rows: list[Row] = [
-            (seen.name, *(fsum(scores) / len(self.queries) for scores in run.scores))
+            (seen.name, *map(mean, run.scores))
             for seen, run in zip(self.seen(), self.runs, strict=True)
         ]
         return Table(("system", *self.measures), tuple(rows))
@@ -64,6 +69,8 @@ def short_answer(
         if ties not in (None, "average", "docid"):
             raise ShortOfIt(ties)
         plans = {name: _plan(name, by_id) for text in measures for name in typed_names(text)}
+        if not plans:
+            raise ShortOfIt("no measure")
         files = [file for system in systems for file in files_of(system)]
         index = read_graded(judgments, plans.values())
         runs = score_runs(files, index, by_id=by_id, depth=depth or 0, jobs=jobs, advance=advance)
@@ -81,7 +88,8 @@ def _plan(name: str, by_id: bool) -> Mapping[str, Any]:
     parameters: dict[str, Any] = {"cutoff": int(match[3])} if match[3] else {}
     for argument in filter(None, (match[2] or "").split(",")):
         parameter, _, text = (part.strip() for part in argument.partition("="))
-        if parameter not in _READ:
+        pattern, read = _READ.get(parameter, (None, str))
+        if pattern is None or not pattern.fullmatch(text):
             raise ShortOfIt(name)
-        parameters[parameter] = _READ[parameter](text)
+        parameters[parameter] = read(text)
     return plan(match[1], parameters, by_id)

@@ -42,6 +42,9 @@ class Judgments:
     texts: Callable[[], list[str]] | None = field(default=None, repr=False)  # the names as text, where they came so
     row: Ints | None = None  # of the input, for each row of the pool; None where they are the same
 
+    def __post_init__(self) -> None:
+        self.pool.name_queries(self.queries)
+
     @classmethod
     def from_dict(cls, judgments: Mapping[str, Mapping[str, float]], name: str = "judgments") -> Judgments:
         """From {query: {document: grade}}."""

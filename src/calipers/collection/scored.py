@@ -66,7 +66,9 @@ def plan(name: str, parameters: Mapping[str, Any], by_id: bool) -> Mapping[str, 
     known = _PLANS | _OF_ORDERS if by_id else _PLANS
     if proper not in known or not parameters.keys() <= known[proper][1]:
         raise ShortOfIt(name)
-    terms = {_TERMS.get(key, key): _WORTHS.get(value, value) for key, value in parameters.items()}
+    terms = {_TERMS.get(key, key): value for key, value in parameters.items()}
+    if "gain" in parameters:
+        terms["worth"] = _WORTHS.get(parameters["gain"], "unknown")
     found = {**_USUAL, **known[proper][0], **terms}
     fine = (
         found["rel"] >= 1

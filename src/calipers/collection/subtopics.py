@@ -8,7 +8,7 @@ read and ranked the same way; behind each stands what it is worth to each intent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -50,6 +50,10 @@ class SubtopicPool(Pool):
     @cached_property
     def largest_grade(self) -> float:
         return self.intents.largest_grade
+
+    def name_queries(self, names: Sequence[str]) -> None:
+        super().name_queries(names)
+        self.intents.name_queries([name for name, n in zip(names, np.diff(self.starts), strict=True) for _ in range(n)])
 
     def answerable(self, rel: float) -> Any:
         """The intents that some document answers; the others count nowhere."""

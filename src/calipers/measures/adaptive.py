@@ -43,7 +43,7 @@ class Adaptive(Record):
     value: Value
 
     def __call__(self, lists: Lists) -> Floats:
-        gain = self.value(lists.grade)
+        gain = lists.worth(self.value)
         count = len(lists)
         # Stretches: one before the first gain of each list, then one from each gain on.
         begin = np.insert(lists.first.astype(np.float64), lists.offsets[:-1], 1.0)

@@ -43,6 +43,9 @@ from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.record import Record
 
 
+MOST_LEVELS = 1000  # of GAP: each is an average precision of its own
+
+
 @measure("P", cutoff=NEEDED, rel=1, short="pad", aliases=("Precision",))
 def precision(cutoff: int, rel: float, short: str) -> Form:
     """The share of the first k ranks that hold a relevant document."""
@@ -99,6 +102,11 @@ def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grad
     """Average precision for a reader who calls relevant what reaches grade j with probability t[j - 1]."""
     if t is None:
         levels = int(max_grade) if max_grade is not None else 1
+        if levels > MOST_LEVELS:
+            raise CalipersError(
+                f"GAP takes a level for every grade, and the largest is {max_grade:g}: more than {MOST_LEVELS} levels; "
+                "say t=[...], or divide the grades"
+            )
         t = [1 / levels] * levels if levels else []
     if not all(isinstance(chance, int | float) and chance >= 0 for chance in t) or (t and abs(sum(t) - 1) > 1e-9):
         raise CalipersError(f"t={t} of 'GAP' does not hold probabilities that add up to 1")

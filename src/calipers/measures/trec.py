@@ -203,7 +203,7 @@ class IdealGains(Record):
     @classmethod
     def of(cls, pool: Pool, value: Value) -> IdealGains:
         def sort() -> IdealGains:
-            gain = value(pool.grade)
+            gain = pool.worth(value)
             return cls(pool.offsets, gain[np.lexsort((-gain, pool.query))])
 
         return pool.once(("ideal gains", value), sort)
@@ -229,12 +229,12 @@ class GainsBehindIdeal(Record):
 
     def __call__(self, lists: Lists) -> Floats:
         ideal = IdealGains.of(lists.pool, self.value)
-        gain = self.value(lists.grade)
+        gain = lists.worth(self.value)
         query, rank = lists.query[lists.list], lists.first.astype(np.int64)
         beyond = np.maximum(rank - lists.pool.size[query], 0)
         cost = ideal.sums(np.maximum(ideal.gain, 1.0), query, rank) + beyond
         gained = _above(lists, gain) + gain
-        everything = lists.pool.sum(self.value(lists.pool.grade))[lists.query]
+        everything = lists.pool.sum(lists.pool.worth(self.value))[lists.query]
         with np.errstate(invalid="ignore"):
             score = lists.sum(gain / np.log2(2.0 + cost - gained)) / everything
         return np.where(everything > 0, score, np.nan)
@@ -245,10 +245,10 @@ class AtEachRelevant(Record):
 
     def __call__(self, lists: Lists) -> Floats:
         ideal = IdealGains.of(lists.pool, self.value)
-        gain = self.value(lists.grade) / np.log2(lists.first + 1.0)
+        gain = lists.worth(self.value) / np.log2(lists.first + 1.0)
         dcg = _above(lists, gain) + gain
         at_found = lists.sum(dcg / ideal.dcg(lists.query[lists.list], lists.first.astype(np.int64)))
-        relevant = lists.pool.count(self.value(lists.pool.grade) > 0)[lists.query]
+        relevant = lists.pool.count(lists.pool.worth(self.value) > 0)[lists.query]
         with np.errstate(divide="ignore", invalid="ignore"):
             at_end = lists.sum(gain) / ideal.dcg(lists.query, lists.pool.size[lists.query])
             score = (at_found + (relevant - np.diff(lists.offsets)) * at_end) / relevant
@@ -271,13 +271,13 @@ class AtEachLevel(Record):
         best = np.full((pool.queries, width), np.inf)
         best[query, column] = ideal.dcg(query, depth)
         # A row a list and a column a level: what the list gains between one level's depth and the next one's.
-        gain = self.value(lists.grade) / np.log2(lists.first + 1.0)
+        gain = lists.worth(self.value) / np.log2(lists.first + 1.0)
         band = (depths[lists.query[lists.list]] < lists.first[:, None]).sum(axis=1)
         cell = lists.list * (width + 1) + band
         gained = np.bincount(cell, weights=gain, minlength=len(lists) * (width + 1))
         dcg = np.cumsum(gained.reshape(len(lists), width + 1), axis=1)
         # The last rank counts too where at least two documents follow the last one with a gain in the ideal ranking.
-        positive = pool.count(self.value(pool.grade) > 0)[lists.query]
+        positive = pool.count(pool.worth(self.value) > 0)[lists.query]
         goes_on = lists.length > positive + 1
         with np.errstate(divide="ignore", invalid="ignore"):
             at_end = dcg[:, -1] / ideal.dcg(lists.query, positive)

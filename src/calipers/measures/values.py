@@ -64,7 +64,8 @@ class ExponentialGain(Record):
     """2^grade - 1; grades below 0 are worth 0."""
 
     def __call__(self, grade: Floats) -> Floats:
-        return np.exp2(np.maximum(grade, 0.0)) - 1.0
+        with np.errstate(over="ignore"):  # what is infinite is refused by those who ask
+            return np.exp2(np.maximum(grade, 0.0)) - 1.0
 
 
 class TableGain(Record):
@@ -103,7 +104,10 @@ class ShareOfLargest(Record):
     max_grade: float
 
     def __call__(self, grade: Floats) -> Floats:
-        largest = float(self.gain(np.array([self.max_grade]))[0])
+        with np.errstate(over="ignore"):
+            largest = float(self.gain(np.array([self.max_grade]))[0])
+        if not np.isfinite(largest):
+            return np.full_like(grade, np.inf)  # which is refused, where 0 would pass
         if largest <= 0:
             return np.zeros_like(grade)
         return np.asarray(self.gain(_not_above(grade, self.max_grade)) / largest)
@@ -115,7 +119,11 @@ class StopProbability(Record):
     max_grade: float
 
     def __call__(self, grade: Floats) -> Floats:
-        return np.asarray(ExponentialGain()(_not_above(grade, self.max_grade)) / 2.0**self.max_grade)
+        with np.errstate(over="ignore"):
+            most = np.exp2(self.max_grade)
+        if not np.isfinite(most):
+            return np.full_like(grade, np.inf)  # which is refused, where 0 would pass
+        return np.asarray(ExponentialGain()(_not_above(grade, self.max_grade)) / most)
 
 
 def _not_above(grade: Floats, max_grade: float) -> Floats:

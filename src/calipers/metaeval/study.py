@@ -35,7 +35,7 @@ from calipers.metaeval.sets import (
     document_halves,
 )
 from calipers.queries import QueryTypes, query_types
-from calipers.scores import Scores
+from calipers.scores import Scores, means
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.correlation import correlation_name, rank_correlation
 from calipers.stats.significance import SEED, Samples
@@ -132,7 +132,7 @@ class MetaEvaluation:
     def averages(self) -> dict[str, Floats]:
         """Of each set: the mean over cutoffs of the mean over queries, [family, system]."""
         return {
-            name: np.array([_means(view.values).mean(axis=0) for view in parts]) for name, parts in self.views.items()
+            name: np.array([means(view.values).mean(axis=0) for view in parts]) for name, parts in self.views.items()
         }
 
     @cached_property
@@ -202,8 +202,8 @@ class MetaEvaluation:
         columns = [name for view in self.views[self.sets[0]] for name in view.measures]
         rows: list[tuple[Cell, ...]] = []
         for name, parts in self.views.items():
-            means = np.concatenate([_means(view.values) for view in parts])
-            rows += [(name, system, *means[:, s].tolist()) for s, system in enumerate(self.systems)]
+            of_systems = np.concatenate([means(view.values) for view in parts])
+            rows += [(name, system, *of_systems[:, s].tolist()) for s, system in enumerate(self.systems)]
         return Table(("set", "system", *columns), tuple(rows), self._about())
 
     def tau_table(self) -> Table:
@@ -441,10 +441,3 @@ def _view(scores: Scores, family: Family, places: Any) -> Scores:
         None,
         scores.metadata,
     )
-
-
-def _means(values: Floats) -> Floats:
-    """Over the last axis, the undefined ones left out; NaN where there is nothing."""
-    defined = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(defined, values, 0.0).sum(axis=-1) / defined.sum(axis=-1))

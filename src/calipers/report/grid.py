@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from calipers.tables import four_digits
+
 
 @dataclass(frozen=True)
 class Column:
@@ -61,7 +63,9 @@ def number(value: Any, form: str = ".4f", **about: Any) -> Cell:
     """A number, or a dash where there is none."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return Cell("–", "", **about)
-    return Cell(format(value, form), repr(float(value)) if isinstance(value, float) else str(value), **about)
+    if isinstance(value, float):
+        return Cell(four_digits(value, form), repr(float(value)), **about)
+    return Cell(format(value, form), str(value), **about)
 
 
 def count(value: int, of: int | None = None) -> Cell:

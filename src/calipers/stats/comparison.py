@@ -11,7 +11,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.scores import Scores
+from calipers.scores import Scores, means
 from calipers.stats.correction import CORRECTIONS, correction_name
 from calipers.stats.differences import Bools, against, all_pairs
 from calipers.stats.significance import (
@@ -85,7 +85,7 @@ def compare(
         b=b,
         outcomes=tuple(outcomes),
         p_adjusted=CORRECTIONS[correct](p),
-        means=_means(scores.values),
+        means=means(scores.values),
         alpha=alpha,
         metadata={
             "test": name,
@@ -108,12 +108,6 @@ def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
         hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(systems[:10])}"
         raise CalipersError(f"the baseline '{baseline}' is not among the systems{hint}")
     return against(list(systems).index(baseline), len(systems))
-
-
-def _means(values: Floats) -> Floats:
-    defined = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(defined, values, 0.0).sum(axis=-1) / defined.sum(axis=-1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,13 @@ What comes to the driver is a few numbers for each system, or each pair of syste
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.averages import expansion, mean, total
 from calipers.collection.arrow import arrow
 from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
@@ -46,23 +48,84 @@ def means(scores: Frame) -> Frame:
 
     Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one, as in `Scores.mean`.
     """
-    return scores.groupBy("system").agg(*(average.alias(name) for name, average in averages(scores).items()))
+    return _means(scores, [about(scores, name).get("average") or "arithmetic" for name in measures_of(scores)])
 
 
-def averages(scores: Frame) -> dict[str, Any]:
-    """What stands for all queries, as an expression for each measure."""
-    from pyspark.sql import functions as F
+def _means(scores: Frame, averages: Sequence[str]) -> Frame:
+    """Correctly rounded, as everywhere: partitions hand over exact sums, which are rounded once at the end."""
+    from pyspark.sql import types as T
 
-    def average(name: str) -> Any:
-        how = about(scores, name).get("average")
-        if how == "geometric":
-            floored = F.when(
-                named(name).isNotNull(), F.greatest(named(name), F.lit(FLOOR))
-            )  # of null it makes the floor
-            return F.exp(F.avg(F.log(floored)))
-        return F.sum(named(name)) if how == "sum" else F.avg(named(name))
+    measures = measures_of(scores)
+    chosen = scores.select("system", *(named(name) for name in measures))
+    parts = map_in_arrow(
+        chosen, _ExactSums(tuple(averages)), "system string, count array<bigint>, parts array<array<double>>"
+    )
+    schema = T.StructType([T.StructField("system", T.StringType())])
+    for name in measures:
+        schema.add(name, T.DoubleType())
+    return map_in_arrow(parts.repartition(1), _ExactMeans(tuple(averages), tuple(measures)), schema)
 
-    return {name: average(name) for name in measures_of(scores)}
+
+class _ExactSums(Record):
+    """Of each system in a partition: how many scores each measure has, and their exact sum."""
+
+    averages: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        found: dict[str, tuple[list[int], list[list[float]]]] = {}
+        for batch in batches:
+            coded = batch.column("system").dictionary_encode()
+            code = coded.indices.to_numpy(zero_copy_only=False)
+            values = [column.to_numpy(zero_copy_only=False) for column in batch.columns[1:]]
+            for place, system in enumerate(coded.dictionary.to_pylist()):
+                counts, parts = found.setdefault(system, ([0] * len(values), [[] for _ in values]))
+                for m, (average, column) in enumerate(zip(self.averages, values, strict=True)):
+                    own = column[code == place]
+                    own = own[~np.isnan(own)]
+                    if average == "geometric":
+                        own = np.log(np.maximum(own, FLOOR))
+                    counts[m] += len(own)
+                    parts[m] = expansion([*parts[m], *own.tolist()])
+        if found:
+            yield _rows({"system": [*found], "count": [c for c, _ in found.values()],
+                         "parts": [p for _, p in found.values()]}, float_lists=True)  # fmt: skip
+
+
+class _ExactMeans(Record):
+    """The averages of all partitions."""
+
+    averages: tuple[str, ...]
+    measures: tuple[str, ...]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        found: dict[str, tuple[list[int], list[list[float]]]] = {}
+        for batch in batches:
+            for system, count, parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                counts, sums = found.setdefault(system, ([0] * len(count), [[] for _ in count]))
+                for m in range(len(count)):
+                    counts[m] += count[m]
+                    sums[m] = expansion([*sums[m], *parts[m]])
+        if found:
+            columns = zip(*(self._averages(*each) for each in found.values()), strict=True)
+            yield _rows({"system": [*found], **dict(zip(self.measures, columns, strict=True))})
+
+    def _averages(self, counts: list[int], sums: list[list[float]]) -> list[float | None]:
+        return [
+            None if not n else total(parts) if how == "sum" else math.exp(m) if how == "geometric" else m
+            for how, n, parts in zip(self.averages, counts, sums, strict=True)
+            for m in [mean(parts, n)]
+        ]
+
+
+def _rows(columns: Mapping[str, Any], float_lists: bool = False) -> Any:
+    pa = arrow()
+
+    kinds = {"system": pa.string(), "count": pa.list_(pa.int64()), "parts": pa.list_(pa.list_(pa.float64()))}
+    arrays = [
+        pa.array(list(values), kinds[name] if float_lists or name == "system" else pa.float64())
+        for name, values in columns.items()
+    ]
+    return pa.RecordBatch.from_arrays(arrays, [*columns])
 
 
 def compare(
@@ -216,16 +279,18 @@ def _summed(scores: Frame, measures: list[str], systems: list[str], a: Ints, b: 
     """Add up in every partition, then the partitions."""
     chosen = scores.select("system", "query", *(named(name) for name in measures))
     moved = chosen.repartition("query").sortWithinPartitions("query")
-    parts = map_in_arrow(moved, _Partial(tuple(systems), a, b), "measure int, queries long, sums binary, means binary")
+    parts = map_in_arrow(moved, _Partial(tuple(systems), a, b), "measure int, queries long, sums binary")
     whole = map_in_arrow(parts.repartition(1), _Whole(len(measures)), parts.schema)
     with translated():
         found = {row[0]: row for row in whole.collect()}
     if not found:
         raise CalipersError("there are no scores")
-    of_systems = [Sums.from_bytes(found[m][3]) for m in range(len(measures))]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        averages = np.array([sums.total / sums.n for sums in of_systems])
-    return _Counted([Sums.from_bytes(found[m][2]) for m in range(len(measures))], averages, int(found[0][1]))
+    with translated():
+        rows = {row["system"]: row for row in _means(scores, ["arithmetic"] * len(measures)).collect()}
+    averages = np.array([[rows[system][name] if system in rows else None for system in systems] for name in measures])
+    return _Counted(
+        [Sums.from_bytes(found[m][2]) for m in range(len(measures))], averages.astype(np.float64), int(found[0][1])
+    )
 
 
 class _Partial(Record):
@@ -236,9 +301,9 @@ class _Partial(Record):
     b: Ints
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        totals: list[tuple[int, Sums, Sums]] = []
+        totals: list[tuple[int, Sums]] = []
         for matrix in self._matrices(batches):
-            fresh = [(matrix.shape[2], Sums.of(values, self.a, self.b), _of_systems(values)) for values in matrix]
+            fresh = [(matrix.shape[2], Sums.of(values, self.a, self.b)) for values in matrix]
             totals = _added(totals, fresh)
         if totals:
             yield _as_batch(totals)
@@ -280,38 +345,31 @@ class _Whole(Record):
     measures: int
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        totals: list[tuple[int, Sums, Sums]] = []
-        found: dict[int, tuple[int, Sums, Sums]] = {}
+        totals: list[tuple[int, Sums]] = []
+        found: dict[int, tuple[int, Sums]] = {}
         for batch in batches:
-            for measure, queries, pairs, means in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                fresh = (queries, Sums.from_bytes(pairs), Sums.from_bytes(means))
+            for measure, queries, pairs in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                fresh = (queries, Sums.from_bytes(pairs))
                 found[measure] = _added([found[measure]], [fresh])[0] if measure in found else fresh
         totals = [found[m] for m in range(self.measures) if m in found]
         if totals:
             yield _as_batch(totals)
 
 
-def _added(totals: list[tuple[int, Sums, Sums]], fresh: list[tuple[int, Sums, Sums]]) -> list[tuple[int, Sums, Sums]]:
+def _added(totals: list[tuple[int, Sums]], fresh: list[tuple[int, Sums]]) -> list[tuple[int, Sums]]:
     if not totals:
         return fresh
-    return [(n + m, x + y, v + w) for (n, x, v), (m, y, w) in zip(totals, fresh, strict=True)]
+    return [(n + m, x + y) for (n, x), (m, y) in zip(totals, fresh, strict=True)]
 
 
-def _of_systems(values: Floats) -> Sums:
-    """The sums of the scores themselves."""
-    with_nothing = np.vstack([values, np.zeros(values.shape[1])])
-    systems = np.arange(len(values))
-    return Sums.of(with_nothing, systems, np.full(len(values), len(values)))
-
-
-def _as_batch(totals: Iterable[tuple[int, Sums, Sums]]) -> Any:
+def _as_batch(totals: Iterable[tuple[int, Sums]]) -> Any:
     pa = arrow()
 
-    rows = [(m, queries, pairs.to_bytes(), of.to_bytes()) for m, (queries, pairs, of) in enumerate(totals)]
+    rows = [(m, queries, pairs.to_bytes()) for m, (queries, pairs) in enumerate(totals)]
     columns = [*zip(*rows, strict=True)]
-    kinds = [pa.int32(), pa.int64(), pa.binary(), pa.binary()]
+    kinds = [pa.int32(), pa.int64(), pa.binary()]
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, ["measure", "queries", "sums", "means"])
+    return pa.RecordBatch.from_arrays(arrays, ["measure", "queries", "sums"])
 
 
 def _run_lengths(column: Any) -> Ints:

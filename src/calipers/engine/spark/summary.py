@@ -1,4 +1,4 @@
-"""What a table of means says, and what it has to say beside it, from two passes over the scores in Spark."""
+"""What a table of means says, and what it has to say beside it, from three passes over the scores in Spark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
-from calipers.engine.spark.statistics import averages, measures_of, systems_of
+from calipers.engine.spark.statistics import means, measures_of, systems_of
 from calipers.record import Record
 from calipers.scores import Reason
 
@@ -43,8 +43,8 @@ class Summary(Record):
 
 
 def summarise(scores: Frame) -> Summary:
-    """The summary of scores; they are read twice, so `persist` them before. A query that is much larger than the others
-    is named in the log."""
+    """The summary of scores; they are read three times, so `persist` them before. A query that is much larger than the
+    others is named in the log."""
     measures = measures_of(scores)
     plain = [not _is_normalised(scores, name) for name in measures]
     with translated():
@@ -109,16 +109,16 @@ def _by_system(scores: Frame, measures: list[str]) -> dict[str, OfSystem]:
             F.sum((F.col("about.tied") > 0).cast("long")).alias("tied"),
             F.sum("about.judged_at_10").alias("judged"),
             F.sum(F.least(read, F.lit(10))).alias("shown"),
-            *(average.alias(f"mean {name}") for name, average in averages(scores).items()),
             *(F.count(named(name)).alias(f"count {name}") for name in measures),
             *(F.stddev_samp(named(name)).alias(f"deviation {name}") for name in measures),
         )
         .collect()
     )
+    average = {row["system"]: row for row in means(scores).collect()}
     return {
         row["system"]: OfSystem(
             row["system"],
-            tuple(_number(row[f"mean {name}"]) for name in measures),
+            tuple(_number(average[row["system"]][name]) for name in measures),
             tuple(row[f"count {name}"] for name in measures),
             tuple(_number(row[f"deviation {name}"]) for name in measures),
             int(row["missing"]),

@@ -206,7 +206,7 @@ class TotalValue(Record):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         pool = lists.pool
-        return pool.once(("total", self), lambda: pool.sum(self.value(pool.grade)))[lists.query]
+        return pool.once(("total", self), lambda: pool.sum(pool.worth(self.value)))[lists.query]
 
 
 class CUTOFF(Record):

@@ -144,9 +144,9 @@ class _Gains(Record):
     def __call__(self, pool: SubtopicPool) -> Floats:
         intents = pool.intents
         if isinstance(self.of, Cascade):
-            return self.of.stop(intents.grade)
+            return intents.worth(self.of.stop)
         if isinstance(self.of, Linear):
-            return self.of.value(intents.grade)
+            return intents.worth(self.of.value)
         rel = cast(Paired, self.of).rel
         return np.asarray(AtLeast(rel)(intents.grade) / np.maximum(intents.relevant(rel), 1)[intents.query])
 
