@@ -16,8 +16,8 @@ import calipers as cal
 from calipers.cli import commands
 from calipers.cli.quick import is_done
 from calipers.cli.shortcut import Answer, short_answer
-from calipers.cli.warnings import seen_in
 from calipers.collection.scanner import COMPILED
+from calipers.notes import seen_in
 from calipers.trec_eval.lenient import LenientRun
 from calipers.trec_eval.report import reports
 from calipers.trec_eval.request import read_request
@@ -68,7 +68,7 @@ def write_collection(folder: Path, pick: random.Random, systems: int = 3) -> tup
 def assert_agree(short: Answer | None, qrels: str, runs: list[str], **options: Any) -> None:
     assert short is not None
     systems = cal.read_runs(runs)
-    scores = cal.evaluate(qrels, systems, short.measures, **options)
+    scores = cal.evaluate(qrels, systems, short.measures, warn=False, **options)
     assert tuple(short.queries) == scores.queries
     for s, run in enumerate(short.runs):
         for m, measure in enumerate(short.measures):
@@ -78,7 +78,7 @@ def assert_agree(short: Answer | None, qrels: str, runs: list[str], **options: A
         assert row[0] == expected[0]
         assert row[1:] == pytest.approx(expected[1:], rel=1e-12)
     assert short.per_query().columns == scores.per_query().columns
-    for one, other in zip(short.seen(), seen_in(scores, systems), strict=True):
+    for one, other in zip(short.seen(), seen_in(scores.coverage, systems), strict=True):
         assert one[:5] == other[:5]
         assert one.unjudged_share == pytest.approx(other.unjudged_share, abs=1e-12)
 

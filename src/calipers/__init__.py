@@ -5,7 +5,7 @@ from importlib import import_module as _import
 from calipers._version import __version__
 
 _HOMES = {
-    "errors": ("CalipersError", "CheckFailed"),
+    "errors": ("CalipersError", "CalipersWarning", "CheckFailed"),
     "lists": ("Lists", "Pool"),
     "collection.model": ("Judgments", "Run"),
     "collection.sources": ("read_judgments", "read_qrels", "read_letor", "read_run", "read_runs"),

@@ -27,6 +27,7 @@ from calipers.conventions import Convention as Convention
 from calipers.conventions import Labels as Labels
 from calipers.conventions import read_convention as read_convention
 from calipers.errors import CalipersError as CalipersError
+from calipers.errors import CalipersWarning as CalipersWarning
 from calipers.errors import CheckFailed as CheckFailed
 from calipers.evaluation import evaluate as evaluate
 from calipers.fusion.ceiling import fusion_bound as fusion_bound

@@ -21,5 +21,13 @@ class CalipersError(Exception):
         return f"{place}: {self.message}" if place else self.message
 
 
+class CalipersWarning(UserWarning):
+    """Scores that mislead unless one knows something of the runs: queries that are missing, nothing that is judged.
+
+    `Scores.notes` has it too. Turn it off with `evaluate(..., warn=False)`, or for all calls with
+    `warnings.simplefilter("ignore", CalipersWarning)`.
+    """
+
+
 class CheckFailed(CalipersError):
     """The input is readable, but a check on it failed. The command line exits with 1."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,11 +17,12 @@ from calipers.collection.model import ArrayRun, DictRun, Judgments, Run
 from calipers.collection.naming import distinct_names
 from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
-from calipers.errors import CalipersError, CheckFailed
+from calipers.errors import CalipersError, CalipersWarning, CheckFailed
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.normalize import Normalised
+from calipers.notes import Note, notes_about, seen_in
 from calipers.record import Record
 from calipers.scores import Coverage, Reason, Scores
 
@@ -43,6 +45,7 @@ def evaluate(
     single: bool | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> Scores:
     """Score runs on judgments under measures.
 
@@ -59,7 +62,11 @@ def evaluate(
         missing: what the measure counts where only this list makes it undefined, and, as `skip`, also the queries
         that a run lacks; without it 0, or what `like` says. degenerate: what a normalised score counts where all
         rankings score the same; without it, what the formula gives. All three: a number, `skip` or `error`.
-    single: compare scores in single precision, as trec_eval before 10.0 does.
+    single: compare scores in single precision, as trec_eval before 10.0 does. Scores beyond 3.4e38 are infinite there,
+        and tie: a note says so.
+    warn: give a CalipersWarning where scores would mislead: judged queries that a run lacks, a run of which nothing in
+        the top ten is judged, judgments and runs that seem to be exchanged. All that is to be known of the runs is in
+        `Scores.notes`, in the words of `calipers evaluate`.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}
     >>> run = {"q1": {"d2": 1.5, "d1": 1.5}, "q2": {"d3": 0.5}}
@@ -80,16 +87,24 @@ def evaluate(
     values = np.empty((len(bound), len(systems), len(known.queries)))
     reasons = np.zeros(values.shape, np.uint8)
     coverage = Coverage.blank(len(systems), len(known.queries))
+    infinite: list[bool] = []
+    swapped = Swapped(known.pool.grade)
     start = 0
     for batch in in_batches(systems, known, depth or 0, single, jobs):
         part = slice(start, start + len(batch))
         values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part)
+        infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
+        swapped.look(batch)
         start += len(batch)
         if progress:
             progress(len(batch))
+    refuse_infinite(values, list(bound), known.queries)
     refuse(reasons, bound, known, counting)
     if coverage.missing.all():
         raise CalipersError(f"no query in common: none of the runs answers a query of {known.name}")
+    notes = [*swapped.notes(), *notes_about(seen_in(coverage, systems, infinite), counting.ties)]
+    if warn and (loud := [note.text for note in notes if note.loud]):
+        warnings.warn("; ".join(loud), CalipersWarning, stacklevel=2)
     return Scores(
         measures=tuple(bound),
         systems=tuple(name for name, _ in distinct_names(systems)),
@@ -109,7 +124,39 @@ def evaluate(
             "missing": counting.missing,
             "degenerate": degenerate,
         },
+        notes=tuple(note.text for note in notes),
     )
+
+
+class Swapped:
+    """Whether judgments and runs seem to be exchanged: grades that are no whole numbers, and scores that all are.
+
+    Formats with a field of their own for a grade or a score tell; JSON and dictionaries do not.
+    """
+
+    LARGEST = 10  # that grades usually are
+
+    def __init__(self, grade: Floats) -> None:
+        fractional = grade[grade != np.rint(grade)]
+        self._grade = float(fractional[0]) if 2 * len(fractional) > len(grade) else None
+        self._low, self._high = np.inf, -np.inf
+        self._whole = True
+
+    def look(self, batch: Sequence[Retrieved]) -> None:
+        if self._grade is None or not self._whole:
+            return
+        for run in batch:
+            self._whole = self._whole and bool((run.score == np.rint(run.score)).all())
+            self._low = min(self._low, float(run.score.min(initial=np.inf)))
+            self._high = max(self._high, float(run.score.max(initial=-np.inf)))
+
+    def notes(self) -> Iterator[Note]:
+        if self._grade is not None and self._whole and -self.LARGEST <= self._low < self._high <= self.LARGEST:
+            yield Note(
+                f"the judgments look like scores (grade {self._grade:g}) and the scores like grades (whole numbers "
+                f"from {self._low:g} to {self._high:g}): judgments come first, then runs",
+                loud=True,
+            )
 
 
 def as_judgments(judgments: Any, by_subtopic: bool = False) -> Judgments:
@@ -343,6 +390,13 @@ def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, 
         if isinstance(measure.form, Normalised):
             flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
             refuse_flat(name, measure, flat, len(judgments.queries), int(judgments.pool.size.max(initial=1)))
+
+
+def refuse_infinite(values: Floats, measures: Sequence[str], queries: Sequence[str]) -> None:
+    """Stop at a score that no number holds."""
+    if np.isinf(values).any():
+        m, _, q = np.argwhere(np.isinf(values))[0]
+        raise CalipersError(f"{measures[m]} is not finite for query '{queries[q]}'")
 
 
 def refuse_undefined(reasons: Any, measures: Sequence[str], queries: Sequence[str], counting: Counting) -> None:

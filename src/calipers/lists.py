@@ -82,7 +82,7 @@ class Pool:
             rows = slice(int(self.offsets[query]), int(self.offsets[query + 1]))
             largest = int(np.argmax(np.nan_to_num(np.abs(worth[rows]), nan=np.inf)))
             grade, gain = self.grade[rows][largest], worth[rows][largest]
-            what = "its gain is" if not np.isfinite(gain) else f"its gain is {gain:g}, and those of the query together are"
+            what = "its gain is" if not np.isfinite(gain) else f"its gain is {gain:g}, and the sum of the query's is"
             raise CalipersError(
                 f"grade {grade:g} of query '{self._name(query)}': {what} not a finite number; take another gain"
             )

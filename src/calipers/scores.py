@@ -86,6 +86,7 @@ class Scores:
     definitions: tuple[Measure, ...] = ()
     coverage: Coverage | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what to know of the runs: queries that they lack, ties, unjudged documents
 
     def __getitem__(self, measure: str) -> Floats:
         """The scores of one measure: an array of system x query."""

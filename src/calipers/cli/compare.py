@@ -93,7 +93,6 @@ def _scores(
     **policies: Any,
 ) -> Scores:
     from calipers.cli.evaluate import note_undefined
-    from calipers.cli.warnings import warnings_of
     from calipers.evaluation import evaluate
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
@@ -102,8 +101,9 @@ def _scores(
     wanted = parse_all(measures or DEFAULT_MEASURES)
     known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
     with progress(len(runs), "runs") as advance:
-        scores = evaluate(known, runs, [name for name, _ in wanted], jobs=jobs, progress=advance, **policies)
-    warn(warnings_of(scores, runs), strict)
+        names = [name for name, _ in wanted]
+        scores = evaluate(known, runs, names, jobs=jobs, progress=advance, warn=False, **policies)
+    warn(scores.notes, strict)
     note_undefined(scores)
     return scores
 

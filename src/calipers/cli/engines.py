@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+import stat
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from calipers.cli.options import form_for, given, note, warn, write
-from calipers.cli.warnings import Seen, some, warnings_about
 from calipers.errors import CalipersError
+from calipers.notes import Seen, notes_about, some
 
 if TYPE_CHECKING:
     from calipers.engine.spark.summary import Summary
@@ -50,8 +52,10 @@ def evaluate_on_spark(
     from calipers.extras import load
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
-    if "-" in (judgments, *systems):
-        raise CalipersError("--engine spark reads files, not standard input")
+    for path in (judgments, *systems):
+        if path == "-" or stat.S_ISFIFO(os.stat(path).st_mode if os.path.exists(path) else 0):
+            what = "standard input" if path == "-" else f"the pipe {path}"
+            raise CalipersError(f"--engine spark reads files, not {what}")
     load("pyspark", extra="spark", what="--engine spark")
     from calipers.engine import spark
 
@@ -129,7 +133,7 @@ def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str
     seen = [
         Seen(system.name, False, 0, system.missing, system.tied, system.unjudged_share) for system in summary.systems
     ]
-    found = [*warnings_about(seen, ties)]
+    found = [note.text for note in notes_about(seen, ties)]
     rows = {name: int(each.get.get("rows", 0)) for name, each in observed.items()}
     if dropped := rows["runs"] - rows["judged"]:
         found.insert(0, f"{dropped:,} of {rows['runs']:,} rows are of queries without judgments; ignored")

@@ -20,8 +20,8 @@ from calipers.cli.options import (
     write,
 )
 from calipers.cli.reading import progress_option, reading
-from calipers.cli.warnings import some, warnings_about
 from calipers.errors import CalipersError
+from calipers.notes import some
 
 if TYPE_CHECKING:
     from calipers.cli.shortcut import Answer
@@ -85,10 +85,9 @@ def command(
     read_otherwise = any(map(given, ("judgments_as", "systems_as", "max_unpacked", "columns")))
     unusual = (intents, interval, read_otherwise, for_paper, baseline)
     if not any(unusual) and (short := _short_answer(judgments, systems, measures, jobs, show, **policies)):
-        warn([*warnings_about(short.seen(), policies["ties"] or "average")], strict)
+        warn(short.notes(policies["ties"]), strict)
         write(short.per_query() if per_query else short.mean(), form, output)
         return
-    from calipers.cli.warnings import warnings_of
     from calipers.evaluation import evaluate
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
@@ -97,8 +96,8 @@ def command(
     if intents is not None:
         known = _with_intents(known, intents)
     with reading(systems, show):
-        scores = evaluate(known, runs, [name for name, _ in wanted], jobs=jobs, **policies)
-    warn(warnings_of(scores, runs), strict)
+        scores = evaluate(known, runs, [name for name, _ in wanted], jobs=jobs, warn=False, **policies)
+    warn(scores.notes, strict)
     note_undefined(scores)
     if per_query:
         write(scores.per_query(), form, output)

@@ -266,7 +266,7 @@ def difference(
     if len(runs) < 2:
         raise CalipersError(f"there is only one system ({runs[0].name}): nothing to compare it with")
     rankings = _rankings(known, runs, rel, ties, depth, jobs, strict)
-    scores = evaluate(known, runs, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs)
+    scores = evaluate(known, runs, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs, warn=False)
     with progress(len(known.queries), "queries") as advance:
         found = difference_of(rankings, scores.values[0], advance)
     _note_skipped(found.skipped, len(known.queries))

@@ -120,7 +120,6 @@ def command(
     calipers metaeval ap.csv rr.csv --table power,tau,stability
     """  # fmt: skip
     from calipers.cli.evaluate import note_undefined
-    from calipers.cli.warnings import warnings_of
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
     from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
 
@@ -142,7 +141,7 @@ def command(
         known, runs = open_collection(judgments, systems, (measure for _, measure in asked))
         with progress(len(runs), "runs") as advance:
             meta = meta_evaluate(known, runs, names, _words(sets), choices, jobs=jobs, progress=advance, **policies)
-        warn(warnings_of(meta.scores, runs), strict)
+        warn(meta.scores.notes, strict)
         note_undefined(meta.scores)
     _say(meta)
     shown = _tables(meta, wanted_tables)

@@ -71,7 +71,7 @@ def command(
     wanted = [name for name, _ in asked]
     known, runs = open_collection(judgments, systems, (measure for _, measure in asked))
     with progress(len(runs), "runs") as advance:
-        scores = evaluate(known, runs, wanted, like=like, empty="skip", progress=advance)
+        scores = evaluate(known, runs, wanted, like=like, empty="skip", progress=advance, warn=False)
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
     limits = bounds(known, wanted, population=population, runs=runs, like=like)

@@ -33,7 +33,6 @@ def _evaluate(arguments: Sequence[str]) -> bool:
     from calipers.cli.reading import reading
     from calipers.cli.shortcut import short_answer
     from calipers.cli.telling import warn, write
-    from calipers.cli.warnings import warnings_about
     from calipers.measures.names import DEFAULT_MEASURES
 
     judgments, *systems = asked["files"]
@@ -41,7 +40,7 @@ def _evaluate(arguments: Sequence[str]) -> bool:
         short = short_answer(judgments, systems, asked["measures"] or DEFAULT_MEASURES, ties=asked["ties"])
     if short is None:
         return False
-    warn([*warnings_about(short.seen(), asked["ties"] or "average")], strict=False)
+    warn(short.notes(asked["ties"]), strict=False)
     write(short.per_query() if asked["per_query"] else short.mean(), asked["form"])
     return True
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from calipers.averages import mean
-from calipers.cli.warnings import Seen
 from calipers.collection.naming import distinct_names, files_of
 from calipers.collection.scored import UNUSUAL, Scored, ShortOfIt, plan, read_graded, score_runs
 from calipers.collection.text import decode
 from calipers.measures.names import typed_names
+from calipers.notes import Seen, notes_about
 from calipers.tables import Cell, Table
 
 Row = tuple[Cell, ...]
@@ -36,6 +36,9 @@ class Answer(NamedTuple):
             Seen(*name, run.unjudged_queries, run.missing_queries, run.tied_lists, run.unjudged_share)
             for name, run in zip(distinct_names(self.runs), self.runs, strict=True)
         ]
+
+    def notes(self, ties: str | None) -> list[str]:
+        return [note.text for note in notes_about(self.seen(), ties or "average")]
 
     def mean(self) -> Table:
         rows: list[Row] = [

@@ -17,8 +17,8 @@ class Named(Protocol):
 
 
 def files_of(path: str) -> list[str]:
-    """A file itself, the files of a directory, or those that a pattern matches."""
-    if path == "-" or os.path.isfile(path):
+    """A file or a pipe itself, the files of a directory, or those that a pattern matches."""
+    if path == "-" or (os.path.exists(path) and not os.path.isdir(path)):
         return [path]
     if os.path.isdir(path):
         inside = [os.path.join(path, name) for name in os.listdir(path) if not name.startswith(".")]

@@ -162,8 +162,9 @@ def _check_trec(path: str, fields: int) -> None:
 
 def _scored(path: str, index: Any, by_id: bool, depth: int, jobs: int) -> Scored:
     scanners = feed_run(path, index, depth=depth, jobs=jobs)
-    parts = None if scanners is None else in_threads([partial(scanner.score, by_id) for scanner in scanners])
-    if scanners is None or parts is None or None in parts or not all(scanner.rows for scanner in scanners):
+    found = None if scanners is None else in_threads([partial(scanner.score, by_id) for scanner in scanners])
+    parts = [part for part in found or () if part is not None]  # none where queries come back
+    if scanners is None or len(parts) < len(scanners) or not all(scanner.rows for scanner in scanners):
         raise ShortOfIt(path)
     query = [place for part in parts for place in part[0]]
     if len(set(query)) < len(query):  # one that two parts share

@@ -129,7 +129,7 @@ def fusion_study(
         best.append(float(information.alone.mean(axis=1).max()))
         drawn = ballots.only(group)
         made = {name: _fused(drawn, name, normalize) for name in fusions}
-        scores = evaluate(known, list(made.values()), f"RIC(rel={rel:g})", empty="skip")
+        scores = evaluate(known, list(made.values()), f"RIC(rel={rel:g})", empty="skip", warn=False)
         for name, values in zip(fusions, scores.values[0], strict=True):
             found[name].append(float(np.nanmean(values)))
         if progress:

@@ -129,7 +129,7 @@ def information_difference(
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({systems[0].name}): nothing to compare it with")
     rankings = Rankings.of(known, systems, rel, ties, depth, jobs)
-    scores = evaluate(known, systems, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs)
+    scores = evaluate(known, systems, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs, warn=False)
     return difference_of(rankings, scores.values[0], progress)
 
 

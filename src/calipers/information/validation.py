@@ -110,7 +110,9 @@ def ric_study(
     known = as_judgments(judgments)
     judged = "NumRet(judged_only=True)"
     wanted = [f"RIC(rel={rel:g})", f"RIC(rel={rel:g},signed=True)", f"AP(rel={rel:g})", "nDCG", "GAP", judged]
-    scores = evaluate(known, runs, wanted, ties=ties, depth=depth, empty="skip", jobs=jobs, progress=progress)
+    scores = evaluate(
+        known, runs, wanted, ties=ties, depth=depth, empty="skip", jobs=jobs, progress=progress, warn=False
+    )
     counted = np.flatnonzero(~np.isnan(scores.values[0]).any(axis=0))
     if not len(counted):
         raise CalipersError("no query has judgments that tell its documents apart", file=known.name)

@@ -59,7 +59,7 @@ def measure(measure: str | Measure, *, like: str | Convention | None = None, **o
             lists = {query: lists.get(query, {}) for query in known}
             if not any(lists.values()):
                 return
-            scores = evaluate(known, lists, ours, like=like, **options)
+            scores = evaluate(known, lists, ours, like=like, warn=False, **options)
             for query, score in zip(scores.queries, scores.values[0, 0].tolist(), strict=True):
                 yield library.Metric(query_id=query, measure=self, value=score)
 

@@ -47,7 +47,7 @@ class Figure:
     def of(self, judgments: Judgments, scores: Any) -> float:
         """The mean over the queries that count."""
         run = ArrayRun(np.asarray(scores, np.float64).ravel())
-        found = evaluate(judgments, run, self.measure, like=self.like, **self.options)
+        found = evaluate(judgments, run, self.measure, like=self.like, warn=False, **self.options)
         value = float(found.mean().rows[0][1])  # type: ignore[arg-type]  # a number
         if math.isnan(value):
             raise CalipersError(f"{self.name} is undefined for every query of this data")

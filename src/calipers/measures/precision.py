@@ -42,7 +42,6 @@ from calipers.measures.registry import LARGEST, NEEDED, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.record import Record
 
-
 MOST_LEVELS = 1000  # of GAP: each is an average precision of its own
 
 

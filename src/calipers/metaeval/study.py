@@ -384,7 +384,7 @@ def meta_evaluate(
     exact = {repr(measure.bind(known.pool)) for _, measure in wanted}
     bases = {repr(base_measure(measure).bind(known.pool)): None for _, measure in wanted}
     extra = [base for base in bases if base not in exact] if set(wanted_sets) & set(BY_DIFFERENCE) else []
-    scores = evaluate(known, systems, [*names, *extra], progress=progress, **policies)
+    scores = evaluate(known, systems, [*names, *extra], progress=progress, warn=False, **policies)
     found = families(scores, only=names)
 
     everything: Ints = np.arange(len(scores.queries))
@@ -397,7 +397,7 @@ def meta_evaluate(
         if name in HALVES:
             half = halves[name]
             parts = [half.run(system) for system in systems]
-            source = evaluate(half.judgments, parts, names, **{**policies, "condensed": True})
+            source = evaluate(half.judgments, parts, names, warn=False, **{**policies, "condensed": True})
         elif name in BY_GRADES:
             places = by_grades[name]
         views[name] = tuple(

@@ -172,7 +172,7 @@ def gather(
     known = as_judgments(judgments, reads_subtopics(measure for _, measure in asked))
     read = as_runs(runs, known)
     systems: list[Run] = [RememberedRun(run) for run in read_once(read)]  # the audit wants two precisions
-    scores = evaluate(known, systems, every, progress=progress, **policies)
+    scores = evaluate(known, systems, every, progress=progress, warn=False, **policies)
     if np.isnan(scores.values).all():
         reason = Reason(int(np.bincount(scores.reasons.ravel()).argmax()))
         raise CheckFailed(

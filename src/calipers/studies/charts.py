@@ -49,7 +49,7 @@ def _queries(study: CollectionStudy) -> Any:
 
     limits = bounds(study.judgments, MEASURE)
     runs = [ArrayRun(values, name) for name, values in study.scores.items()]
-    types = query_types(evaluate(study.judgments, runs, MEASURE, jobs=1), limits)
+    types = query_types(evaluate(study.judgments, runs, MEASURE, jobs=1, warn=False), limits)
     return stacked(expected_histogram(limits, MEASURE), query_map(types, MEASURE))
 
 

@@ -208,7 +208,7 @@ def _evaluated(
     for f, fold in enumerate(collection.folds):
         judgments = collection.labels(fold).judgments()
         runs = [ArrayRun(scores[name, like][f], f"{name} {like}") for name in names for like in likes]
-        found = np.stack([evaluate(judgments, runs, measures, like=like, jobs=1).values for like in likes])
+        found = np.stack([evaluate(judgments, runs, measures, like=like, jobs=1, warn=False).values for like in likes])
         shape = (len(likes), len(CUTOFFS), len(names), len(likes), len(judgments.queries))
         parts.append(found.reshape(shape).transpose(2, 3, 0, 1, 4))
         folds.append(np.full(len(judgments.queries), f))

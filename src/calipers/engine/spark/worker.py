@@ -31,7 +31,7 @@ from calipers.collection.model import Judgments
 from calipers.collection.scanner import RunScanner, ScanError
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, refuse_undefined
+from calipers.evaluation import Counting, refuse_infinite, refuse_undefined
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Form
 from calipers.normalize import Normalised
@@ -181,6 +181,7 @@ class _Waiting:
             coverage,
             slice(0, len(self._found)),
         )
+        refuse_infinite(values, list(task.measures), known.queries)
         refuse_undefined(reasons, list(task.measures), known.queries, task.counting)
         names = [task.systems[system] for system in self._systems]
         self._systems, self._found, self._rows = [], [], 0

@@ -1,0 +1,83 @@
+"""What a reader of scores should know of the runs behind them: said by commands and by the library, in the same words.
+
+Without NumPy: the short commands do without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from calipers.collection.model import Run
+    from calipers.scores import Coverage
+
+
+class Seen(NamedTuple):
+    """What one run was like."""
+
+    name: str
+    renamed: bool  # goes by its file, as its tag is another's too
+    unjudged_queries: int
+    missing_queries: int
+    tied_lists: int
+    unjudged_share: float  # of the documents in the top 10
+    infinite: bool = False  # a score is infinite in single precision
+
+
+class Note(NamedTuple):
+    """One sentence. Commands print all of them; the library warns of those without which scores mislead."""
+
+    text: str
+    loud: bool = False
+
+
+def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | None = None) -> list[Seen]:
+    from calipers.collection.naming import distinct_names
+
+    columns = (
+        coverage.unjudged_queries.tolist(),
+        coverage.missing.sum(axis=1).tolist(),
+        (coverage.tied > 0).sum(axis=1).tolist(),
+        coverage.unjudged_share_at_10().tolist(),
+        [False] * len(runs) if infinite is None else infinite,
+    )
+    return [Seen(*run) for run in zip(*zip(*distinct_names(runs), strict=True), *columns, strict=True)]
+
+
+def notes_about(seen: Sequence[Seen], ties: str) -> Iterator[Note]:
+    """Each note once, counted over all systems."""
+    total = len(seen)
+    if renamed := [run.name for run in seen if run.renamed]:
+        yield Note(f"{len(renamed)} runs share a tag with another and go by their file names: {some(renamed)}")
+    if unjudged := [run.unjudged_queries for run in seen if run.unjudged_queries]:
+        yield Note(
+            f"{len(unjudged)} of {total} runs answer queries without judgments (at most {max(unjudged)}); ignored"
+        )
+    if missing := [run for run in seen if run.missing_queries]:
+        lacking = sum(run.missing_queries for run in missing)
+        yield Note(
+            f"{len(missing)} of {total} runs lack judged queries "
+            f"({lacking} in all, {some([run.name for run in missing])})",
+            loud=True,
+        )
+    if infinite := [run.name for run in seen if run.infinite]:
+        yield Note(
+            f"{len(infinite)} of {total} runs have scores beyond single precision ({some(infinite)}): "
+            "they are infinite there, and tie",
+            loud=True,
+        )
+    if tied := [run.tied_lists for run in seen if run.tied_lists]:
+        yield Note(f"{len(tied)} of {total} runs have ties, in {sum(tied)} lists; counted by ties={ties}")
+    worst = max(seen, key=lambda run: run.unjudged_share)
+    if worst.unjudged_share > 0:
+        mean = sum(run.unjudged_share for run in seen) / total
+        yield Note(
+            f"{mean:.1%} of the documents in the top 10 are unjudged "
+            f"(at most {worst.unjudged_share:.1%}, {worst.name}); counted as not relevant",
+            loud=worst.unjudged_share == 1,
+        )
+
+
+def some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
