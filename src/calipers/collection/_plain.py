@@ -559,7 +559,8 @@ def rank_documents(
     place = np.flatnonzero(~np.isnan(score))
     score = score[place]
     if single:
-        ranked, score = (numbers.astype(np.float32).astype(np.float64) for numbers in (ranked, score))
+        with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
+            ranked, score = (numbers.astype(np.float32).astype(np.float64) for numbers in (ranked, score))
     ranked = np.sort(ranked)
     same = np.append(False, ranked[1:] == ranked[:-1])
     tied = int((same | np.append(same[1:], False)).sum()) if len(ranked) else 0

@@ -405,7 +405,8 @@ def _finite(values: ArrayLike, name: str, what: str) -> Floats:
 
 
 def _as_single(scores: Floats) -> Floats:
-    return scores.astype(np.float32).astype(np.float64)
+    with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
+        return scores.astype(np.float32).astype(np.float64)
 
 
 def _places(ranked: Mapping[str, float], score: Floats, shown: Sequence[str]) -> tuple[Ints, Ints]:

@@ -106,11 +106,10 @@ class ShareOfLargest(Record):
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):
             largest = float(self.gain(np.array([self.max_grade]))[0])
-        if not np.isfinite(largest):
-            return np.full_like(grade, np.inf)  # which is refused, where 0 would pass
+            gain = self.gain(_not_above(grade, self.max_grade))
         if largest <= 0:
             return np.zeros_like(grade)
-        return np.asarray(self.gain(_not_above(grade, self.max_grade)) / largest)
+        return _share(gain, largest, self.max_grade)
 
 
 class StopProbability(Record):
@@ -120,10 +119,17 @@ class StopProbability(Record):
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):
-            most = np.exp2(self.max_grade)
-        if not np.isfinite(most):
-            return np.full_like(grade, np.inf)  # which is refused, where 0 would pass
-        return np.asarray(ExponentialGain()(_not_above(grade, self.max_grade)) / most)
+            most = float(np.exp2(self.max_grade))
+        return _share(ExponentialGain()(_not_above(grade, self.max_grade)), most, self.max_grade)
+
+
+def _share(gain: Floats, most: float, max_grade: float) -> Floats:
+    """The gains by what the largest grade is worth. Infinite ones stay so, and are refused by those who ask."""
+    if np.isfinite(most):
+        return np.asarray(gain / most)
+    if not np.isinf(gain).any():
+        raise CalipersError(f"max_grade={max_grade:g}: its gain is not a finite number; take another gain")
+    return np.where(np.isinf(gain), gain, 0.0)
 
 
 def _not_above(grade: Floats, max_grade: float) -> Floats:

@@ -1,0 +1,276 @@
+"""One number for one question: however it is asked, on whichever path, and nothing that misleads without a word."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calipers as cal
+from calipers.averages import expansion, mean, total
+from calipers.cli import commands
+from calipers.cli.quick import is_done
+from calipers.cli.shortcut import short_answer
+from calipers.collection.scanner import COMPILED
+from calipers.measures.grammar import parse_all
+from calipers.tables import Table
+
+SCORES = st.lists(st.floats(-1e300, 1e300) | st.sampled_from([k / 10 for k in range(11)]), min_size=1, max_size=40)
+compiled = pytest.mark.skipif(not COMPILED, reason="the plain scanner does not score")
+Said = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def said(capfdbinary: pytest.CaptureFixture[bytes]) -> Said:
+    """The exit code of a command and what it prints, by the way that is taken, or by click alone."""
+
+    def said(*arguments: str, quick: bool = True) -> tuple[int, str, str]:
+        capfdbinary.readouterr()
+        code = 0 if quick and is_done(arguments) else commands.run(list(arguments))
+        sys.stdout.flush()
+        out, err = capfdbinary.readouterr()
+        return code, out.decode(), err.decode()
+
+    return said
+
+
+def write(folder: Path, **files: Any) -> Iterator[str]:
+    for name, content in files.items():
+        path = folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        yield str(path)
+
+
+# -- sums --------------------------------------------------------------------------------------------
+
+
+@given(SCORES)
+def test_sums_and_means_are_rounded_once(values: list[float]) -> None:
+    exact = sum(map(Fraction, values))
+    assert sum(map(Fraction, expansion(values))) == exact
+    assert total(values) == float(exact)
+    assert mean(values) == mean(values[::-1]) == mean(expansion(values), len(values)) == float(exact / len(values))
+
+
+@given(st.lists(st.integers(0, 20000), min_size=1, max_size=20))
+def test_display_does_not_show_the_order_of_a_sum(halves: list[int]) -> None:
+    for half in halves:  # x.xxxx5, where rounding to four digits could go either way
+        value = half / 20000
+        near = [np.nextafter(value, 2), np.nextafter(value, -2), value]
+        assert len({Table(("x",), ((float(x),),)).to_text() for x in near}) == 1
+
+
+@compiled
+@pytest.mark.parametrize("seed", range(6))
+def test_the_answer_does_not_depend_on_the_question(seed: int, tmp_path: Path, said: Said) -> None:
+    rng = random.Random(seed)
+    qrels, runs = [], []
+    for q in range(16):
+        relevant = rng.sample(range(12), rng.randrange(1, 11))
+        qrels += [f"{q} 0 d{d} {int(d in relevant)}\n" for d in range(12)]
+        runs += [f"{q} Q0 d{d} 1 {rng.choice((d, d // 3))} t\n" for d in range(10)]
+    known, run = write(tmp_path, qrels="".join(qrels), run="".join(runs))
+    measures = ("P@10", "AP", "RR", "Recall@5", "Success@3")  # whose terms no library of functions rounds
+    long = cal.evaluate(known, run, [*measures, "ERR@10"], jobs=2)
+    again = cal.evaluate(json.loads(json.dumps(cal.read_qrels(known).to_dict())), run, [*measures, "ERR@10"])
+    compared = cal.compare(cal.evaluate(known, {"a": run, "b": run}, measures), correction=None)
+    for m, measure in enumerate(measures):
+        short = short_answer(known, [run], [measure])
+        assert short is not None
+        assert short.runs[0].scores[0] == long[measure][0].tolist() == again[measure][0].tolist()
+        assert short.mean().rows[0][1] == long.mean()["t", measure] == again.mean()["t", measure]
+        assert compared.means[m].tolist() == [long.mean()["t", measure]] * 2
+        alone, beside = (said("evaluate", known, run, "-m", asked)[1] for asked in (measure, f"{measure} ERR@10"))
+        assert [line.split()[1] for line in alone.splitlines()] == [line.split()[1] for line in beside.splitlines()]
+
+
+# -- names of measures -------------------------------------------------------------------------------
+
+
+SPELLINGS = [
+    name + arguments + at
+    for name, arguments, at in product(
+        ("P", "AP", "ndcg", "NDCG", "RBP", "Rbp", "Success", "RPrec", "ＡＰ", "bpref"),
+        (
+            *("", "()", "(rel=2)", "(rel=02)", "(rel=+2)", "(rel=2.0)", "(rel=²)", "(rel=1_0)", "(rel=-1)", "(rel=0)"),
+            *("(gain=exp)", "(gain=exponential)", "(gain=relevant)", "(gain=linear)", "(gain='exp')", "(gain=EXP)"),
+            *("(p=.5)", "(p=0.5)", "(p=5e-1)", "(p=0)", "(p=1)", "(p=nan)", "(p=0.5, rel=2)", "(rel=1,)", "( rel=1 )"),
+        ),
+        ("", "@5", "@05", "@0", "@٣", "@5.0", "@1e1"),
+    )
+]
+
+
+@compiled
+def test_the_short_way_takes_no_name_that_the_grammar_refuses(tmp_path: Path) -> None:
+    known, run = write(tmp_path, qrels="1 0 a 2\n1 0 b 0\n", run="1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
+    taken = 0
+    for name in SPELLINGS:
+        short = short_answer(known, [run], [name])
+        if short is not None:
+            (typed, _), *others = parse_all([name])
+            assert not others
+            scores = cal.evaluate(known, run, [name])
+            assert [typed] == short.measures == list(scores.measures)
+            assert short.runs[0].scores[0] == pytest.approx(scores.values[0, 0].tolist(), rel=1e-14)
+            taken += 1
+    assert taken > 40
+
+
+@pytest.mark.parametrize("names", ["", " ", ",", "nDCG(gain=exponential)", "P@0", "AP(rel=two)"])
+def test_names_are_refused_in_the_same_words(names: str, tmp_path: Path, said: Said) -> None:
+    known, run, other, same = write(
+        tmp_path, qrels="1 0 a 1\n", run="1 Q0 a 1 1 t\n", qrels_json={"1": {"a": 1}}, run_json={"1": {"a": 1}}
+    )
+    answers = {said("evaluate", *files, "-m", names, quick=quick)
+               for files in ((known, run), (other, same)) for quick in (True, False)}  # fmt: skip
+    assert len(answers) == 1
+    ((code, out, err),) = answers
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    with pytest.raises(cal.CalipersError) as refused:
+        cal.evaluate(known, run, names)
+    assert err == f"calipers: {refused.value}\n"
+
+
+# -- numbers that no double holds --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("grade", ["1100", "1e300"])
+@pytest.mark.parametrize(
+    "measure", ["nDCG(gain=exp)@10", "DCG(gain=exp)", "ERR@10", "RBP(gain=exp)", "INSQ(gain=exp)", "HIT(gain=exp)@3",
+                "V2(nDCG(gain=exp)@10)", "SN-DCG(gain=exp)@5", "Rndcg(gain=exp)", "GAP"],
+)  # fmt: skip
+def test_a_gain_that_is_not_finite_is_refused(measure: str, grade: str, tmp_path: Path, said: Said) -> None:
+    known, run = write(
+        tmp_path, qrels=f"first 0 a 1\nhuge 0 a {grade}\nhuge 0 b 0\n", run="first Q0 a 1 1 t\nhuge Q0 a 1 1 t\n"
+    )
+    with pytest.raises(cal.CalipersError) as refused:
+        cal.evaluate(known, run, measure)
+    assert f"{float(grade):g}" in refused.value.message
+    assert measure == "GAP" or "'huge'" in refused.value.message
+    assert said("evaluate", known, run, "-m", measure) == (2, "", f"calipers: {refused.value}\n")
+    if measure[:2] not in ("GA", "V2"):
+        with pytest.raises(cal.CalipersError, match="'huge'"):
+            cal.bounds(known, measure)
+
+
+def test_gains_that_add_up_to_more_than_a_double_are_refused(tmp_path: Path, said: Said) -> None:
+    known, run = write(tmp_path, qrels="q 0 a 1e308\nq 0 b 1e308\n", run="q Q0 a 1 1 t\n")
+    code, out, err = said("evaluate", known, run, "-m", "nDCG@10")
+    assert (code, out) == (2, "")
+    assert "grade 1e+308 of query 'q'" in err
+    assert said("evaluate", known, run, "-m", "AP")[0] == 0
+
+
+def test_scores_beyond_single_precision_tie_as_in_trec_eval(tmp_path: Path) -> None:
+    known, run = write(tmp_path, qrels="1 0 a 1\n", run="1 Q0 b 1 1e39 t\n1 Q0 a 2 1e40 t\n1 Q0 c 3 5 t\n")
+    ways = (run, {"1": {"b": 1e39, "a": 1e40, "c": 5.0}})
+    for way in ways:  # both are infinite, and b comes before a where ties go by descending id
+        with pytest.warns(cal.CalipersWarning, match="beyond single precision"):
+            scores = cal.evaluate(known, way, "RR", like="trec_eval-9")
+        assert scores["RR"].tolist() == [[1 / 2]]
+        assert cal.evaluate(known, way, "RR", like="trec_eval")["RR"].tolist() == [[1.0]]
+
+
+# -- what is said beside the numbers -----------------------------------------------------------------
+
+
+QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        ({"1": {"a": 2.0, "b": 1.0}}, "1 of 1 runs lack judged queries (1 in all, run)"),
+        ({"1": {"x": 2.0}, "2": {"y": 1.0}}, "100.0% of the documents in the top 10 are unjudged"),
+    ],
+)
+def test_the_library_warns_once_in_the_words_of_the_command(
+    run: dict[str, dict[str, float]], sentence: str, tmp_path: Path, said: Said
+) -> None:
+    with pytest.warns(cal.CalipersWarning) as caught:
+        scores = cal.evaluate(QRELS, {"run": run}, "AP")
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert str(caught[0].message).startswith(sentence)
+    assert any(note.startswith(sentence) for note in scores.notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cal.evaluate(QRELS, {"run": run}, "AP", warn=False).notes == scores.notes
+    lines = [f"{q} Q0 {d} 1 {score} run\n" for q, scored in run.items() for d, score in scored.items()]
+    known, path = write(tmp_path, qrels="1 0 a 1\n1 0 b 0\n2 0 a 1\n", run="".join(lines))
+    for measure, quick in (("AP", True), ("AP", False), ("AP ERR", True)):
+        code, _, err = said("evaluate", known, path, "-m", measure, quick=quick)
+        assert code == 0
+        assert err == "".join(f"calipers: warning: {note}\n" for note in scores.notes)
+
+
+def test_what_is_usual_is_noted_without_a_warning() -> None:
+    scores = cal.evaluate(QRELS, {"1": {"a": 1.0, "x": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}}, "AP")
+    assert scores.notes == (
+        "1 of 1 runs answer queries without judgments (at most 1); ignored",
+        "1 of 1 runs have ties, in 1 lists; counted by ties=average",
+        "33.3% of the documents in the top 10 are unjudged (at most 33.3%, run); counted as not relevant",
+    )
+
+
+def test_exchanged_judgments_and_runs_are_noticed(tmp_path: Path, said: Said) -> None:
+    grades = {"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "d": 0}}
+    ranked = {"1": {"a": 12.5, "b": 11.25, "c": 3.5}, "2": {"a": 5.5, "d": 2.25}}
+    known, run = write(tmp_path, qrels=grades, run=ranked)
+    assert "look like" not in said("evaluate", known, run)[2]
+    code, _, err = said("evaluate", run, known)
+    assert code == 0
+    assert "warning: the judgments look like scores" in err
+    assert said("evaluate", run, known, "--strict")[0] == 2
+    with pytest.warns(cal.CalipersWarning, match="judgments come first"):
+        cal.evaluate(ranked, grades)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "run"),
+    [("1 0 a 1\n", "1 Q0 a 1 0.5 t\n"), ("qid,docno,grade\n1,a,1\n", "qid,docno,score\n1,a,0.5\n")],
+)
+def test_formats_that_tell_are_refused_the_wrong_way_round(qrels: str, run: str, tmp_path: Path, said: Said) -> None:
+    known, scored = write(tmp_path, qrels=qrels, run=run)
+    assert said("evaluate", known, scored)[0] == 0
+    code, out, err = said("evaluate", scored, known)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+# -- pipes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_pipes_are_read_wherever_files_are(tmp_path: Path, require: Any) -> None:
+    require.tool("bash")
+    list(write(tmp_path, qrels="1 0 a 1\n2 0 b 1\n", run="1 Q0 x 1 1 t\n2 Q0 b 1 1 t\n1 Q0 a 2 2 t"))
+    script = """
+    gzip -k run; mkfifo pipe; (cat run > pipe &)
+    calipers() { "$PYTHON" -m calipers "$@" 2>> notes; }
+    calipers evaluate qrels <(zcat run.gz) -m AP --format csv
+    calipers evaluate <(cat qrels) pipe -m "AP ERR" --format csv
+    calipers trec_eval -m map <(cat qrels) <(cat run.gz)
+    calipers convert <(cat run) run.json && calipers evaluate <(cat qrels) <(cat run.json) -m AP --format json
+    """
+    known = {**os.environ, "PYTHON": sys.executable}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=known, capture_output=True, text=True, timeout=120, check=True
+    )
+    tables = "system,AP\nt,1.0\nsystem,AP,ERR\nt,1.0,0.5\n" + f"{'map':<22}\tall\t1.0000\n"
+    assert done.stdout.startswith(tables), (tmp_path / "notes").read_text()
+    assert '"AP": 1.0' in done.stdout
