@@ -76,6 +76,17 @@ def check_output(output: str) -> None:
         raise CalipersError("cannot be written: the file is read-only", file=output)
 
 
+def check_folder(folder: str) -> None:
+    """The same of a folder, which may have to be made."""
+    place = Path(folder)
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise CalipersError("cannot be a folder: there is a file of this name", file=str(place))
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise CalipersError("cannot write here: the folder is read-only", file=folder)
+
+
 def _followed(output: str) -> tuple[str, os.stat_result | None]:
     """Where links lead to, and what is there. Links to open files (/proc/self/fd/1) name nothing, and are left."""
     path = output

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from calipers.cli.options import (
-    FILE,
+    OUTPUT,
     TYPED,
     judgments_and_systems,
     list_options,
@@ -18,6 +18,7 @@ from calipers.cli.options import (
     open_collection,
     population_option,
     progress,
+    show,
     significance_options,
     warn,
 )
@@ -27,7 +28,7 @@ from calipers.output import replacing
 @click.command("report")
 @judgments_and_systems
 @measures_option
-@click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=FILE,
+@click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Of the page [default: the systems and the judgments].")
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
@@ -77,7 +78,7 @@ def command(
         )  # fmt: skip
         warn(written.notes, strict)  # as an error it leaves no page behind
     note(f"{len(runs)} systems, {len(known.queries)} queries, {written.size / 1e6:.2f} MB")
-    click.echo(output)
+    show(f"{output}\n")
 
 
 def _command() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -15,7 +14,7 @@ from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
-from calipers.output import replacing
+from calipers.output import check_output, write_whole
 from calipers.report.compact import as_json
 from calipers.report.material import Choices, Material, gather
 from calipers.report.section import Detail, Section
@@ -88,28 +87,13 @@ def write_report(
     """
     for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
         load(module, extra="report", what="reports")
-    _check_place(str(output))
+    check_output(str(output))
     choices = Choices(title, test, correction, alpha, samples, seed, population, top)
     material = gather(judgments, runs, measures, choices, command=command, progress=progress, **policies)
     text, notes = compose(material, progress)
     content = text.encode("utf-8", "backslashreplace")  # ids need not be UTF-8
-    with replacing(str(output)) as temporary:
-        Path(temporary).write_bytes(content)
+    write_whole(output, content)
     return Report(str(output), len(content), notes)
-
-
-def _check_place(output: str) -> None:
-    """Say before the work that its result could not be written."""
-    path = Path(output)
-    if path.is_dir():
-        raise CalipersError("is a folder: name the file, as report.html", file=output)
-    if not path.parent.is_dir():
-        raise CalipersError("cannot write here: there is no such folder", file=output)
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise CalipersError(f"cannot write here: {error.strerror}", file=output) from None
 
 
 def compose(material: Material, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
