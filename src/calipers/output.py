@@ -22,7 +22,7 @@ _MOST_LINKS = 40  # that follow each other
 def replacing(output: str) -> Iterator[str]:
     """A path to write to; what is there at the end becomes the content of `output`, unless something went wrong."""
     check_output(output)
-    import tempfile  # a command that writes no file need not load it
+    import tempfile
 
     target, status = _followed(output)
     through = _is_written_through(target, status)
@@ -70,8 +70,7 @@ def check_output(output: str) -> None:
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise CalipersError("cannot write here: there is no such folder", file=output)
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise CalipersError("cannot write here: the folder is read-only", file=output)
+    _try_folder(folder, output)
     if status and not os.access(target, os.W_OK):
         raise CalipersError("cannot be written: the file is read-only", file=output)
 
@@ -83,8 +82,17 @@ def check_folder(folder: str) -> None:
         place = place.parent
     if not place.is_dir():
         raise CalipersError("cannot be a folder: there is a file of this name", file=str(place))
-    if not os.access(place, os.W_OK | os.X_OK):
-        raise CalipersError("cannot write here: the folder is read-only", file=folder)
+    _try_folder(str(place), folder)
+
+
+def _try_folder(folder: str, output: str) -> None:
+    import tempfile  # a command that writes no file need not load it
+
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CalipersError(f"cannot write here: {error.strerror}", file=output) from None
 
 
 def _followed(output: str) -> tuple[str, os.stat_result | None]:

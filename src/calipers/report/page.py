@@ -15,11 +15,11 @@ from calipers.extras import load
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
 from calipers.output import check_output, write_whole
-from calipers.report.compact import as_json
+from calipers.plot.page import policy, script_data
+from calipers.plot.vega import bundle
 from calipers.report.material import Choices, Material, gather
 from calipers.report.section import Detail, Section
 from calipers.report.sections import SECTIONS
-from calipers.report.vega import allowed, bundle
 
 LIMIT = 20_000_000  # bytes above which a page is thinned
 SCRIPTS = ("tables.js", "charts.js", "rankings.js", "theme.js")
@@ -145,9 +145,9 @@ def render(material: Material, placed: list[Placed], detail: Detail) -> str:
             version=__version__,
             style=asset("report.css"),
             scripts=scripts,
-            allowed=" ".join(allowed(script) for script in scripts),
-            charts=as_json(charts),
-            rankings=as_json(shown["queries"].values["rankings"]) if "queries" in shown else "null",
+            policy=policy(scripts),
+            charts=script_data(charts),
+            rankings=script_data(shown["queries"].values["rankings"]) if "queries" in shown else "null",
         )
     )
     return page
