@@ -20,8 +20,8 @@ from calipers.errors import CalipersError, CheckFailed
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from calipers.report import page as pages
 from calipers.plot.page import script_data
+from calipers.report import page as pages
 from calipers.report.compact import by_column
 from calipers.report.material import gather
 from calipers.report.page import write_report

@@ -64,8 +64,8 @@ def _have_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, mode)  # the lowest number that is free
-    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False, errors="backslashreplace")
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False, errors="backslashreplace")
 
 
 def _end_cleanly() -> None:

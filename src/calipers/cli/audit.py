@@ -15,8 +15,8 @@ from calipers.cli.options import (
     measures_option,
     note,
     open_collection,
-    several_output_options,
     progress,
+    several_output_options,
 )
 from calipers.cli.several import write_several
 from calipers.cli.telling import show as show_text

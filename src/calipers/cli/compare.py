@@ -14,8 +14,8 @@ from calipers.cli.options import (
     note,
     open_collection,
     optional_systems,
-    several_output_options,
     progress,
+    several_output_options,
     significance_options,
     warn,
 )

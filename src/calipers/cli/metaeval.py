@@ -14,9 +14,9 @@ from calipers.cli.options import (
     note,
     open_collection,
     optional_systems,
-    several_output_options,
     plot_option,
     progress,
+    several_output_options,
     significance_options,
     warn,
 )

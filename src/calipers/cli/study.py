@@ -197,7 +197,8 @@ def letor(
         "The printed figures stand beside ours to be looked at, not to be compared: they are of other collections.",
     ]
     tables, charts = study.tables(), {} if no_charts else letor_charts(study)
-    _finish(write_study(output, "Measures judged by rankers", words, tables, charts, safe_csv=bool(given("safe_csv"))), output)
+    safe_csv = bool(given("safe_csv"))
+    _finish(write_study(output, "Measures judged by rankers", words, tables, charts, safe_csv=safe_csv), output)
     if "beside-scores" in tables:
         write(tables["beside-scores"][1], "table", None)
 
@@ -245,8 +246,8 @@ def conventions(
             say=note, progress=advance,
         )  # fmt: skip
     words = [
-        f"{markdown_text(study.name)}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} without a relevant "
-        f"document, {study.short:.1%} with fewer than 10 documents. Settings: {preset}; seed {seed}.",
+        f"{markdown_text(study.name)}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} without "
+        f"a relevant document, {study.short:.1%} with fewer than 10 documents. Settings: {preset}; seed {seed}.",
         "",
         "Errors are the standard errors of the queries' scores in each fold, averaged in quadrature over the folds.",
     ]

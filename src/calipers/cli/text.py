@@ -13,9 +13,9 @@ from calipers.cli.options import (
     max_unpacked_option,
     note,
     output_options,
-    several_output_options,
     plot_option,
     progress,
+    several_output_options,
     warn,
     write,
 )

@@ -85,15 +85,29 @@ def write_report(
     >>> written.size < 2_000_000, written.notes
     (True, ())
     """
-    for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
-        load(module, extra="report", what="reports")
     check_output(str(output))
     choices = Choices(title, test, correction, alpha, samples, seed, population, top)
-    material = gather(judgments, runs, measures, choices, command=command, progress=progress, **policies)
-    text, notes = compose(material, progress)
-    content = text.encode("utf-8", "backslashreplace")  # ids need not be UTF-8
+    content, notes = report_page(judgments, runs, measures, choices, command=command, progress=progress, **policies)
     write_whole(output, content)
     return Report(str(output), len(content), notes)
+
+
+def report_page(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    choices: Choices,
+    *,
+    command: str = "",
+    progress: Callable[[int], None] | None = None,
+    **policies: Any,
+) -> tuple[bytes, tuple[str, ...]]:
+    """The page that `write_report` writes, and what a user should know about it."""
+    for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
+        load(module, extra="report", what="reports")
+    material = gather(judgments, runs, measures, choices, command=command, progress=progress, **policies)
+    text, notes = compose(material, progress)
+    return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
 
 
 def compose(material: Material, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
