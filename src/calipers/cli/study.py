@@ -245,9 +245,11 @@ def conventions(
             opened, output, rankers=names, conventions=likes, preset=preset, normalize=normalize, seed=seed, jobs=jobs,
             say=note, progress=advance,
         )  # fmt: skip
+    name = markdown_text(study.name)
     words = [
-        f"{markdown_text(study.name)}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} without "
-        f"a relevant document, {study.short:.1%} with fewer than 10 documents. Settings: {preset}; seed {seed}.",
+        f"{name}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} "
+        f"without a relevant document, {study.short:.1%} with fewer than 10 documents. Settings: {preset}; "
+        f"seed {seed}.",
         "",
         "Errors are the standard errors of the queries' scores in each fold, averaged in quadrature over the folds.",
     ]
