@@ -391,7 +391,7 @@ def test_no_name_becomes_a_script_in_a_saved_chart(browser: Any, tmp_path: Path)
     page.on("pageerror", lambda error: heard.append(str(error)))
     page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
     page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
-    seen = set()
+    seen, tips = set(), 0
     for name, chart in charts_of_odd_names().items():
         path = tmp_path / f"{name}.html"
         plot.save(chart, str(path))
@@ -408,9 +408,11 @@ def test_no_name_becomes_a_script_in_a_saved_chart(browser: Any, tmp_path: Path)
         box = page.query_selector("#chart canvas, #chart svg").bounding_box()
         for step in range(64):
             page.mouse.move(box["x"] + box["width"] * (step % 8 + 0.5) / 8, box["y"] + box["height"] * (step // 8) / 8)
+        tips += page.locator("#vg-tooltip-element td.value").count()
         assert page.evaluate("window.hit") is None, name
         assert page.query_selector_all("#vg-tooltip-element img, #vg-tooltip-element svg") == []
     assert seen == set(RUNS_A_SCRIPT), "the names are there, as data"
+    assert tips > 0, "and in tips"
     context.close()
 
 
