@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -326,6 +327,133 @@ def test_awkward_names_in_tips_filters_and_downloads(browser: Any, awkward: Path
         assert {row["system"] for row in csv.DictReader(file)} == set(AWKWARD)
     assert found.complaints == []
     found.context.close()
+
+
+# -- pages of one chart ------------------------------------------------------------------------------------
+
+RUNS_A_SCRIPT = (
+    "</script><script>window.hit = 1</script>",
+    "</SCRIPT ><svg onload='window.hit = 2'>",
+    "<!--<script>window.hit = 3",
+    "--><img src=x onerror='window.hit = 4'>",
+    "\"'`);window.hit = 5;//",
+    "\u2028window.hit = 6\u2029",
+    "\u202eright-to-left\u200f\u2067",
+    "${window.hit = 7}{{ 7 * 7 }}",
+    "datum.constructor",
+)
+
+
+def charts_of_odd_names() -> dict[str, Any]:
+    """Every chart that a command or the library draws, each with the worst names in all places that names have."""
+    import calipers as cal
+    from calipers import plot
+    from calipers.text.charts import correlation_chart
+    from calipers.text.human import human_correlation
+
+    names = list(enumerate(RUNS_A_SCRIPT))
+    qrels = {query: {document: (i + q) % 3 for i, document in names} for q, query in names}
+    runs = {
+        system: {query: {document: float((7 * i + 3 * s + q) % 11) for i, document in names} for q, query in names}
+        for s, system in names
+    }
+    scores = cal.evaluate(qrels, runs, ["nDCG@10", "AP", "P@3"])
+    bounds = cal.bounds(qrels, ["nDCG@10", "AP"])
+    difference = cal.information_difference(qrels, runs)
+    people = {name: scores.values[place % 3] for place, name in names}
+    correlation = human_correlation(scores, people, ["system"], ["tau-b"], samples=10)
+    return {
+        "means": plot.means(scores, "AP"),
+        "between_bounds": plot.between_bounds(scores, bounds, "AP"),
+        "differences": plot.differences(cal.compare(scores), "AP"),
+        "unjudged": plot.unjudged(scores),
+        "query_map": plot.query_map(cal.query_types(scores.of_measures(["AP"]), bounds), "AP"),
+        "expected_histogram": plot.expected_histogram(bounds, "AP"),
+        "significance_curves": plot.significance_curves(cal.discriminative_power(scores)),
+        "tool_causes": plot.tool_causes(cal.audit(qrels, runs, "nDCG@10")),
+        "stacked": plot.stacked(plot.dendrogram(difference), plot.heat_map(difference)),
+        "difference_scatter": plot.difference_scatter(difference),
+        "ric_scatter": plot.ric_scatter(cal.ric_study(qrels, runs)),
+        "tau_scatter": plot.tau_scatter(cal.tau_of_measures(scores, given=["P@3"])),
+        "fusion_scatter": plot.fusion_scatter(cal.fusion_study(qrels, runs, samples=4, size=3, fusions=["combmnz"])),
+        "correlations": correlation_chart(correlation),
+    }
+
+
+def test_no_name_becomes_a_script_in_a_saved_chart(browser: Any, tmp_path: Path) -> None:
+    from calipers import plot
+
+    context = browser.new_context()
+    page = context.new_page()
+    page.set_default_timeout(TIMEOUT)
+    heard: list[str] = []
+    page.on("request", lambda request: heard.append(request.url))
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("console", lambda message: heard.append(message.text) if message.type == "error" else None)
+    page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
+    seen, tips = set(), 0
+    for name, chart in charts_of_odd_names().items():
+        path = tmp_path / f"{name}.html"
+        plot.save(chart, str(path))
+        heard.clear()
+        page.goto(path.as_uri())
+        page.wait_for_selector("body[data-charts=drawn]")
+        assert heard == [path.as_uri()], name
+        assert page.evaluate("window.hit") is None, name
+        assert page.evaluate("document.scripts.length") == 3, name
+        assert page.query_selector_all("body > :not(#chart, script, style, #vg-tooltip-element)") == [], name
+        assert page.query_selector("#chart canvas, #chart svg").bounding_box()["width"] > 100, name
+        kept = page.evaluate("JSON.stringify(JSON.parse(document.getElementById('chart-data').textContent))")
+        seen |= {odd for odd in RUNS_A_SCRIPT if json.dumps(odd, ensure_ascii=False)[1:-1] in kept}
+        box = page.query_selector("#chart canvas, #chart svg").bounding_box()
+        for step in range(64):
+            page.mouse.move(box["x"] + box["width"] * (step % 8 + 0.5) / 8, box["y"] + box["height"] * (step // 8) / 8)
+        tips += page.locator("#vg-tooltip-element td.value").count()
+        assert page.evaluate("window.hit") is None, name
+        assert page.query_selector_all("#vg-tooltip-element img, #vg-tooltip-element svg") == []
+    assert seen == set(RUNS_A_SCRIPT), "the names are there, as data"
+    assert tips > 0, "and in tips"
+    context.close()
+
+
+def test_no_name_becomes_a_script_in_a_report(browser: Any, tmp_path: Path) -> None:
+    from calipers.report.page import write_report
+
+    names = list(enumerate(RUNS_A_SCRIPT))
+    qrels = {query: {document: (i + q) % 3 for i, document in names} for q, query in names}
+    runs = {s: {q: {d: float((7 * i + 3 * n + j) % 11) for i, d in names} for j, q in names} for n, s in names}
+    write_report(qrels, runs, tmp_path / "r.html", "AP", title=RUNS_A_SCRIPT[0], command=RUNS_A_SCRIPT[2])
+    found = Opened(browser, tmp_path / "r.html")
+    assert found.complaints == []
+    assert found.requests == [found.address]
+    assert found.page.evaluate("window.hit") is None
+    stripped = found.page.evaluate("all => all.map((name) => name.trim())", list(RUNS_A_SCRIPT))
+    assert sorted(found.column("systems", 1)) == sorted(stripped)
+    found.context.close()
+
+
+def test_no_name_becomes_a_script_in_a_page_of_markdown_or_of_a_notebook(browser: Any, tmp_path: Path) -> None:
+    """Studies and tables for papers are Markdown, which others turn into HTML; notebooks ask tables for theirs."""
+    from markdown_it import MarkdownIt
+
+    from calipers.studies.report import write_study
+    from calipers.tables import Table
+
+    table = Table(("system", RUNS_A_SCRIPT[0]), tuple((name, 0.5) for name in RUNS_A_SCRIPT), notes=RUNS_A_SCRIPT)
+    write_study(tmp_path / "study", "A study", ["Words."], {"one": (RUNS_A_SCRIPT[3], table)}, {})
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    text = (tmp_path / "study" / "study.md").read_text(encoding="utf-8")
+    bodies = {"study": parser.render(text), "notebook": table._repr_html_()}
+    page = browser.new_page()
+    for name, body in bodies.items():
+        path = tmp_path / f"{name}.html"
+        path.write_text(f'<meta charset="utf-8"><body>{body}', encoding="utf-8", errors="backslashreplace")
+        page.goto(path.as_uri())
+        page.wait_for_timeout(100)
+        assert page.evaluate("window.hit") is None, name
+        assert page.query_selector_all("script, svg, img") == [], name
+        assert page.locator("tbody tr").count() == len(RUNS_A_SCRIPT), name
+    page.close()
 
 
 # -- small and large ---------------------------------------------------------------------------------------

@@ -106,10 +106,19 @@ def test_charts_are_written_in_every_form(charts: dict[str, Any], tmp_path: Path
         assert b"constructor" in content
 
 
+@pytest.mark.parametrize("form", ["html", "svg", "json"])
+def test_names_that_are_no_utf_8_are_written_out(tmp_path: Path, form: str) -> None:
+    qrels = {"x\udcff": {"a": 1, "b": 0}, "y": {"a": 0, "b": 1}}
+    types = cal.query_types(cal.evaluate(qrels, qrels, "AP"), cal.bounds(qrels, "AP"))
+    plot.save(plot.query_map(types, "AP"), str(tmp_path / f"chart.{form}"))
+    content = (tmp_path / f"chart.{form}").read_text(encoding="utf-8")
+    assert "x\\xff" in content.replace("\\\\", "\\")
+
+
 def test_a_chart_that_cannot_be_written(charts: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(CalipersError, match="can be written as"):
         plot.save(charts["means"], str(tmp_path / "chart.docx"))
-    with pytest.raises(CalipersError, match="cannot be written"):
+    with pytest.raises(CalipersError, match="there is no such folder"):
         plot.save(charts["means"], str(tmp_path / "nowhere" / "chart.json"))
 
 

@@ -20,8 +20,9 @@ from calipers.errors import CalipersError, CheckFailed
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
+from calipers.plot.page import script_data
 from calipers.report import page as pages
-from calipers.report.compact import as_json, by_column
+from calipers.report.compact import by_column
 from calipers.report.material import gather
 from calipers.report.page import write_report
 from calipers.report.rankings import first_documents
@@ -278,7 +279,7 @@ def test_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_data_cannot_leave_its_script() -> None:
     awkward = {"</script><script>alert(1)": ["<!--", "]]>", "\u2028", "\udcff", "&amp;", "'\""]}
-    text = as_json(awkward)
+    text = script_data(awkward)
     assert not set("<>&\u2028\udcff") & set(text)
     assert json.loads(text) == awkward
 

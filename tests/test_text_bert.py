@@ -197,6 +197,13 @@ def test_a_model_that_is_not_on_this_machine(model: str) -> None:
         Encoder("nobody/no-such-model", device="cpu")
 
 
+def test_offline_a_folder_is_read_and_nothing_is_fetched(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CALIPERS_OFFLINE", "1")
+    assert Encoder(model, device="cpu").layers > 0
+    with pytest.raises(CalipersError, match="the tokenizer is not on this machine, and CALIPERS_OFFLINE is set"):
+        Encoder("nobody/no-such-model", device="cpu")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

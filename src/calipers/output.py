@@ -1,39 +1,147 @@
-"""Files that are written whole or not at all."""
+"""Everything that is written to a file: whole or not at all, and to where the user pointed.
+
+A regular file gets its content by a temporary file beside it and a rename; it keeps its mode and owner. A symbolic link
+is followed. A device, a pipe or an open file (/dev/stdout) stays what it is, and is written to.
+"""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from calipers.errors import CalipersError
 
 TEMPORARY = ".calipers-"  # how the names of temporary files begin
+_MOST_LINKS = 40  # that follow each other
 
 
 @contextmanager
 def replacing(output: str) -> Iterator[str]:
-    """A temporary path beside `output`, which takes its place when all went well."""
-    folder = Path(output).parent
-    try:
-        import tempfile  # a command that writes no file need not load it
+    """A path to write to; what is there at the end becomes the content of `output`, unless something went wrong."""
+    check_output(output)
+    import tempfile
 
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=TEMPORARY)
+    target, status = _followed(output)
+    through = _is_written_through(target, status)
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=None if through else os.path.dirname(target), prefix=TEMPORARY)
+        os.close(handle)
+        yield temporary
+        if through:
+            _copy(temporary, output)
+        else:
+            _keep_owner_and_mode(temporary, status)
+            os.replace(temporary, target)
+    except BrokenPipeError:
+        raise  # the reader has seen enough
+    except OSError as error:
+        raise _refused(error, output, temporary) from None
+    finally:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def write_whole(output: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file, or leave it as it was."""
+    with replacing(os.fspath(output)) as temporary:
+        Path(temporary).write_bytes(content)
+
+
+def check_output(output: str) -> None:
+    """Say that nothing could be written there, before work is done for it.
+
+    >>> check_output("no-such-folder/scores.csv")
+    Traceback (most recent call last):
+    ...
+    calipers.errors.CalipersError: no-such-folder/scores.csv: cannot write here: there is no such folder
+    """
+    try:
+        target, status = _followed(output)
     except OSError as error:
         raise CalipersError(f"cannot write here: {error.strerror}", file=output) from None
-    os.close(handle)
+    if _is_written_through(target, status):
+        return
+    if (status and stat.S_ISDIR(status.st_mode)) or not output or output.endswith(os.sep):
+        raise CalipersError("is a folder: name the file to write", file=output or ".")
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        raise CalipersError("cannot write here: there is no such folder", file=output)
+    _try_folder(folder, output)
+    if status and not os.access(target, os.W_OK):
+        raise CalipersError("cannot be written: the file is read-only", file=output)
+
+
+def check_folder(folder: str) -> None:
+    """The same of a folder, which may have to be made."""
+    place = Path(folder)
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise CalipersError("cannot be a folder: there is a file of this name", file=str(place))
+    _try_folder(str(place), folder)
+
+
+def _try_folder(folder: str, output: str) -> None:
+    import tempfile  # a command that writes no file need not load it
+
     try:
-        yield temporary
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, output)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError as error:
-        raise CalipersError(f"cannot be written: {error.strerror}", file=output) from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+        raise CalipersError(f"cannot write here: {error.strerror}", file=output) from None
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _followed(output: str) -> tuple[str, os.stat_result | None]:
+    """Where links lead to, and what is there. Links to open files (/proc/self/fd/1) name nothing, and are left."""
+    path = output
+    for _ in range(_MOST_LINKS):
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        if path.startswith("/proc/") or not os.path.islink(path):
+            break
+        path = os.path.join(os.path.dirname(path), os.readlink(path))
+    try:
+        return path, os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return path, None
+
+
+def _is_written_through(target: str, status: os.stat_result | None) -> bool:
+    """Whether this is no file that could be replaced by another."""
+    if status is None or stat.S_ISDIR(status.st_mode):
+        return False
+    return target.startswith("/proc/") or not stat.S_ISREG(status.st_mode)
+
+
+def _copy(temporary: str, output: str) -> None:
+    # Appending: an open file may have content already, and a pipe or device does not mind.
+    handle = os.open(output, os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOCTTY", 0))
+    with open(temporary, "rb") as file, open(handle, "wb", buffering=0) as out:
+        while block := file.read(1 << 20):
+            while block:
+                block = block[out.write(block) :]
+
+
+def _keep_owner_and_mode(temporary: str, before: os.stat_result | None) -> None:
+    if before is None:
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        return
+    now = os.stat(temporary)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        with suppress(OSError):  # only root may give files away; a group of one's own is possible
+            os.chown(temporary, -1, before.st_gid)
+        with suppress(OSError):
+            os.chown(temporary, before.st_uid, -1)
+    os.chmod(temporary, stat.S_IMODE(before.st_mode))
+
+
+def _refused(error: OSError, output: str, temporary: str) -> CalipersError:
+    """In the name of the file that the user knows; another file that could not be read has its own name."""
+    other = error.filename if isinstance(error.filename, str) else None
+    file = output if other is None or other == temporary or Path(other).name.startswith(TEMPORARY) else other
+    return CalipersError(f"cannot be {'written' if file == output else 'used'}: {error.strerror or error}", file=file)

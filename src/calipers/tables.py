@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
+from calipers.printable import visible
 from calipers.record import Record
 
 Cell = str | float | int | bool | None
@@ -77,6 +78,16 @@ class Table(Record):
             "latex": self.to_latex,
         }[form]()
 
+    def without_formulas(self) -> Table:
+        """For spreadsheets: text that one would take for a formula gets ' before it. Numbers stay numbers.
+
+        >>> print(Table(("system", "AP"), (("=1+1", -0.25),)).without_formulas().to_csv(), end="")
+        system,AP
+        '=1+1,-0.25
+        """
+        rows = tuple(tuple(_no_formula(cell) if isinstance(cell, str) else cell for cell in row) for row in self.rows)
+        return self.changed(columns=tuple(map(_no_formula, self.columns)), rows=rows)
+
     def to_csv(self) -> str:
         """Full precision; an empty field where a number is undefined."""
         import csv
@@ -105,7 +116,7 @@ class Table(Record):
 
     def to_text(self) -> str:
         """Aligned columns for a terminal."""
-        cells = [self.columns, *([_short(cell) for cell in row] for row in self.rows)]
+        cells = [[*map(visible, self.columns)], *([visible(_short(cell)) for cell in row] for row in self.rows)]
         numeric = self._numeric()
         widths = [max(_width(row[i]) for row in cells) for i in range(len(self.columns))]
         lines = ["  ".join(_padded(*cell) for cell in zip(row, widths, numeric, strict=True)).rstrip() for row in cells]
@@ -116,12 +127,13 @@ class Table(Record):
         """A table of GitHub's Markdown: numbers to the right, the best in bold, marks raised, notes below."""
         align = ["---:" if numeric else "---" for numeric in self._numeric()]
         body = [[self._markdown(r, c) for c in range(len(self.columns))] for r in range(len(self.rows))]
-        lines = [[_plain_markdown(name) for name in self.columns], align, *body]
-        notes = "".join(f"\n{_plain_markdown(note)}\n" for note in self.notes)
+        lines = [[markdown_text(name) for name in self.columns], align, *body]
+        notes = "".join(f"\n{markdown_text(note)}\n" for note in self.notes)
         return "".join("| " + " | ".join(line) + " |\n" for line in lines) + notes
 
     def _markdown(self, row: int, column: int) -> str:
-        text = _plain_markdown(_short(self.rows[row][column]))
+        cell = self.rows[row][column]
+        text = str(cell) if isinstance(cell, Markdown) else markdown_text(_short(cell))
         text = f"**{text}**" if (row, column) in self.bold else text
         mark = self.marks.get((row, column))
         return f"{text}<sup>{mark}</sup>" if mark else text
@@ -246,19 +258,39 @@ def _padded(text: str, width: int, right: bool) -> str:
     return blank + text if right else text + blank
 
 
-def _plain_markdown(text: str) -> str:
-    """Text that stays what it is inside a cell: no column, no line, no tag begins in it."""
-    text = " ".join(text.splitlines()).replace("|", "\\|")
+class Markdown(str):
+    """Text of a cell that is Markdown already."""
+
+    __slots__ = ()
+
+
+# What begins something in Markdown; an underscore inside a word, or a backslash before a letter, does not.
+_BEGINS_MARKDOWN = re.compile(r"[|*`\[~$]|(?<![^\W_])_|_(?![^\W_])|\\(?=[!-/:-@\[-`{-~])")
+
+
+def markdown_text(text: str) -> str:
+    r"""Text that stays what it is inside Markdown: no column, line, tag, link or emphasis begins in it.
+
+    >>> print(markdown_text("**a_b** | [c](d) <e> &lt;"))
+    \*\*a_b\*\* \| \[c](d) &lt;e> &amp;lt;
+    """
+    text = visible(" ".join(text.splitlines()))
+    text = _BEGINS_MARKDOWN.sub(r"\\\g<0>", text)
+    text = re.sub(r"&(?=#?\w+;)", "&amp;", text)
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", text)
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
 
 
 _LATEX_MARKS = {"†": r"\dagger", "‡": r"\ddagger", "*": r"\ast"}
 
 
 def _latex_row(cells: Sequence[str]) -> str:
-    """A line. One that begins with a bracket would be taken for an option of the line break before it."""
+    """A line. One that begins with a bracket or a star would be taken for an option of the line break before it."""
     line = " & ".join(cells) + r" \\"
-    return "{}" + line if line.startswith("[") else line
+    return "{}" + line if line.startswith(("[", "*")) else line
 
 
 def _latex(text: str) -> str:
@@ -273,4 +305,5 @@ def _latex(text: str) -> str:
         ("†", r"$\dagger$"),
         ("‡", r"$\ddagger$"),
     )
-    return " ".join(text.splitlines()).translate({ord(character): written for character, written in special})
+    text = visible(" ".join(text.splitlines())).translate({ord(character): written for character, written in special})
+    return text.replace("--", "-{}-")  # two hyphens would become a dash

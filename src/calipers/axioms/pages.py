@@ -18,7 +18,8 @@ from calipers.axioms.subjects import subjects_of
 from calipers.axioms.verdicts import NINE, SEVEN, Properties, examine
 from calipers.errors import CalipersError
 from calipers.measures.registry import Declaration, declared
-from calipers.tables import Table
+from calipers.output import write_whole
+from calipers.tables import Markdown, Table
 
 MARK = re.compile(r"(<!-- derived: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -45,7 +46,7 @@ def _is_ours(declaration: Declaration) -> bool:
 
 def _index(cards: Sequence[tuple[str, Properties]]) -> str:
     rows = tuple(
-        (f"[{name}]({name}.md)", *(properties[each].word for each in NINE))
+        (Markdown(f"[{name}]({name}.md)"), *(properties[each].word for each in NINE))
         for name, properties in sorted(cards, key=lambda card: card[0].lower())
     )
     return (
@@ -83,7 +84,7 @@ def main(arguments: Sequence[str]) -> None:
     """Write the pages into the folder of the manual."""
     for path, text in pages(Path(arguments[0] if arguments else "docs")).items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text.encode())
 
 
 if __name__ == "__main__":

@@ -3,28 +3,86 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
+from typing import NoReturn
 
 from calipers.cli.quick import is_done
-from calipers.cli.telling import note
+from calipers.cli.telling import note, told_of_output
+from calipers.errors import CalipersError
+
+OUR_FAULT = 3
 
 
 def main() -> None:
-    """Run a command: exit code 0, 1 where a check failed, 2 for bad input."""
+    """Run a command: exit code 0, 1 where a check failed, 2 for bad input, 3 for a bug of ours."""
+    _have_streams()
+    _end_cleanly()
     code = 0
     try:
         if not is_done(sys.argv[1:]):
             from calipers.cli.commands import run
 
             code = run(sys.argv[1:])
-        sys.stdout.flush()
+        with told_of_output():
+            sys.stdout.flush()
     except KeyboardInterrupt:
         note("interrupted")
         code = 130
+        _drop_output()
+    except SystemExit:
+        _drop_output()
+        raise
     except BrokenPipeError:
-        # The reader of our output has gone; that is no error, and nothing may be flushed to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader of our output has gone; that is no error
+    except CalipersError as error:
+        _drop_output()
+        note(str(error))
+        code = 2
     except MemoryError:
         note("out of memory")
         code = 2
+    except OSError as error:
+        _drop_output()
+        note(f"{error.filename or 'a file or stream cannot be used'}: {error.strerror or error}")
+        code = 2
+    except Exception as error:
+        from calipers.cli.mistakes import reported
+
+        note(reported(error, sys.argv[1:]))
+        code = OUR_FAULT
     sys.exit(code)
+
+
+def _have_streams() -> None:
+    """Stand in for standard streams that are closed: a file opened next would take their number, and their output."""
+    if None not in (sys.stdin, sys.stdout, sys.stderr):
+        return
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):  # to use the first two is an error
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # the lowest number that is free
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False, errors="backslashreplace")
+
+
+def _end_cleanly() -> None:
+    """Let the requests to end leave nothing behind, as an interrupt does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup stays what it is
+            with suppress(ValueError):  # not in the main thread
+                signal.signal(number, _end)
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # some senders send it twice
+    sys.exit(128 + number)
+
+
+def _drop_output() -> None:
+    """What could not be written must not be tried again when Python ends."""
+    with suppress(OSError, ValueError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,11 +15,13 @@ from calipers.cli.options import (
     measures_option,
     note,
     open_collection,
-    output_options,
     progress,
+    several_output_options,
 )
 from calipers.cli.several import write_several
+from calipers.cli.telling import show as show_text
 from calipers.errors import CalipersError
+from calipers.printable import visible
 
 if TYPE_CHECKING:
     from calipers.auditing.audit import Audit
@@ -58,7 +60,7 @@ MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless as
 @depth_option
 @alpha_option
 @jobs_option
-@output_options
+@several_output_options
 def command(
     judgments: str,
     systems: tuple[str, ...],
@@ -111,7 +113,7 @@ def command(
     _say(found)
     write_several(_tables(found, show, form), form, output)
     if form == "table" and output is None:
-        click.echo(f"\n{found.advice()}")
+        show_text("\n" + visible(found.advice(), keep="\n") + "\n")
     else:
         note(found.advice())
 

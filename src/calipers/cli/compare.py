@@ -14,8 +14,8 @@ from calipers.cli.options import (
     note,
     open_collection,
     optional_systems,
-    output_options,
     progress,
+    several_output_options,
     significance_options,
     warn,
 )
@@ -46,7 +46,7 @@ MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
     "[default: pairs and wins as a table, wins alone for many pairs; pairs in the other formats].",
 )
 @list_options
-@output_options
+@several_output_options
 def command(
     judgments: str,
     systems: tuple[str, ...],

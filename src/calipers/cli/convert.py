@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.options import FILE, columns_option, given, max_unpacked_option
+from calipers.cli.options import FILE, OUTPUT, columns_option, given, max_unpacked_option
 from calipers.errors import CalipersError
 
 
 @click.command("convert")
 @click.argument("source", metavar="IN", type=FILE)
-@click.argument("output", metavar="OUT", type=FILE)
+@click.argument("output", metavar="OUT", type=OUTPUT)
 @click.option("--as", "what", type=click.Choice(("judgments", "run")), help="What IN holds, where it does not say.")
 @click.option("--name", help="The name of the run, instead of the one that IN has.")
 @columns_option

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from calipers.cli.options import FILE, TYPED, note, seed_option
+from calipers.cli.options import TYPED, OutputFolder, note, seed_option, show
 
 MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(nDCG@10)"
 QUALITY = {"ideal": 1.0, "strong": 0.6, "fair": 0.4, "weak": 0.2, "random": 0.0}
@@ -15,7 +15,7 @@ EXTRA = ("altair", "jinja2", "vl_convert")
 
 
 @click.command("demo")
-@click.option("-o", "--output", default="calipers-demo", show_default=True, metavar="FOLDER", type=FILE,
+@click.option("-o", "--output", default="calipers-demo", show_default=True, metavar="FOLDER", type=OutputFolder(),
               help="Where the files go.")  # fmt: skip
 @click.option("--letor", is_flag=True, help="A learning-to-rank collection instead: train a ranker, and evaluate it.")
 @seed_option
@@ -52,7 +52,7 @@ def command(context: click.Context, output: str, letor: bool, seed: int) -> None
 def _call(context: click.Context, command: click.Command, arguments: list[str], shown: str) -> None:
     """Show what a user would type, and do it."""
     typed = f"calipers {command.name} {shown}"
-    click.echo(f"$ {typed}")
+    show(f"$ {typed}\n")
     context.meta[TYPED] = typed
     with command.make_context(str(command.name), arguments, parent=context) as own:
         command.invoke(own)

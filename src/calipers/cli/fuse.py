@@ -10,6 +10,7 @@ import click
 
 from calipers.cli.options import (
     FILE,
+    OUTPUT,
     TABLES,
     columns_option,
     jobs_option,
@@ -18,6 +19,7 @@ from calipers.cli.options import (
     open_judgments,
     open_systems,
     progress,
+    show,
     strict_option,
     systems_as_option,
     warn,
@@ -73,7 +75,7 @@ BOUNDS = ("naive", "pareto", "majoritarian")
     "-o",
     "--output",
     metavar="FILE",
-    type=FILE,
+    type=OUTPUT,
     help="Write there: TREC's format, or what the ending says (.json, .parquet, .run.gz ...).",
 )
 def command(
@@ -157,4 +159,4 @@ def _write(made: FusedRun, output: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "fused.run"
         write_run(made, path)
-        click.echo(path.read_bytes(), nl=False)
+        show(path.read_bytes().decode("utf-8", "surrogateescape"))

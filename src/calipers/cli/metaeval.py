@@ -14,9 +14,9 @@ from calipers.cli.options import (
     note,
     open_collection,
     optional_systems,
-    output_options,
     plot_option,
     progress,
+    several_output_options,
     significance_options,
     warn,
 )
@@ -84,7 +84,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 )
 @plot_option("the curves of achieved significance levels and the systems' scores")
 @list_options
-@output_options
+@several_output_options
 def command(
     judgments: str,
     systems: tuple[str, ...],

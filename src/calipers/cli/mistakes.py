@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import re
-from collections.abc import Iterable
+import shlex
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
+from calipers._version import __version__
 from calipers.errors import CalipersError
 
 
@@ -26,6 +33,29 @@ def explained_input(error: CalipersError) -> str:
     """The same of wrong input: a file that is not there may be there under a similar name."""
     missing = error.message.startswith(("no such file", "no file matches"))
     return f"{error}{_near_file(error.file)}" if missing and error.file else str(error)
+
+
+def reported(error: Exception, arguments: Sequence[str]) -> str:
+    """A bug of ours, in one line; what is needed to find it goes to a file."""
+    what = f"this is a bug in Calipers {__version__} ({type(error).__name__}: {str(error)[:200]})"
+    text = "\n".join(
+        [
+            f"Calipers {__version__}, Python {platform.python_version()}, {platform.platform()}",
+            f"Command: {shlex.join(['calipers', *arguments])}",
+            f"Folder: {os.getcwd()}",
+            f"Loaded: {', '.join(name for name in ('numpy', 'scipy', 'pyarrow', 'lightgbm') if name in sys.modules)}",
+            "",
+            "".join(traceback.format_exception(error)),
+        ]
+    )
+    try:
+        handle, path = tempfile.mkstemp(prefix="calipers-bug-", suffix=".txt")
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return f"{what}, in {Path(last.filename).name}, line {last.lineno}; please tell its authors"
+    return f"{what}; please send its authors {path}, and the input if you can"
 
 
 def examples(command: click.Command) -> list[str]:

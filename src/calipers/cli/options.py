@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from calipers.cli.telling import note as note
+from calipers.cli.telling import show as show
 from calipers.cli.telling import warn as warn
-from calipers.cli.telling import write as write
+from calipers.cli.telling import write as _write
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments, Run
     from calipers.measures.registry import Measure
+    from calipers.tables import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -38,6 +41,48 @@ class FileName(click.ParamType):  # type: ignore[type-arg]  # not generic in old
         return [CompletionItem(incomplete, type="file")]
 
 
+class OutputFile(FileName):
+    """Where something is written: refused before any work where that cannot be."""
+
+    name = "output"
+
+    def __init__(self, folder: bool = False) -> None:
+        self.folder = folder  # may be a folder as well, for several tables
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from calipers.output import check_folder, check_output
+
+        if self.folder and (value.endswith("/") or os.path.isdir(value)):
+            check_folder(value)
+        elif value != "-":
+            check_output(value)
+        return value
+
+
+class OutputFolder(FileName):
+    """Where several files are written."""
+
+    name = "folder"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from calipers.output import check_folder
+
+        check_folder(value)
+        return value
+
+
+class ChartFile(FileName):
+    """Where a chart is written: a wrong ending, or charts that cannot be made here, are refused as well."""
+
+    name = "chart"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from calipers.plot.drawing import check_chart
+
+        check_chart(value)
+        return value
+
+
 class MeasureNames(click.ParamType):  # type: ignore[type-arg]  # likewise
     """Measures by name, separated by blanks; the shell completes the last."""
 
@@ -54,6 +99,7 @@ class MeasureNames(click.ParamType):  # type: ignore[type-arg]  # likewise
 
 
 FILE = FileName()
+OUTPUT = OutputFile()
 
 
 def judgments_and_systems(command: Command) -> Command:
@@ -90,6 +136,10 @@ def given(name: str) -> Any:
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     if value is not None:
         context.meta[f"{_GIVEN}{parameter.name}"] = value
+
+
+def _keep_flag(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    _keep(context, parameter, value or None)
 
 
 def _keep_bytes(context: click.Context, parameter: click.Parameter, value: float | None) -> None:
@@ -247,7 +297,7 @@ def seed_option(command: Command) -> Command:
 
 
 def plot_option(what: str) -> Callable[[Command], Command]:
-    return click.option("--plot", metavar="FILE", type=FILE, help=f"Draw {what}, as .html, .svg, .png or .json.")
+    return click.option("--plot", metavar="FILE", type=ChartFile(), help=f"Draw {what}, as .html, .svg, .png or .json.")
 
 
 def significance_options(correction: str) -> Callable[[Command], Command]:
@@ -281,7 +331,25 @@ def _samples(context: click.Context, parameter: click.Parameter, value: str | No
     return int(value)
 
 
+def safe_csv_option(command: Command) -> Command:
+    return click.option(
+        "--safe-csv", is_flag=True, expose_value=False, callback=_keep_flag,
+        help="In CSV, put ' before text that a spreadsheet would take for a formula.",
+    )(command)  # fmt: skip
+
+
 def output_options(command: Command) -> Command:
+    """In which form a table is printed, and where."""
+    return _output_options(command, OUTPUT, "Write there instead of to the screen.")
+
+
+def several_output_options(command: Command) -> Command:
+    """The same of several tables, which may go to a folder."""
+    words = "Write there instead of to the screen; into a folder, one file per table."
+    return _output_options(command, OutputFile(folder=True), words)
+
+
+def _output_options(command: Command, place: OutputFile, words: str) -> Command:
     for option in reversed(
         (
             click.option(
@@ -292,11 +360,22 @@ def output_options(command: Command) -> Command:
                 show_default=True,
                 help="For a terminal, other programs, or papers.",
             ),
-            click.option("-o", "--output", metavar="FILE", type=FILE, help="Write there instead of to the screen."),
+            safe_csv_option,
+            click.option("-o", "--output", metavar="FILE", type=place, help=words),
         )
     ):
         command = option(command)
     return command
+
+
+def write(table: Table, form: str, output: str | None = None) -> None:
+    """Print a table, or write it to a file, as the options say."""
+    _write(as_asked(table, form), form, output)
+
+
+def as_asked(table: Table, form: str) -> Table:
+    """The table as --safe-csv wants it."""
+    return table.without_formulas() if form == "csv" and given("safe_csv") else table
 
 
 def _policy(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:

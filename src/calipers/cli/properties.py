@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.options import note, output_options, progress, write
+from calipers.cli.options import note, output_options, progress, show, write
 from calipers.errors import CalipersError
-from calipers.output import replacing
+from calipers.output import write_whole
 
 if TYPE_CHECKING:
     from calipers.axioms.verdicts import Properties
@@ -91,10 +90,9 @@ def _write_card(name: str, output: str | None) -> None:
 
     text = str(measure_card(name))
     if output is None or output == "-":
-        click.echo(text, nl=False)
-        return
-    with replacing(output) as temporary:
-        Path(temporary).write_text(text, encoding="utf-8")
+        show(text)
+    else:
+        write_whole(output, text.encode())
 
 
 def _numbers(text: str | None) -> tuple[float, ...] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.options import FILE, given, max_unpacked_option, note
+from calipers.cli.options import FILE, OUTPUT, given, max_unpacked_option, note, show
 
 
 @click.command("rank")
@@ -12,7 +12,7 @@ from calipers.cli.options import FILE, given, max_unpacked_option, note
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
 @click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")
 @max_unpacked_option
-@click.option("-o", "--output", metavar="FILE", type=FILE, help="Write there instead of to the screen.")
+@click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen.")
 def command(model: str, files: tuple[str, ...], sparse: bool, output: str | None) -> None:
     """Score the documents of LETOR (SVMlight) files with a trained model: one number a line, in the order of the files.
 
@@ -27,7 +27,7 @@ def command(model: str, files: tuple[str, ...], sparse: bool, output: str | None
     data = read_letor_data(files, width=machine.features_, sparse=sparse, max_unpacked=given("max_unpacked"))
     scores = machine.predict(data.X, qid=data.query)
     if output is None or output == "-":
-        click.echo(score_lines(scores), nl=False)
+        show(score_lines(scores))
         return
     write_score_lines(scores, output)
     note(f"wrote {len(scores)} scores to {output}")

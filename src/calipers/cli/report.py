@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from calipers.cli.options import (
-    FILE,
+    OUTPUT,
     TYPED,
     judgments_and_systems,
     list_options,
@@ -18,16 +18,17 @@ from calipers.cli.options import (
     open_collection,
     population_option,
     progress,
+    show,
     significance_options,
     warn,
 )
-from calipers.output import replacing
+from calipers.output import write_whole
 
 
 @click.command("report")
 @judgments_and_systems
 @measures_option
-@click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=FILE,
+@click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Of the page [default: the systems and the judgments].")
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
@@ -64,20 +65,22 @@ def command(
     calipers report test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10" -o models.html
     """  # fmt: skip
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-    from calipers.report.page import write_report
+    from calipers.report.material import Choices
+    from calipers.report.page import report_page
     from calipers.report.sections import SECTIONS
 
     wanted = parse_all(measures or DEFAULT_MEASURES)  # a wrong name is refused before anything is read
     known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
-    with replacing(output) as temporary, progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
-        written = write_report(
-            known, runs, temporary, [name for name, _ in wanted], command=_command(), progress=advance, title=title,
-            test=test, correction=correction, alpha=alpha, samples=samples, seed=seed, population=population, top=top,
-            jobs=jobs, **policies,
+    choices = Choices(title, test, correction, alpha, samples, seed, population, top)
+    with progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
+        page, notes = report_page(
+            known, runs, [name for name, _ in wanted], choices, command=_command(), progress=advance, jobs=jobs,
+            **policies,
         )  # fmt: skip
-        warn(written.notes, strict)  # as an error it leaves no page behind
-    note(f"{len(runs)} systems, {len(known.queries)} queries, {written.size / 1e6:.2f} MB")
-    click.echo(output)
+    warn(notes, strict)  # as an error it leaves no page behind
+    write_whole(output, page)
+    note(f"{len(runs)} systems, {len(known.queries)} queries, {len(page) / 1e6:.2f} MB")
+    show(f"{output}\n")
 
 
 def _command() -> str:

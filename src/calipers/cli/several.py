@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from calipers.cli.options import given, note, warn, write
+from calipers.cli.options import as_asked, given, note, show, warn, write
 from calipers.errors import CalipersError
-from calipers.output import replacing
+from calipers.output import write_whole
+from calipers.printable import visible
 
 if TYPE_CHECKING:
     from calipers.scores import Scores
@@ -53,13 +52,14 @@ def write_several(tables: Mapping[str, tuple[str, Table]], form: str, output: st
         return
     text = _joined(tables, form)
     if output is None or output == "-":
-        click.echo(text, nl=False)
-        return
-    with replacing(output) as temporary:
-        Path(temporary).write_text(text, encoding="utf-8", errors="surrogateescape")
+        show(text)
+    else:
+        write_whole(output, text.encode("utf-8", "surrogateescape"))
 
 
 def _joined(tables: Mapping[str, tuple[str, Table]], form: str) -> str:
+    from calipers.tables import markdown_text
+
     if form == "json":
         if len(tables) == 1:
             return next(iter(tables.values()))[1].to_json()
@@ -67,10 +67,12 @@ def _joined(tables: Mapping[str, tuple[str, Table]], form: str) -> str:
         return json.dumps(parts, ensure_ascii=False, indent=1) + "\n"
     texts = []
     for title, table in tables.values():
-        head = {"table": f"{title}\n", "markdown": f"### {title}\n\n", "latex": f"% {title}\n"}.get(form, "")
+        plain = visible(title)
+        heads = {"table": f"{plain}\n", "markdown": f"### {markdown_text(title)}\n\n", "latex": f"% {plain}\n"}
+        head = heads.get(form, "")
         if form == "csv" and len(tables) > 1:
             note(title)
-        texts.append(("" if len(tables) == 1 else head) + table.to(form))
+        texts.append(("" if len(tables) == 1 else head) + as_asked(table, form).to(form))
     return "\n".join(texts)
 
 

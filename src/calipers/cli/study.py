@@ -8,11 +8,15 @@ import click
 
 from calipers.cli.options import (
     FILE,
+    OutputFolder,
+    given,
     judgments_and_systems,
     note,
     open_collection,
     output_options,
+    plot_option,
     progress,
+    safe_csv_option,
     seed_option,
     warn,
     write,
@@ -49,7 +53,7 @@ def command() -> None:
 )
 @click.option("--seed", default=42, show_default=True)
 @click.option("--per-sample", is_flag=True, help="One row a group instead of correlations.")
-@click.option("--plot", metavar="FILE", help="Draw RIC of fusions against joint RIC, as .html, .svg or .png.")
+@plot_option("RIC of fusions against joint RIC")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores].")
 @output_options
@@ -116,7 +120,8 @@ def _training(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
                          help="Threads that grow trees; the results do not depend on it."),
             click.option("--no-charts", is_flag=True, help="Leave the charts out."),
-            click.option("-o", "--output", required=True, metavar="FOLDER",
+            safe_csv_option,
+            click.option("-o", "--output", required=True, metavar="FOLDER", type=OutputFolder(),
                          help="Where models, scores, tables and charts go; a study that was stopped goes on there."),
         )
     ):  # fmt: skip
@@ -174,6 +179,7 @@ def letor(
     from calipers.studies.letor import EIGHT, letor_study
     from calipers.studies.report import write_study
     from calipers.studies.workshop import LetorCollection
+    from calipers.tables import markdown_text
 
     Goal(metric, convention(like) if like else None)
     names = rankers or EIGHT
@@ -183,14 +189,16 @@ def letor(
             opened, output, rankers=names, preset=preset, metric=metric, like=like, normalize=normalize, size=set_size,
             seed=seed, jobs=jobs, say=note, progress=advance,
         )  # fmt: skip
+    chosen = f"{metric} like {like}" if like else metric
     words = [
-        f"Settings: {preset}; rankers stop, or choose, by {metric}{f' like {like}' if like else ''}; seed {seed}. "
+        f"Settings: {preset}; rankers stop, or choose, by {markdown_text(chosen)}; seed {seed}. "
         "Scores are of the test sets of all folds together.",
         "",
         "The printed figures stand beside ours to be looked at, not to be compared: they are of other collections.",
     ]
     tables, charts = study.tables(), {} if no_charts else letor_charts(study)
-    _finish(write_study(output, "Measures judged by rankers", words, tables, charts), output)
+    safe_csv = bool(given("safe_csv"))
+    _finish(write_study(output, "Measures judged by rankers", words, tables, charts, safe_csv=safe_csv), output)
     if "beside-scores" in tables:
         write(tables["beside-scores"][1], "table", None)
 
@@ -228,6 +236,7 @@ def conventions(
     from calipers.studies.conventions import CONVENTIONS, SIX, convention_study
     from calipers.studies.report import write_study
     from calipers.studies.workshop import LetorCollection
+    from calipers.tables import markdown_text
 
     names, likes = rankers or SIX, conventions or CONVENTIONS
     opened = LetorCollection.of(collection, folds, queries, seed)
@@ -236,15 +245,20 @@ def conventions(
             opened, output, rankers=names, conventions=likes, preset=preset, normalize=normalize, seed=seed, jobs=jobs,
             say=note, progress=advance,
         )  # fmt: skip
+    name = markdown_text(study.name)
     words = [
-        f"{study.name}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} without a relevant "
-        f"document, {study.short:.1%} with fewer than 10 documents. Settings: {preset}; seed {seed}.",
+        f"{name}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} "
+        f"without a relevant document, {study.short:.1%} with fewer than 10 documents. Settings: {preset}; "
+        f"seed {seed}.",
         "",
         "Errors are the standard errors of the queries' scores in each fold, averaged in quadrature over the folds.",
     ]
     title = "Rankers trained and evaluated under conventions of nDCG"
     charts = {} if no_charts else convention_charts(study)
-    _finish(write_study(output, title, words, study.tables(), charts, long=("curves",)), output)
+    left_out = write_study(
+        output, title, words, study.tables(), charts, long=("curves",), safe_csv=bool(given("safe_csv"))
+    )
+    _finish(left_out, output)
     write(study.at_ten(), "table", None)
 
 

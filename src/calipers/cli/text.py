@@ -15,6 +15,7 @@ from calipers.cli.options import (
     output_options,
     plot_option,
     progress,
+    several_output_options,
     warn,
     write,
 )
@@ -175,7 +176,7 @@ def score(
 @_rouge_options
 @_bert_options
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@output_options
+@several_output_options
 def correlate(
     data: str, measures: tuple[str, ...], human: str | None, level: str, coefficient: str, samples: int,
     confidence: float, preferences: str | None, wide: bool, plot: str | None, strict: bool, form: str,

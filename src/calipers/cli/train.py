@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import FILE, given, like_option, max_unpacked_option, note, progress, seed_option
+from calipers.cli.options import FILE, OUTPUT, given, like_option, max_unpacked_option, note, progress, seed_option
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
 @click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")
 @seed_option
 @max_unpacked_option
-@click.option("-o", "--output", required=True, metavar="FILE", type=FILE, help="Where the model goes.")
+@click.option("-o", "--output", required=True, metavar="FILE", type=OUTPUT, help="Where the model goes.")
 def command(
     ranker: str,
     train_files: tuple[str, ...],
@@ -79,8 +78,6 @@ def command(
     from calipers.rankers import ranker as make
     from calipers.rankers import read_letor_data, sampled_queries
 
-    if not Path(output).parent.is_dir():
-        raise CalipersError("cannot write here: no such folder", file=output)
     machine = make(ranker, preset)
     machine.set_params(metric=metric, like=like, normalize=normalize, seed=seed)
     machine.set_params(**dict(_parameter(machine, text) for text in settings))

@@ -215,6 +215,8 @@ def regular(path: Path) -> str:
     """The path of a regular file with this content."""
     name = os.fspath(path)
     if name == "-":
+        if sys.stdin is None:
+            raise CalipersError("standard input is closed")
         return _spool(sys.stdin, sys.stdin.buffer)
     status = os.stat(name)
     if stat.S_ISDIR(status.st_mode):

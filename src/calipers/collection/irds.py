@@ -9,18 +9,20 @@ from calipers.collection.model import Judgments
 from calipers.collection.rows import Rows
 from calipers.errors import CalipersError
 from calipers.extras import load
+from calipers.network import may_download
 
 PREFIX = "irds:"
 
 
 def read_irds(name: str) -> Judgments:
-    """The judgments of a dataset; ir_datasets downloads them the first time."""
+    """The judgments of a dataset; ir_datasets downloads them the first time, unless CALIPERS_OFFLINE is set."""
     ir_datasets = load("ir_datasets", extra="irds", what=f"{PREFIX} judgments")
     try:
-        dataset = ir_datasets.load(name.removeprefix(PREFIX))
-        if not dataset.has_qrels():
-            raise CalipersError("this dataset has no judgments", file=name)
-        found = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels_iter()]
+        with may_download("a dataset that is not on this machine", file=name):
+            dataset = ir_datasets.load(name.removeprefix(PREFIX))
+            if not dataset.has_qrels():
+                raise CalipersError("this dataset has no judgments", file=name)
+            found = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels_iter()]
     except KeyError:
         raise CalipersError("ir_datasets does not know this dataset", file=name) from None
     except CalipersError:

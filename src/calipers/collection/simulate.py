@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
+from calipers.output import replacing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -454,7 +455,7 @@ def _ending(compress: str) -> str:
 
 @contextmanager
 def _opened(path: Path, compress: str) -> Iterator[BufferedIOBase]:
-    with path.open("wb") as raw, PACKERS[compress](raw) as out:
+    with replacing(str(path)) as temporary, open(temporary, "wb") as raw, PACKERS[compress](raw) as out:
         yield out
 
 

@@ -5,11 +5,17 @@ Colours are those of Okabe and Ito, which colour-blind readers can tell apart.
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from calipers.errors import CalipersError
+from calipers.extras import load
+from calipers.output import check_output, write_whole
+from calipers.plot.page import chart_page
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 TYPE_COLOURS = {
@@ -23,7 +29,7 @@ BETTER, WORSE, NEITHER = "#0072B2", "#D55E00", "#999999"
 RULE = "#888888"
 EXTRA = "charts need the extra `report`: pip install 'calipers[report]'"
 FORMS = ("html", "svg", "png", "json")
-OPTIONS: dict[str, dict[str, Any]] = {"html": {"inline": True}, "png": {"scale_factor": 2}}
+SCALE = 2  # pixels of a PNG for each of the chart's
 
 # Axes and words stay behind the data.
 STYLE: dict[str, Any] = {
@@ -130,13 +136,37 @@ def save(chart: Any, path: str) -> None:
     ...
     calipers.errors.CalipersError: chart.docx: a chart can be written as .html, .svg, .png or .json
     """
+    form = check_chart(path)
+    spec = _plain(styled(chart).to_dict(validate=False))
+    if form == "json":
+        content = json.dumps(spec, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
+    elif form == "html":
+        content = chart_page(spec).encode()
+    elif form == "svg":
+        content = load("vl_convert", extra="report", what="charts").vegalite_to_svg(spec).encode()
+    else:
+        content = load("vl_convert", extra="report", what="charts").vegalite_to_png(spec, scale=SCALE)
+    write_whole(path, content)
+
+
+def check_chart(path: str) -> str:
+    """The form that a file's name stands for; an error where no chart could be written there."""
     form = Path(path).suffix.lower().lstrip(".")
     if form not in FORMS:
         raise CalipersError("a chart can be written as .html, .svg, .png or .json", file=path)
-    options = OPTIONS.get(form, {})
-    try:
-        styled(chart).save(path, format=form, **options)
-    except (ImportError, ValueError) as error:
-        raise CalipersError(f"{EXTRA} ({error})", file=path) from None
-    except OSError as error:
-        raise CalipersError(f"cannot be written: {error.strerror}", file=path) from None
+    for module in ("altair", "vl_convert"):
+        if find_spec(module) is None:
+            raise CalipersError(EXTRA)
+    check_output(path)
+    return form
+
+
+def _plain(part: Any) -> Any:
+    """A chart as JSON has it: no infinite or undefined number, and bytes that are no UTF-8 written out."""
+    if isinstance(part, dict):
+        return {_plain(key): _plain(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_plain(each) for each in part]
+    if isinstance(part, str) and not part.isascii():
+        return part.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return None if isinstance(part, float) and not math.isfinite(part) else part

@@ -20,7 +20,7 @@ from calipers._version import __version__
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.measures.registry import Measure
-from calipers.output import replacing
+from calipers.output import write_whole
 from calipers.rankers.base import Arrays, Ranker
 
 MAGIC = b"calipers-model"
@@ -46,8 +46,7 @@ def save(ranker: Ranker, path: str) -> None:
     text = json.dumps(header, ensure_ascii=True, sort_keys=True).encode() + b"\n"
     body = text + b"".join(array.tobytes() for array in arrays.values())
     checksum = sha256(body).hexdigest().encode()
-    with replacing(path) as temporary:
-        Path(temporary).write_bytes(MAGIC + b" %d\n" % FORMAT + checksum + b"\n" + body)
+    write_whole(path, MAGIC + b" %d\n" % FORMAT + checksum + b"\n" + body)
 
 
 def load(path: str) -> Ranker:

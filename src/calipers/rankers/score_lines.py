@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from calipers.lists import Floats
-from calipers.output import replacing
+from calipers.output import write_whole
 
 
 def score_lines(scores: Floats) -> str:
@@ -19,5 +19,4 @@ def score_lines(scores: Floats) -> str:
 
 def write_score_lines(scores: Floats, path: str | Path) -> None:
     """Whole or not at all."""
-    with replacing(str(path)) as temporary:
-        Path(temporary).write_text(score_lines(scores), encoding="ascii")
+    write_whole(path, score_lines(scores).encode("ascii"))

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.output import replacing
+from calipers.output import replacing, write_whole
 from calipers.rankers.data import LetorData
 from calipers.rankers.examples import by_query
 
@@ -89,5 +89,5 @@ def write_collection(folder: str | Path, queries: int = 100, parts: int = 5, see
         write_letor(part, place / f"{name}.txt")
     turned = [names[i:] + names[:i] for i in range(parts)]
     lines = [f"Fold{i}\t{', '.join(each[:-2])}\t{each[-2]}\t{each[-1]}\n" for i, each in enumerate(turned, 1)]
-    (place / "readme.txt").write_text("Fold\tTraining\tValidation\tTest\n" + "".join(lines), encoding="utf-8")
+    write_whole(place / "readme.txt", ("Fold\tTraining\tValidation\tTest\n" + "".join(lines)).encode())
     return place

@@ -1,4 +1,4 @@
-"""Data inside the page: small, and safe inside a script element whatever ids and names contain.
+"""Data inside the page: small.
 
 Rows of a chart are written by column, and words that come often as places in a list of words; the page's own script
 puts them together again.
@@ -6,7 +6,6 @@ puts them together again.
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 DIGITS = 6  # significant ones: no screen shows more
@@ -69,24 +68,3 @@ def rounded(value: Any, digits: int = DIGITS) -> Any:
         return None
     short = float(f"{value:.{digits}g}")
     return int(short) if short == int(short) and abs(short) < 1e15 else short
-
-
-def as_json(data: Any) -> str:
-    """JSON that cannot end a script element, nor open a comment in it.
-
-    >>> as_json({"id": "</script><!--"})
-    '{"id":"\\\\u003c/script\\\\u003e\\\\u003c!--"}'
-    """
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return "".join(f"\\u{ord(c):04x}" if "\ud800" <= c <= "\udfff" else c for c in text) if _odd(text) else text
-
-
-def _odd(text: str) -> bool:
-    """Whether there are bytes that are no UTF-8, kept as lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -15,12 +14,12 @@ from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
-from calipers.output import replacing
-from calipers.report.compact import as_json
+from calipers.output import check_output, write_whole
+from calipers.plot.page import policy, script_data
+from calipers.plot.vega import bundle
 from calipers.report.material import Choices, Material, gather
 from calipers.report.section import Detail, Section
 from calipers.report.sections import SECTIONS
-from calipers.report.vega import allowed, bundle
 
 LIMIT = 20_000_000  # bytes above which a page is thinned
 SCRIPTS = ("tables.js", "charts.js", "rankings.js", "theme.js")
@@ -86,30 +85,29 @@ def write_report(
     >>> written.size < 2_000_000, written.notes
     (True, ())
     """
-    for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
-        load(module, extra="report", what="reports")
-    _check_place(str(output))
+    check_output(str(output))
     choices = Choices(title, test, correction, alpha, samples, seed, population, top)
-    material = gather(judgments, runs, measures, choices, command=command, progress=progress, **policies)
-    text, notes = compose(material, progress)
-    content = text.encode("utf-8", "backslashreplace")  # ids need not be UTF-8
-    with replacing(str(output)) as temporary:
-        Path(temporary).write_bytes(content)
+    content, notes = report_page(judgments, runs, measures, choices, command=command, progress=progress, **policies)
+    write_whole(output, content)
     return Report(str(output), len(content), notes)
 
 
-def _check_place(output: str) -> None:
-    """Say before the work that its result could not be written."""
-    path = Path(output)
-    if path.is_dir():
-        raise CalipersError("is a folder: name the file, as report.html", file=output)
-    if not path.parent.is_dir():
-        raise CalipersError("cannot write here: there is no such folder", file=output)
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise CalipersError(f"cannot write here: {error.strerror}", file=output) from None
+def report_page(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    choices: Choices,
+    *,
+    command: str = "",
+    progress: Callable[[int], None] | None = None,
+    **policies: Any,
+) -> tuple[bytes, tuple[str, ...]]:
+    """The page that `write_report` writes, and what a user should know about it."""
+    for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
+        load(module, extra="report", what="reports")
+    material = gather(judgments, runs, measures, choices, command=command, progress=progress, **policies)
+    text, notes = compose(material, progress)
+    return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
 
 
 def compose(material: Material, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
@@ -161,9 +159,9 @@ def render(material: Material, placed: list[Placed], detail: Detail) -> str:
             version=__version__,
             style=asset("report.css"),
             scripts=scripts,
-            allowed=" ".join(allowed(script) for script in scripts),
-            charts=as_json(charts),
-            rankings=as_json(shown["queries"].values["rankings"]) if "queries" in shown else "null",
+            policy=policy(scripts),
+            charts=script_data(charts),
+            rankings=script_data(shown["queries"].values["rankings"]) if "queries" in shown else "null",
         )
     )
     return page

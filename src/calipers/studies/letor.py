@@ -19,7 +19,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.metaeval.sets import SETS
 from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
-from calipers.output import replacing
+from calipers.output import write_whole
 from calipers.rankers.base import METRIC
 from calipers.rankers.presets import ranker as make
 from calipers.rankers.score_lines import write_score_lines
@@ -219,7 +219,6 @@ def _write_pooled(folder: Path, judgments: Judgments, scores: dict[str, Floats])
     lines = [""] * len(grade)
     for row, label, query in zip(order.tolist(), grade.tolist(), judgments.pool.query.tolist(), strict=True):
         lines[row] = f"{label:g} qid:{judgments.queries[query]}\n"
-    with replacing(str(folder / "judgments.txt")) as temporary:
-        Path(temporary).write_text("".join(lines), encoding="utf-8", errors="surrogateescape")
+    write_whole(folder / "judgments.txt", "".join(lines).encode("utf-8", "surrogateescape"))
     for name, values in scores.items():
         write_score_lines(values, folder / f"{SHORT.get(name, name)}.txt")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.output import replacing
-from calipers.tables import Table
+from calipers.output import write_whole
+from calipers.tables import Table, markdown_text
 
 
 def write_study(
@@ -18,21 +18,26 @@ def write_study(
     tables: Mapping[str, tuple[str, Table]],
     charts: Mapping[str, tuple[str, Any]],
     long: Sequence[str] = (),
+    safe_csv: bool = False,
 ) -> list[str]:
-    """Write everything; tables named in `long` are not shown on the page. Returns what had to be left out, and why."""
+    """Write everything; returns what had to be left out, and why.
+
+    words: Markdown. long: names of tables that are not shown on the page. safe_csv: with no formula in the CSV files.
+    """
     place = Path(folder)
     (place / "tables").mkdir(parents=True, exist_ok=True)
     for name, (_, table) in tables.items():
-        _write(place / "tables" / f"{name}.csv", table.to_csv())
+        write_whole(place / "tables" / f"{name}.csv", _csv(table, safe_csv))
     drawn, missing = _draw(place, charts)
     lines = [f"# {title}", "", *words, ""]
     for name in drawn:
-        lines += [f"## {charts[name][0]}", "", f"![{charts[name][0]}](charts/{name}.png)", ""]
+        heading = markdown_text(charts[name][0])
+        lines += [f"## {heading}", "", f"![{heading}](charts/{name}.png)", ""]
     for name, (heading, table) in tables.items():
-        lines += [f"## {heading}", ""]
+        lines += [f"## {markdown_text(heading)}", ""]
         lines += [f"In [tables/{name}.csv](tables/{name}.csv)."] if name in long else [table.to_markdown().rstrip()]
         lines += [""]
-    _write(place / "study.md", "\n".join(lines).rstrip() + "\n")
+    write_whole(place / "study.md", ("\n".join(lines).rstrip() + "\n").encode("utf-8", "backslashreplace"))
     return missing
 
 
@@ -51,6 +56,5 @@ def _draw(place: Path, charts: Mapping[str, tuple[str, Any]]) -> tuple[list[str]
     return drawn, []
 
 
-def _write(path: Path, text: str) -> None:
-    with replacing(str(path)) as temporary:
-        Path(temporary).write_text(text, encoding="utf-8")
+def _csv(table: Table, safe: bool) -> bytes:
+    return (table.without_formulas() if safe else table).to_csv().encode("utf-8", "surrogateescape")

@@ -26,7 +26,7 @@ from calipers.collection.formats.letor import read_letor, read_scores
 from calipers.collection.ids import decode
 from calipers.errors import CalipersError
 from calipers.lists import Floats
-from calipers.output import TEMPORARY, replacing
+from calipers.output import TEMPORARY, write_whole
 from calipers.rankers.base import Ranker
 from calipers.rankers.data import LetorData, data_of, joined, sampled_queries
 from calipers.rankers.folds import Fold, folds_of
@@ -138,8 +138,6 @@ class Workshop:
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CalipersError(f"cannot be made: {error.strerror}", file=folder) from None
-        for left in place.rglob(f"{TEMPORARY}*"):  # by a study that was killed while it wrote
-            left.unlink(missing_ok=True)
         file = place / "settings.json"
         wanted = json.loads(json.dumps(settings))
         if file.exists():
@@ -151,11 +149,10 @@ class Workshop:
                         "another folder, or remove this one",
                         file=folder,
                     )
-        elif any(place.iterdir()):
+        elif any(not each.name.startswith(TEMPORARY) for each in place.iterdir()):  # those a killed study may leave
             raise CalipersError("is not empty, and holds no study: choose another one", file=folder)
         else:
-            with replacing(str(file)) as temporary:
-                Path(temporary).write_text(json.dumps(wanted, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            write_whole(file, (json.dumps(wanted, indent=1, sort_keys=True) + "\n").encode())
         return cls(place, say)
 
     def scores(self, ranker: Ranker, collection: LetorCollection, fold: Fold, part: str = "") -> Floats:

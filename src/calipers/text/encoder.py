@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.extras import load
+from calipers.network import may_download, offline
 from calipers.text.cache import Cache
 from calipers.text.measured import Progress
 
@@ -63,8 +64,9 @@ class Encoder:
     ) -> None:
         self.model = os.path.expanduser(os.fspath(model))
         self.batch = batch
-        self._torch = load("torch", extra="text", what=WHAT)
-        self._transformers = load("transformers", extra="text", what=WHAT)
+        with may_download(f"the model {self.model}"):
+            self._torch = load("torch", extra="text", what=WHAT)
+            self._transformers = load("transformers", extra="text", what=WHAT)
         self.device = _device(self._torch, device)
         self.tokenizer, self._network = self._open()
         self.layers = _layers(self._network.config)
@@ -187,15 +189,16 @@ class Encoder:
         if _looks_like_a_folder(self.model):
             _check_folder(Path(self.model))
         try:
-            with _quiet(self._transformers):
-                tokenizer = self._transformers.AutoTokenizer.from_pretrained(self.model)
+            with _quiet(self._transformers), may_download("the model"):
+                tokenizer = self._transformers.AutoTokenizer.from_pretrained(self.model, local_files_only=offline())
         except Exception as error:
             raise self._cannot_load("tokenizer", error) from None
         return tokenizer, self._open_network()
 
     def _open_network(self, **options: Any) -> Any:
         try:
-            with _quiet(self._transformers):
+            with _quiet(self._transformers), may_download("the model"):
+                options = {"local_files_only": offline(), **options}
                 network = self._transformers.AutoModel.from_pretrained(self.model, **options)
         except Exception as error:
             raise self._cannot_load("model", error) from None
@@ -204,6 +207,9 @@ class Encoder:
         return network.eval().to(self.device)
 
     def _cannot_load(self, what: str, error: Exception) -> CalipersError:
+        if offline() and not Path(self.model).is_dir():
+            why = "is not on this machine, and CALIPERS_OFFLINE is set: name a model folder, or fetch the model first"
+            return CalipersError(f"the {what} {why}", file=self.model)
         advice = "" if Path(self.model).is_dir() else " Name a model folder, or a model that can be had from the hub."
         return CalipersError(f"no {what} can be loaded: {_first_line(error)}{advice}", file=self.model)
 

@@ -13,6 +13,7 @@ from typing import Any
 from calipers.engine.spark.quiet import quietly
 from calipers.errors import CalipersError
 from calipers.extras import load
+from calipers.network import check_online
 
 NO_JAVA = (
     "Spark needs a Java runtime (17 or later), and there is none: install one, as openjdk-17-jre-headless of Debian, "
@@ -26,6 +27,8 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None, 
 
     A new session has no web page, a local one listens on the loopback only, and workers run this Python.
     """
+    if master is not None and not master.startswith("local"):
+        check_online(f"Spark on {master}")
     sql = load("pyspark.sql", extra="spark", what="DataFrames of Spark")
     if (running := sql.SparkSession.getActiveSession()) is not None and master in (
         None,

@@ -23,6 +23,7 @@ from calipers.engine.spark.columns import ORDER, Frame, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.quiet import map_in_arrow
 from calipers.errors import CalipersError
+from calipers.network import check_online
 from calipers.record import Record
 
 SPLIT = 1 << 25  # bytes of a plain file that are worth a task
@@ -32,6 +33,7 @@ _RUN = "system string, query string, document binary, score double"
 
 def read_judgments(session: Any, path: str, *, form: str | None = None, subtopics: bool = False) -> Frame:
     """Judgments from TREC qrels or Parquet; subtopics: the second field of qrels is the subtopic."""
+    _check_addresses([path])
     form = form or form_of(session, path, "judgments")
     if form == "parquet":
         with translated():
@@ -51,12 +53,19 @@ def read_runs(session: Any, paths: Sequence[str], *, form: str | None = None, or
     """
     if not paths:
         raise CalipersError("there is no run to evaluate")
+    _check_addresses(paths)
     forms = {path: form or form_of(session, path, "runs") for path in paths}
     if len(set(forms.values())) > 1:
         raise CalipersError("the Spark engine reads text or Parquet, not both at once: convert one of them")
     if next(iter(forms.values())) == "parquet":
         return _parquet_runs(session, paths, ordered)
     return _text_runs(session, paths, ordered)
+
+
+def _check_addresses(paths: Sequence[str]) -> None:
+    for path in paths:
+        if "://" in path and not path.startswith("file://"):
+            check_online("a file at this address", file=path)
 
 
 # -- text --------------------------------------------------------------------------------------------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from calipers.plot.vega import notice
 from calipers.report.grid import Cell, Column, Grid, name, number, plain_rows
 from calipers.report.material import Material
 from calipers.report.section import Detail, Section
-from calipers.report.vega import notice
 from calipers.sampling import DRAWS
 from calipers.sampling import SEED as DRAW_SEED
 

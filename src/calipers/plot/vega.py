@@ -5,7 +5,6 @@ vl-convert puts the bundle together in some seconds, so the result is kept in th
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 from contextlib import suppress
@@ -16,7 +15,8 @@ from pathlib import Path
 
 from calipers.errors import CalipersError
 from calipers.extras import load
-from calipers.output import replacing
+from calipers.output import write_whole
+from calipers.plot.page import script_code
 
 NOTICE = "vega-notice.txt"
 
@@ -24,13 +24,13 @@ NOTICE = "vega-notice.txt"
 @cache
 def bundle() -> str:
     """The bundle that comes with vl-convert, as a script that sets `window.vegaEmbed`."""
-    convert = load("vl_convert", extra="report", what="reports")
+    convert = load("vl_convert", extra="report", what="charts")
     path = _folder() / f"vega-{version('vl-convert-python')}.js"
     script = _kept(path)
     if script is None:
         script = convert.javascript_bundle()
         _keep(path, script)
-    return f"/*!\n{notice()}*/\n{script}".replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return script_code(f"/*!\n{notice()}*/\n{script}")
 
 
 def _folder() -> Path:
@@ -49,8 +49,7 @@ def _kept(path: Path) -> str | None:
 def _keep(path: Path, script: str) -> None:
     with suppress(OSError, CalipersError):  # a cache that cannot be written costs time, nothing else
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(str(path)) as temporary:
-            Path(temporary).write_text(f"{_digest(script)}\n{script}", encoding="utf-8")
+        write_whole(path, f"{_digest(script)}\n{script}".encode())
 
 
 def _digest(script: str) -> str:
@@ -58,9 +57,4 @@ def _digest(script: str) -> str:
 
 
 def notice() -> str:
-    return (files("calipers.report") / "assets" / NOTICE).read_text(encoding="utf-8")
-
-
-def allowed(script: str) -> str:
-    """How a content security policy names an inline script: only these run, whatever the page contains."""
-    return "'sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() + "'"
+    return (files("calipers.plot") / "assets" / NOTICE).read_text(encoding="utf-8")
