@@ -17,7 +17,7 @@ import numpy as np
 
 from calipers.lists import Floats, Ints
 from calipers.rankers.base import Arrays, LinearRanker, Progress, check_positive
-from calipers.rankers.examples import Examples
+from calipers.rankers.examples import Examples, weighted_sums
 from calipers.rankers.objective import Objective
 
 # Steps, as shares of the sum of all absolute weights.
@@ -64,7 +64,7 @@ class CoordinateAscent(LinearRanker):
             weights, score = self._climb(weights, usable, columns, objective, random, progress)
             scaled = weights / np.where(spread > 0, spread, 1.0)
             if valid is not None and on_valid is not None:
-                score = float(on_valid.mean(valid.dense @ scaled)[0])
+                score = float(on_valid.mean(weighted_sums(valid.dense, scaled))[0])
             if score > best_score:
                 best_score, best = score, scaled
         return {"weights": best}
