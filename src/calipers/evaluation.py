@@ -17,6 +17,7 @@ from calipers.collection.naming import distinct_names
 from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CheckFailed
+from calipers.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -108,6 +109,7 @@ def evaluate(
             "empty_plain": rules.empty,
             "missing": counting.missing,
             "degenerate": degenerate,
+            "exactness": inexact_measures(bound, coverage.sampled),
         },
     )
 
@@ -270,6 +272,7 @@ class Counting(Record):
         ]
         values = np.array([score for score, _ in pairs]).reshape(-1, *shape)
         reasons = np.array([reason for _, reason in pairs]).reshape(-1, *shape)
+        coverage.sampled.update(drawn_among(measures, ranked))
         if self.missing == "skip":
             lacking = coverage.missing[part]
             values[:, lacking] = np.nan

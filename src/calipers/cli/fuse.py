@@ -58,7 +58,8 @@ BOUNDS = ("naive", "pareto", "majoritarian")
 @click.option(
     "--bound",
     type=click.Choice(BOUNDS),
-    help="Instead: the most that any fusion could reach, for one who knows the judgments; needs --qrels.",
+    help="Instead: the most that any fusion could reach (naive), or that one by a rule does, found greedily (pareto, "
+    "majoritarian), for one who knows the judgments; needs --qrels.",
 )
 @click.option("--qrels", metavar="JUDGMENTS", type=FILE, help="The judgments that --bound sorts by.")
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list take part.")
@@ -92,7 +93,7 @@ def command(
     jobs: int | None,
     output: str | None,
 ) -> None:
-    """Several runs as one, or the most that any fusion of them could reach.
+    """Several runs as one, or what one who knows the judgments could make of them.
 
     \b
     calipers fuse runs/* --method combmnz --normalize minmax -o fused.run
@@ -118,6 +119,8 @@ def command(
                 runs, method or "combmnz", normalize=normalize, weights=_weights(weights), depth=depth, keep=keep,
                 k=constant, p=persistence, name=name, jobs=jobs, progress=advance,
             )  # fmt: skip
+    if made.exactness == "greedy":
+        note(f"{bound}: found greedily, so no bound: a fusion that keeps to the same rule may score more")
     warn(_warnings(made, method or "combmnz", normalize, bound), strict)
     _write(made, output)
 

@@ -44,18 +44,19 @@ class Examples:
             raise CalipersError(f"the label of document {row + 1} is not a finite number", file=name)
         if (qid is None) == (group is None):
             raise CalipersError("give either qid, a query id for each document, or group, the size of each query")
+        size: NDArray[Any]
         if group is not None:
             size = np.asarray(group)
             if size.ndim != 1 or not np.issubdtype(size.dtype, np.integer) or (size < 0).any():
                 raise CalipersError("group is not a list of sizes", file=name)
             if size.sum() != len(labels):
                 raise CalipersError(f"group adds up to {size.sum()} documents, but there are {len(labels)}", file=name)
-            query = np.repeat(np.arange(len(size)), size)
+            query: Ints = np.repeat(np.arange(len(size)), size)
         else:
             query = places(qid, len(labels), name)
             size = np.bincount(query)
-        rows, size = _canonical(_row_codes(matrix, labels), query, size.astype(np.int64))
-        return cls(matrix[rows], labels[rows], size, name)
+        rows, counts = _canonical(_row_codes(matrix, labels), query, size.astype(np.int64))
+        return cls(matrix[rows], labels[rows], counts, name)
 
     @property
     def width(self) -> int:
