@@ -277,7 +277,9 @@ def test_the_advice_is_what_evaluate_prints(files: Path) -> None:
     """The reference's figures are those of the command that the advice names."""
     for like in ((), ("--like", "definition")):
         done = run(*(("--reference", *like[1:]) if like else ()), "--show", "figures", "--format", "csv")
-        printed = CliRunner().invoke(root, ["evaluate", "qrels.txt", "two.run", "-m", "nDCG@10", "--format", "csv", *like])
+        printed = CliRunner().invoke(
+            root, ["evaluate", "qrels.txt", "two.run", "-m", "nDCG@10", "--format", "csv", *like]
+        )
         assert done.stdout.splitlines()[2].split(",")[:2] == printed.stdout.splitlines()[1].split(",")
     assert "Report nDCG@10 as definition has it (calipers evaluate --like definition), with the exp gain" in done.stderr
 

@@ -15,6 +15,9 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.forms import self_normalised
+from calipers.report.material import gather
+from calipers.report.section import Detail
+from calipers.report.sections import between, method
 
 D2 = 1 / log2(3)
 LARGE = {f"d{d}": d % 3 for d in range(30)}  # as one tie it has far more than 1,000 orders
@@ -101,7 +104,9 @@ def test_bounds_say_what_is_not_exact() -> None:
     assert not {"ideal of nDCG@10", "expected of RR"} & set(found.inexact)
 
 
-@pytest.mark.parametrize("measure", ["infAP", "Accuracy@5", "RIC", "Compat", "11pt_avg", "G", "infAP(judged_only=True)"])
+@pytest.mark.parametrize(
+    "measure", ["infAP", "Accuracy@5", "RIC", "Compat", "11pt_avg", "G", "infAP(judged_only=True)"]
+)
 def test_the_error_is_that_of_the_mean_of_drawn_rankings(measure: str) -> None:
     """sd / sqrt(draws), and 0 where all orders were gone through."""
     pools = {"large": LARGE, "small": {"a": 1, "b": 0}}
@@ -208,8 +213,13 @@ SAMPLED = "Z(RR): sampled, not exact (seed 42)"
 
 @pytest.mark.parametrize(
     "command",
-    [("evaluate",), ("compare",), ("metaeval", "--table", "scores"), ("audit", "--tool", "trec_eval", "--show", "figures")],
-)  # fmt: skip
+    [
+        ("evaluate",),
+        ("compare",),
+        ("metaeval", "--table", "scores"),
+        ("audit", "--tool", "trec_eval", "--show", "figures"),
+    ],
+)
 def test_commands_say_what_is_not_exact(files: Path, command: tuple[str, ...]) -> None:
     done = run(command[0], "qrels.txt", "one.run", "two.run", "-m", "Z(RR)", *command[1:])
     assert SAMPLED in done.stderr
@@ -241,10 +251,9 @@ def test_json_says_what_is_not_exact(files: Path) -> None:
 
 
 def test_the_report_says_what_is_not_exact(files: Path) -> None:
-    run("report", "qrels.txt", "one.run", "two.run", "-m", "Z(RR) infAP", "-o", "page.html")
-    page = Path("page.html").read_text()
-    assert SAMPLED in page
-    assert "expected of infAP: sampled, not exact (seed 42)" in page
+    material = gather("qrels.txt", ["one.run", "two.run"], "Z(RR) infAP")
+    assert dict(method.parameters(material))["what is not exact"] == SAMPLED
+    assert "expected of infAP: sampled, not exact (seed 42)" in between.section(material, Detail()).values["inexact"]
 
 
 @pytest.mark.parametrize(("bound", "exactness"), [("naive", "exact"), ("pareto", "greedy"), ("majoritarian", "greedy")])

@@ -116,8 +116,8 @@ def bounds(
         a run returned (needs `runs`); `collection(N)`, N documents of which the unjudged are not relevant.
     like: the tool whose conventions say what a measure leaves open, as in `evaluate`.
     sd: `exact` where there is a closed form, else NaN; `sampled` draws random rankings for the others.
-    expected: the mean itself (`exact`), or for SP and AP `paper`, the published k p^2, at most the ideal. ideal: that of
-        the best ranking (`exact`), or for SP and AP `k`.
+    expected: the mean itself (`exact`), or for SP and AP `paper`, the published k p^2, at most the ideal.
+    ideal: that of the best ranking (`exact`), or for SP and AP `k`.
 
     Not everything has a closed form: `exactness` says of each bound how it was found, and `error` holds the standard
     errors of expected scores that are sampled.

@@ -154,7 +154,9 @@ class Normalised(Form):
     def rests_on(self) -> tuple[Exactness, ...]:
         """What is not exact of the bounds that this normalisation reads."""
         reads_expected = self.function not in (upper, worst_to_ideal) and not self.published_expected
-        reads_extremes = self.function is not standard_score and not (self.published_ideal and self.function in (v1, v2))
+        reads_extremes = self.function is not standard_score and not (
+            self.published_ideal and self.function in (v1, v2)
+        )
         return inexact(
             *((self.base.exactness,) if reads_expected else ()),
             *(("sampled",) if self._samples_deviation else ()),

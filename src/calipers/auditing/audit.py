@@ -44,8 +44,9 @@ def audit(
 ) -> Audit:
     """What each tool makes of the same rankings, and why.
 
-    tools: names of conventions, TOML files or conventions. reference: what the others are compared with, by default what
-    `evaluate` does. A tool that lacks a measure, or could not read the labels, has no figure, and `unavailable` says why.
+    tools: names of conventions, TOML files or conventions. reference: what the others are compared with, by default
+    what `evaluate` does. A tool that lacks a measure, or could not read the labels, has no figure, and `unavailable`
+    says why.
 
     >>> labels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
     >>> found = audit(labels, {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}, "nDCG@10", tools=["letor4", "yahoo"])

@@ -1,7 +1,7 @@
 """What a paired test needs of two systems, small enough to be added up over the parts of the queries.
 
-Of the differences d of a pair: how many, their sum, the sum of |d|, the root of the sum M of squares about the mean, the
-smallest and the largest. Parts are put together by
+Of the differences d of a pair: how many, their sum, the sum of |d|, the root of the sum M of squares about the mean,
+the smallest and the largest. Parts are put together by
 
     M = M_a + M_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b)
 

@@ -13,8 +13,8 @@ from calipers.lists import Floats, Lists, Population
 from calipers.measures.values import Grade, Negative, Value
 from calipers.record import Record
 
-# exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents by
-# grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be extreme.
+# exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
+# by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.
 Exactness = Literal["exact", "enumerated", "sampled", "sorted", "greedy"]
 
 

@@ -112,7 +112,8 @@ class SelfNormalisedGain(Form):
         return self.weight.mean(rank, rank)
 
     def _mean(self, fixed: Floats, actual: float, members: Floats, start: int, end: int) -> tuple[float, float]:
-        """The mean for one list, and its standard error: `fixed` values surely shown, `members` in a tie of ranks start to end."""
+        """The mean for one list, and its standard error: `fixed` values surely shown, `members` in a tie of ranks
+        start to end."""
         assert self.weight.cutoff is not None
         shown, size = self.weight.cutoff - start + 1, end - start + 1
         values = np.unique(np.concatenate([fixed, members]))[::-1]
