@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, reads_subtopics
+from calipers.exactness import exactness_notes
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Complement, Form, Linear, Share
 from calipers.measures.forms.base import inexact
@@ -96,7 +97,8 @@ class Bounds:
 
     def _repr_html_(self) -> str:
         about = escape(f"means over {len(self.queries)} queries, population {self.population}")
-        return f"{self.means()._repr_html_()}<p>{about}</p>"
+        notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in exactness_notes(self.inexact))
+        return f"{self.means()._repr_html_()}<p>{about}</p>{notes}"
 
 
 def bounds(

@@ -78,10 +78,10 @@ class CoordinateAscent(LinearRanker):
         random: np.random.Generator,
         progress: Progress,
     ) -> tuple[Floats, float]:
-        score = float(objective.mean(weights @ columns)[0])
+        score = float(objective.mean(_scores_of(weights, columns))[0])
         for done in range(self.iterations):
             before = score
-            total = weights @ columns
+            total = _scores_of(weights, columns)
             for feature in random.permutation(usable).tolist():
                 steps = np.concatenate([STEPS, -STEPS, [-weights[feature]]])
                 if np.count_nonzero(weights) == 1:
@@ -92,9 +92,17 @@ class CoordinateAscent(LinearRanker):
                     score = float(found[place])
                     weights[feature] += steps[place]
                     weights /= np.abs(weights).sum()
-                    total = weights @ columns
+                    total = _scores_of(weights, columns)
             progress(1)
             if score - before < self.tolerance:
                 progress(self.iterations - done - 1)
                 break
         return weights, score
+
+
+def _scores_of(weights: Floats, columns: Floats) -> Floats:
+    """The score of each document, features added one after the other: equal documents stay tied."""
+    scores = np.zeros(columns.shape[1])
+    for feature in np.flatnonzero(weights).tolist():
+        scores += weights[feature] * columns[feature]
+    return scores
