@@ -107,7 +107,7 @@ def command(
     if bound is not None and qrels is None:
         raise CalipersError("--bound needs the judgments: --qrels FILE")
     runs = open_systems(systems)
-    from calipers.fusion.ceiling import fusion_bound
+    from calipers.fusion.ceiling import GREEDY, fusion_bound
     from calipers.fusion.combine import fuse
 
     with progress(len(runs), "runs") as advance:
@@ -119,8 +119,8 @@ def command(
                 runs, method or "combmnz", normalize=normalize, weights=_weights(weights), depth=depth, keep=keep,
                 k=constant, p=persistence, name=name, jobs=jobs, progress=advance,
             )  # fmt: skip
-    if made.exactness == "greedy":
-        note(f"{bound}: found greedily, so no bound: a fusion that keeps to the same rule may score more")
+    if bound in GREEDY:
+        note(f"{bound}: {GREEDY[bound]}")
     warn(_warnings(made, method or "combmnz", normalize, bound), strict)
     _write(made, output)
 

@@ -35,6 +35,9 @@ from calipers.fusion.combine import FusedRun, fused, several
 from calipers.lists import Floats, Ints
 
 BOUNDS = ("naive", "pareto", "majoritarian")
+GREEDY = {
+    kind: "found greedily, so no bound: a fusion that keeps to the same rule may score more" for kind in BOUNDS[1:]
+}
 UNJUDGED = 0.0  # the grade of what nobody judged
 MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
 Above = NDArray[np.bool_]
@@ -70,7 +73,7 @@ def fusion_bound(
     known = as_judgments(judgments)
     ballots = judged(Ballots.of(several(runs), depth, jobs, progress), known)
     made = fused(ballots, bound_score(ballots, kind), name or kind, keep)
-    return replace(made, exactness="exact" if kind == "naive" else "greedy")
+    return replace(made, exactness="greedy" if kind in GREEDY else "exact")
 
 
 def check_kind(kind: str) -> None:
