@@ -35,9 +35,7 @@ from calipers.fusion.combine import FusedRun, fused, several
 from calipers.lists import Floats, Ints
 
 BOUNDS = ("naive", "pareto", "majoritarian")
-GREEDY = {
-    kind: "found greedily, so no bound: a fusion that keeps to the same rule may score more" for kind in BOUNDS[1:]
-}
+GREEDY = dict.fromkeys(BOUNDS[1:], "found greedily, so no bound: a fusion that keeps to the same rule may score more")
 UNJUDGED = 0.0  # the grade of what nobody judged
 MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
 Above = NDArray[np.bool_]
