@@ -429,7 +429,7 @@ def test_iterations_are_no_subtopics(tmp_path: Path) -> None:
 
 def calipers(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900)
 
 
 def test_the_command_line(files: Path) -> None:
