@@ -292,7 +292,7 @@ def test_a_callable_gets_bounds_by_search_and_sampling() -> None:
     assert found.worst["TopTwo"].tolist() == [0.5, 0]
     assert found.expected["TopTwo"][0] == pytest.approx(1)  # all six orders
     assert found.error["TopTwo"][0] == 0
-    assert found.exactness["TopTwo"] == "sampled"
+    assert found.exactness["TopTwo"] == {"ideal": "sorted", "expected": "sampled", "worst": "sorted"}
     assert abs(found.expected["TopTwo"][1] - 1) < 5 * found.error["TopTwo"][1]
     again = cal.bounds(qrels, "TopTwo")
     assert again.expected["TopTwo"].tolist() == found.expected["TopTwo"].tolist()

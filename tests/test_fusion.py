@@ -456,7 +456,7 @@ def test_a_document_twice_names_file_and_line(tmp_path: Path) -> None:
 
 def calipers(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900)
 
 
 def test_fuse_writes_a_run(files: Path) -> None:

@@ -18,6 +18,7 @@ import calipers as cal
 from calipers.errors import CalipersError
 from calipers.stats.comparison import COLUMNS, letter_groups
 from calipers.stats.correction import CORRECTIONS
+from calipers.stats.correlation import CORRELATIONS, rank_correlation
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import TESTS, Outcome, Settings, bootstrap, randomization, student, tukey, wilcoxon
 
@@ -131,6 +132,36 @@ def test_corrections_by_their_definitions(correction: str) -> None:
             "bh": min(m * ordered[j] / (j + 1) for j in range(i, m)),
         }[correction]
         assert adjusted == pytest.approx(min(expected, 1))
+
+
+# -- the unit of the scores -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [-1000, -565, 531, 1018])  # 1e-301, 1e-170, 1e160, 1e306
+@pytest.mark.parametrize("test", TESTS)
+def test_no_test_depends_on_the_unit_of_the_scores(test: str, power: int) -> None:
+    """Squares of such scores overflow or vanish, and p would be 1 or 0."""
+    scores, unit = random_scores(11, systems=6), 2.0**power
+    pairs, settings = all_pairs(6), Settings(samples=200)
+    with np.errstate(over="raise"):
+        usual, other = (TESTS[test](values, *pairs, settings) for values in (scores, scores * unit))
+    for name in ("p", "effect", "n"):
+        assert getattr(other, name) == pytest.approx(getattr(usual, name), rel=1e-9, nan_ok=True)
+    for name in ("difference", "low", "high"):
+        assert getattr(other, name) / unit == pytest.approx(getattr(usual, name), rel=1e-9, abs=1e-12, nan_ok=True)
+    apart = scores.copy()
+    apart[5] *= unit  # one system alone is of another size: the others are compared as ever
+    alone = TESTS[test](apart, *pairs, settings)
+    if test != "tukey":  # which asks about all systems together
+        assert alone.p[:4] == pytest.approx(usual.p[:4], rel=1e-9)
+
+
+@pytest.mark.parametrize("power", [-1000, 531, 1023])
+def test_no_correlation_depends_on_the_unit_of_the_scores(power: int) -> None:
+    x, y = (np.round(np.random.default_rng(seed).random(20) - 0.5, 1) for seed in (1, 2))
+    with np.errstate(all="raise"):
+        for kind in CORRELATIONS:
+            assert rank_correlation(x * 2.0**power, y * 2.0**power, kind) == pytest.approx(rank_correlation(x, y, kind))
 
 
 # -- Sakai's bootstrap -----------------------------------------------------------------------------------------------

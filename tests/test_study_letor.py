@@ -32,7 +32,7 @@ OPTIONS = [part for name in QUICK for part in ("--ranker", name)]
 def calipers(*arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:
     code = f"{before}\nfrom calipers.cli import main; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
 
 
 Inside = Callable[..., subprocess.CompletedProcess[str]]

@@ -18,6 +18,7 @@ from calipers.collection.naming import distinct_names
 from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CalipersWarning, CheckFailed
+from calipers.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -123,6 +124,7 @@ def evaluate(
             "empty_plain": rules.empty,
             "missing": counting.missing,
             "degenerate": degenerate,
+            "exactness": inexact_measures(bound, coverage.sampled),
         },
         notes=tuple(note.text for note in notes),
     )
@@ -317,6 +319,7 @@ class Counting(Record):
         ]
         values = np.array([score for score, _ in pairs]).reshape(-1, *shape)
         reasons = np.array([reason for _, reason in pairs]).reshape(-1, *shape)
+        coverage.sampled.update(drawn_among(measures, ranked))
         if self.missing == "skip":
             lacking = coverage.missing[part]
             values[:, lacking] = np.nan

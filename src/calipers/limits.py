@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, reads_subtopics
+from calipers.exactness import exactness_notes
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Complement, Form, Linear, Share
+from calipers.measures.forms.base import inexact
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.measures.values import Judged
@@ -42,7 +44,17 @@ class Bounds:
     worst: dict[str, Floats]
     sd: dict[str, Floats]  # over random rankings; NaN where there is no closed form and none was asked for
     error: dict[str, Floats]  # standard error of `expected` where that is sampled, else 0
-    exactness: dict[str, str]
+    exactness: dict[str, dict[str, str]]  # of ideal, expected, worst and, where there is one, sd: how it was found
+
+    @property
+    def inexact(self) -> dict[str, str]:
+        """The bounds that are sampled, greedy or only sorted: {"expected of infAP": "sampled", ...}."""
+        return {
+            f"{part} of {measure}": how
+            for measure, parts in self.exactness.items()
+            for part, how in parts.items()
+            if inexact(how)  # type: ignore[arg-type]  # one of the words
+        }
 
     def table(self) -> Table:
         """One row a query and measure: query, measure, n, relevant, ideal, expected, sd, worst."""
@@ -65,7 +77,8 @@ class Bounds:
             for measure, four in zip(self.measures, lines, strict=True)
         ]
         columns = ("query", "measure", "n", "relevant", "ideal", "expected", "sd", "worst")
-        return Table((("system", *columns) if several else columns), tuple(rows), {"population": self.population})
+        about = {"population": self.population, "exactness": self.exactness}
+        return Table((("system", *columns) if several else columns), tuple(rows), about)
 
     def to_pandas(self) -> Any:
         return self.table().to_pandas()
@@ -84,7 +97,8 @@ class Bounds:
 
     def _repr_html_(self) -> str:
         about = escape(f"means over {len(self.queries)} queries, population {self.population}")
-        return f"{self.means()._repr_html_()}<p>{about}</p>"
+        notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in exactness_notes(self.inexact))
+        return f"{self.means()._repr_html_()}<p>{about}</p>{notes}"
 
 
 def bounds(
@@ -104,7 +118,11 @@ def bounds(
         a run returned (needs `runs`); `collection(N)`, N documents of which the unjudged are not relevant.
     like: the tool whose conventions say what a measure leaves open, as in `evaluate`.
     sd: `exact` where there is a closed form, else NaN; `sampled` draws random rankings for the others.
-    expected: `exact`, or for SP and AP `paper`, the published k p^2. ideal: `exact`, or for them `k`.
+    expected: the mean itself (`exact`), or for SP and AP `paper`, the published k p^2, at most the ideal.
+    ideal: that of the best ranking (`exact`), or for SP and AP `k`.
+
+    Not everything has a closed form: `exactness` says of each bound how it was found, and `error` holds the standard
+    errors of expected scores that are sampled.
 
     >>> b = bounds({"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0, "c": 0}}, ["RR", "AP"])
     >>> b.expected["RR"], b.ideal["RR"], b.worst["RR"]
@@ -140,6 +158,15 @@ def bounds(
     def each(of: Any) -> dict[str, Floats]:
         return {name: np.asarray(of(measure.form)).reshape(shape) for name, measure in named.items()}
 
+    def best(form: Form) -> Floats:
+        return published(form, whole, "ideal") if ideal == "k" else form.ideal(whole)
+
+    def mean(form: Form) -> Floats:
+        if expected == "exact":
+            return form.expected(whole)
+        return np.minimum(published(form, whole, "expected"), best(form))
+
+    errors = {} if expected == "paper" else each(lambda f: f.expected_error(whole))
     shown = whole.shuffled
     return Bounds(
         measures=tuple(named),
@@ -148,13 +175,26 @@ def bounds(
         population=population,
         n=whole.size.reshape(shape),
         relevant=shown.count(shown.grade >= 1).reshape(shape),
-        ideal=each(lambda f: published(f, whole, "ideal") if ideal == "k" else f.ideal(whole)),
-        expected=each(lambda f: published(f, whole, "expected") if expected == "paper" else f.expected(whole)),
+        ideal=each(best),
+        expected=each(mean),
         worst=each(lambda f: f.worst(whole)),
         sd=each(lambda f: _deviation(f, whole, sd)),
-        error=each(lambda f: f.expected_error(whole)),
-        exactness={name: measure.exactness for name, measure in named.items()},
+        error=errors or each(lambda f: np.zeros(len(whole.size))),
+        exactness={name: _exactness(measure.form, errors.get(name), sd) for name, measure in named.items()},
     )
+
+
+def _exactness(form: Form, error: Floats | None, sd: str) -> dict[str, str]:
+    """How each bound of a form was found; error: of the expected score, None where that is a published formula."""
+    expected: str = form.exactness
+    if error is None:
+        expected = "exact"
+    elif form.may_draw_ties:
+        expected = "sampled" if (error > 0).any() else "enumerated"
+    found = {"ideal": form.extremes, "expected": expected, "worst": form.extremes}
+    if form.has_variance or sd == "sampled":
+        found["sd"] = "exact" if form.has_variance else "sampled"
+    return found
 
 
 def _deviation(form: Form, population: Population, how: str) -> Floats:

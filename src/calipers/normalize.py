@@ -10,6 +10,9 @@ random rankings of the same documents:
     V2s = (A - E) / (U - E)  where A >= E,  (A - E) / (E - m0)  below, never under -1
     Z   = (A - E) / sd
 
+Under ties A is the average over their orders, which is then normalised. For U, W and Z, which are linear in A, that is
+the average of the normalised scores of all orders too; V1, V2 and V2s are not linear, and there it is not.
+
 Gienapp et al., SIGIR 2020 (W); the V1 and V2 normalisations are those of the papers on lower-bound normalisation.
 """
 
@@ -25,7 +28,7 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form, Share
+from calipers.measures.forms.base import Exactness, Form, Share, inexact
 from calipers.measures.forms.paired import Paired
 from calipers.measures.grammar import parse
 from calipers.measures.registry import NEEDED, Measure, measure
@@ -34,6 +37,7 @@ from calipers.sampling import sampled_deviation
 
 NOISE = 1e-12  # differences of sums of floats that mean no difference
 POPULATIONS = "pool, retrieved, collection(N)"
+NEGATIVE = "V1 and V2 measure from 0 upwards; W, V2s and Z take measures that can be negative"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +148,38 @@ class Normalised(Form):
 
     @property
     def exactness(self) -> Exactness:
-        return "sampled" if self._sampled else self.base.exactness
+        return "sampled" if self._samples_deviation else self.base.exactness
+
+    @property
+    def rests_on(self) -> tuple[Exactness, ...]:
+        """What is not exact of the bounds that this normalisation reads."""
+        reads_expected = self.function not in (upper, worst_to_ideal) and not self.published_expected
+        reads_extremes = self.function is not standard_score and not (
+            self.published_ideal and self.function in (v1, v2)
+        )
+        return inexact(
+            *((self.base.exactness,) if reads_expected else ()),
+            *(("sampled",) if self._samples_deviation else ()),
+            *((self.base.extremes,) if reads_extremes else ()),
+        )
+
+    @property
+    def may_draw_ties(self) -> bool:
+        return self.base.may_draw_ties
+
+    def error(self, lists: Lists) -> Floats:
+        """Of the score inside: above 0 where its average over ties was drawn."""
+        return self.base.error(lists)
 
     @property
     def worth(self) -> Value:
         return self.base.worth
 
     def score(self, lists: Lists) -> Floats:
-        return self.function(self.base.score(lists), self.limits(lists))
+        score, limits = self.base.score(lists), self.limits(lists)
+        if self.function in (v1, v2) and ((score < -NOISE).any() or (limits.expected < -NOISE).any()):
+            raise CalipersError(f"the measure inside is negative for some ranking: {NEGATIVE}")
+        return self.function(score, limits)
 
     def counted_as(self, score: float, lists: Lists) -> Floats:
         return self.function(np.full(len(lists), score), self.limits(lists))
@@ -188,8 +216,8 @@ class Normalised(Form):
         return Limits(ideal, expected, worst, deviation)
 
     @property
-    def _sampled(self) -> bool:
-        return self.function is standard_score and type(self.base).variance is Form.variance
+    def _samples_deviation(self) -> bool:
+        return self.function is standard_score and not self.base.has_variance
 
 
 def published(form: Form, population: Population, what: str) -> Floats:
@@ -245,6 +273,8 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
                 f"{name} of {of!r}: with negative gains the expected score may exceed the ideal's range, "
                 "so the normalised score means nothing; negative grades are fine"
             )
+        if function in (v1, v2) and of.form.can_be_negative:
+            raise CalipersError(f"{name} of {of!r}, which can be negative: {NEGATIVE}")
         check_population(population)
         for what, value, other in (("expected", expected, "paper"), ("ideal", ideal, "k")):
             if value not in ("exact", other):

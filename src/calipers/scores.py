@@ -47,6 +47,7 @@ class Coverage:
     tied: Ints  # documents that share their score with another
     judged_at_10: Ints  # judged documents among the first ten
     unjudged_queries: Ints  # of each system: queries that it answers but nobody judged
+    sampled: set[int] = field(default_factory=set)  # places of the measures with an average over ties that was drawn
 
     @classmethod
     def blank(cls, systems: int, queries: int) -> Coverage:
@@ -99,6 +100,12 @@ class Scores:
         if measure.lower() in lowered:
             return lowered.index(measure.lower())
         raise CalipersError(f"no scores for '{measure}'; there are {', '.join(self.measures)}")
+
+    @property
+    def exactness(self) -> dict[str, str]:
+        """Of each measure: `exact`, or what is not about its scores: `sampled`, `greedy`, `sorted`."""
+        known: dict[str, str] = self.metadata.get("exactness", {})
+        return {name: known.get(name, "exact") for name in self.measures}
 
     # -- over queries ------------------------------------------------------------------------------
 

@@ -100,7 +100,8 @@ class Table(Record):
         return out.getvalue()
 
     def to_json(self) -> str:
-        """A list of objects, one a row; where scores follow another tool's conventions, each says whose."""
+        """A list of objects, one a row; where scores follow another tool's conventions, each says whose, and where some
+        are not exact, which and why."""
         import json
 
         like = {"like": self.metadata["like"]} if self.metadata.get("like") else {}
@@ -110,9 +111,19 @@ class Table(Record):
                 name: None if isinstance(cell, float) and not math.isfinite(cell) else cell
                 for name, cell in zip(self.columns, row, strict=True)
             }
+            | self._exactness(row)
             for row in self.rows
         ]
         return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+
+    def _exactness(self, row: tuple[Cell, ...]) -> dict[str, Any]:
+        """What is not exact about a row: of its measure, or of all measures where they are columns."""
+        known = self.metadata.get("exactness")
+        if known and "measure" in self.columns:
+            known = known.get(row[self.columns.index("measure")])
+        elif known:
+            known = {name: how for name, how in known.items() if name in self.columns}
+        return {"exactness": known} if known else {}
 
     def to_text(self) -> str:
         """Aligned columns for a terminal."""

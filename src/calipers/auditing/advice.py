@@ -11,7 +11,10 @@ SHOWN = 5e-5  # what four digits show
 
 
 def advice(audit: Audit) -> str:
-    """What to report, and what not to compare: the recommendations of document 002, where the data calls for them."""
+    """What to report, and what not to compare, where the data calls for it.
+
+    What to report is what the reference has, which is what `calipers evaluate` prints unless another was asked for.
+    """
     name = max(audit.measures, key=lambda each: _largest(audit, each))
     if _largest(audit, name) < SHOWN:
         return f"All tools agree on {', '.join(audit.measures)} here; report it, and name the tool."
@@ -25,7 +28,21 @@ def advice(audit: Audit) -> str:
             else f"{swap[3]} pairs of systems change places between {swap[1]} and {swap[2]} under {swap[0]}, so never "
             "mix the figures of two tools"
         )
-    return f"Report {name} as {audit.reference.name} has it, and say so: {'; '.join(said)}."
+    return f"Report {name} as {_reported(audit, name)}, and say so: {'; '.join(said)}."
+
+
+def _reported(audit: Audit, name: str) -> str:
+    """Whose figure to report, and the command that prints it."""
+    from calipers.conventions import PLAIN
+    from calipers.measures.grammar import parse_all
+
+    reference = audit.reference
+    [(_, measure)] = parse_all([name], reference.defaults)
+    gain = measure.parameters.get("gain")
+    with_gain = f", with the {gain} gain" if isinstance(gain, str) else ""
+    if reference == PLAIN:
+        return f"calipers evaluate prints it{with_gain}"
+    return f"{reference.name} has it (calipers evaluate --like {reference.name}){with_gain}"
 
 
 def _largest(audit: Audit, name: str) -> float:

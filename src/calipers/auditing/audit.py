@@ -18,6 +18,7 @@ from calipers.auditing.reading import read_once
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs
+from calipers.exactness import drawn_among, inexact_measures
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
@@ -35,7 +36,7 @@ def audit(
     measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
     *,
     tools: Sequence[str | Convention] = TOOLS,
-    reference: str | Convention = "definition",
+    reference: str | Convention = PLAIN,
     depth: int | None = None,
     alpha: float = 0.05,
     jobs: int | None = None,
@@ -43,15 +44,16 @@ def audit(
 ) -> Audit:
     """What each tool makes of the same rankings, and why.
 
-    tools: names of conventions, TOML files or conventions. reference: what the others are compared with. A
-    tool that lacks a measure, or could not read the labels, has no figure, and `unavailable` says why.
+    tools: names of conventions, TOML files or conventions. reference: what the others are compared with, by default
+    what `evaluate` does. A tool that lacks a measure, or could not read the labels, has no figure, and `unavailable`
+    says why.
 
     >>> labels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
     >>> found = audit(labels, {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}, "nDCG@10", tools=["letor4", "yahoo"])
     >>> print(found.figures())
-    system  definition  letor4   yahoo
-    ------  ----------  ------  ------
-    run         0.3155  0.0000  0.8155
+    system  calipers  letor4   yahoo
+    ------  --------  ------  ------
+    run       0.3155  0.0000  0.8155
     <BLANKLINE>
     >>> found.attribution("yahoo").causes
     ('no relevant document',)
@@ -92,6 +94,7 @@ def audit(
         unavailable=unavailable,
         attributions=attributions,
         facts=_facts(bench, names),
+        exactness=_exactness(bench, names, base),
         alpha=alpha,
     )
 
@@ -108,6 +111,11 @@ def _refusal(bench: Bench, name: str, tool: Convention) -> str | None:
     except CalipersError as error:
         return error.message
     return None
+
+
+def _exactness(bench: Bench, names: Sequence[str], reference: Convention) -> dict[str, str]:
+    measures = {name: bench.measure(name, reference) for name in names}
+    return inexact_measures(measures, set(drawn_among(measures.values(), bench.lists(reference))))
 
 
 def _facts(bench: Bench, names: Sequence[str]) -> dict[str, int]:
@@ -140,6 +148,7 @@ class Audit:
     unavailable: dict[tuple[str, str], str]
     attributions: dict[tuple[str, str], Attribution]
     facts: dict[str, int]
+    exactness: dict[str, str] = field(default_factory=dict)  # of measures that are not exact: why
     alpha: float = 0.05
     _compared: dict[str, Comparison] = field(default_factory=dict, repr=False)
 

@@ -366,11 +366,13 @@ def _range(properties: Properties) -> str:
 
 def _exactness(subject: Subject) -> str:
     form = subject.whole or subject.form(1)
-    return {
+    inner = form.base if isinstance(form, Normalised) else form
+    said = {
         "exact": "averaged over all orders by a closed form, exact",
         "enumerated": "averaged over all that a tie may show, enumerated",
         "sampled": "averaged over all orders where these are few, otherwise over drawn ones",
-    }[form.exactness]
+    }[inner.exactness]
+    return f"the score inside is {said}; then it is normalised" if isinstance(form, Normalised) else said
 
 
 def _legend(properties: Properties) -> str:

@@ -49,8 +49,8 @@ MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless as
     "--tool", "tools", type=Profile(), multiple=True,
     help="A convention to look at, as letor4 or ours.toml; may be repeated [default: every tool].",
 )  # fmt: skip
-@click.option("--reference", type=Profile(), default="definition", show_default=True,
-              help="The convention that the others are compared with.")  # fmt: skip
+@click.option("--reference", type=Profile(), default="calipers", show_default=True,
+              help="The convention that the others are compared with; calipers is what evaluate does.")  # fmt: skip
 @click.option("--stated", is_flag=True, help="Also the tools as document 002 states them.")
 @click.option("--explain", "query", metavar="QUERY",
               help="Instead: the arithmetic of one query, term by term, under the reference and a tool.")  # fmt: skip
@@ -174,7 +174,11 @@ def _apart(a: float, b: float) -> float:
 
 def _say(found: Audit) -> None:
     """What the data is like, and which tools have no figure."""
+    from calipers.exactness import exactness_notes
+
     facts = found.facts
+    for sentence in exactness_notes(found.exactness):
+        note(sentence)
     note(", ".join(f"{count} {what}" for what, count in facts.items() if count))
     reasons: dict[str, list[str]] = {}
     for (name, tool), reason in found.unavailable.items():

@@ -60,9 +60,9 @@ def command(
     calipers bounds qrels.txt run.txt -m "nDCG@10" --population retrieved
     calipers bounds qrels.txt run.txt -m "RBP(p=0.8)" --residual
     """
+    from calipers.exactness import exactness_notes
     from calipers.limits import bounds, residuals
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-    from calipers.sampling import DRAWS, SEED
 
     asked = parse_all(measures or DEFAULT_MEASURES)
     wanted = [name for name, _ in asked]
@@ -78,11 +78,7 @@ def command(
         note(f"like {like.name}: {like.sentence}")
     if runs is not None and population != "retrieved":
         note(f"the bounds of the population {population} do not depend on the systems")
-    sampled = [name for name, how in found.exactness.items() if how == "sampled"]
-    if sampled or sd == "sampled":
-        note(
-            f"sampled with seed {SEED}, {DRAWS} draws"
-            + (f": expected values of {', '.join(sampled)}" if sampled else "")
-        )
+    for sentence in exactness_notes(found.inexact):
+        note(sentence)
     note(f"random rankings of the population: {population}")
     write(found.table(), form, output)

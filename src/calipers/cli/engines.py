@@ -143,6 +143,7 @@ def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str
 def _note_undefined(summary: Summary, scores: Any) -> None:
     from calipers.cli.evaluate import POLICIES, counted_as
     from calipers.engine.spark.columns import about
+    from calipers.exactness import exactness_notes
 
     said = about(scores, "system")
     if said.get("like"):
@@ -153,6 +154,8 @@ def _note_undefined(summary: Summary, scores: Any) -> None:
         if names:
             counted = counted_as(said, POLICIES[reason.name], reason, plain)
             note(f"{queries} of {summary.queries} queries for {some(names)}: {reason}; {counted}")
+    for sentence in exactness_notes(said["exactness"]):
+        note(sentence)
     if populations := {about(scores, name)["population"] for name in summary.measures} - {None}:
         note(f"random rankings of the population: {', '.join(sorted(populations))}")
 

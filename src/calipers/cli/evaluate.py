@@ -157,6 +157,7 @@ def _with_intervals(scores: Scores, level: float) -> Any:
 
 def note_undefined(scores: Scores) -> None:
     """How many queries have no score of their own, and what they count."""
+    from calipers.exactness import exactness_notes
     from calipers.scores import Reason
 
     if like := scores.metadata.get("like"):
@@ -173,6 +174,8 @@ def note_undefined(scores: Scores) -> None:
                 names = some([scores.measures[m] for m in concerned])
                 counted = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
                 note(f"{queries} of {len(scores.queries)} queries for {names}: {reason}; {counted}")
+    for sentence in exactness_notes(scores.exactness):
+        note(sentence)
     populations = {d.parameters["population"] for d in scores.definitions if "population" in d.parameters}
     if populations:
         note(f"random rankings of the population: {', '.join(sorted(populations))}")

@@ -60,7 +60,8 @@ BOUNDS = ("naive", "pareto", "majoritarian")
 @click.option(
     "--bound",
     type=click.Choice(BOUNDS),
-    help="Instead: the most that any fusion could reach, for one who knows the judgments; needs --qrels.",
+    help="Instead: the most that any fusion could reach (naive), or that one by a rule does, found greedily (pareto, "
+    "majoritarian), for one who knows the judgments; needs --qrels.",
 )
 @click.option("--qrels", metavar="JUDGMENTS", type=FILE, help="The judgments that --bound sorts by.")
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list take part.")
@@ -94,7 +95,7 @@ def command(
     jobs: int | None,
     output: str | None,
 ) -> None:
-    """Several runs as one, or the most that any fusion of them could reach.
+    """Several runs as one, or what one who knows the judgments could make of them.
 
     \b
     calipers fuse runs/* --method combmnz --normalize minmax -o fused.run
@@ -108,7 +109,7 @@ def command(
     if bound is not None and qrels is None:
         raise CalipersError("--bound needs the judgments: --qrels FILE")
     runs = open_systems(systems)
-    from calipers.fusion.ceiling import fusion_bound
+    from calipers.fusion.ceiling import GREEDY, fusion_bound
     from calipers.fusion.combine import fuse
 
     with progress(len(runs), "runs") as advance:
@@ -120,6 +121,8 @@ def command(
                 runs, method or "combmnz", normalize=normalize, weights=_weights(weights), depth=depth, keep=keep,
                 k=constant, p=persistence, name=name, jobs=jobs, progress=advance,
             )  # fmt: skip
+    if bound in GREEDY:
+        note(f"{bound}: {GREEDY[bound]}")
     warn(_warnings(made, method or "combmnz", normalize, bound), strict)
     _write(made, output)
 

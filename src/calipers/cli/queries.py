@@ -62,6 +62,7 @@ def command(
     calipers queries qrels.txt runs/* -m "nDCG@{5,10,20}" --bottom 50
     """
     from calipers.evaluation import evaluate
+    from calipers.exactness import exactness_notes
     from calipers.limits import bounds
     from calipers.measures.grammar import parse_all
     from calipers.queries import Thresholds, query_types
@@ -75,6 +76,8 @@ def command(
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
     limits = bounds(known, wanted, population=population, runs=runs, like=like)
+    for sentence in exactness_notes(scores.exactness | limits.inexact):
+        note(sentence)
     types = query_types(scores, limits, Thresholds(uninformative, ideal, hard, easy))
     note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}; population: {population}")
     if plot:

@@ -77,11 +77,12 @@ def fusion(
 ) -> None:
     """How far fusion gets of what systems know together (document 004, section 6).
 
-    Draws groups of systems; compares the joint RIC of each with RIC of its fusions and of the upper bounds on them.
+    Draws groups of systems; compares the joint RIC of each with RIC of its fusions, and of what fusion could reach.
 
     \b
     calipers study fusion qrels.txt runs/* --samples 100 --size 10 --plot fusion.html
     """  # fmt: skip
+    from calipers.fusion.ceiling import GREEDY
     from calipers.fusion.study import FUSIONS, fusion_study
 
     known, runs = open_collection(judgments, systems)
@@ -92,6 +93,9 @@ def fusion(
         )  # fmt: skip
     if study.skipped:
         note(f"{study.skipped} of {len(known.queries)} queries have judgments that tell no documents apart; skipped")
+    for kind in fusions or FUSIONS:
+        if kind in GREEDY:
+            note(f"{kind}: {GREEDY[kind]}")
     joint, null = float(study.joint.mean()), float(study.null.mean())
     note(f"{samples} groups of {size} of {len(study.systems)} systems, seed {seed}; joint RIC {joint:.4f}, "
          f"of systems that know nothing {null:.4f}")  # fmt: skip

@@ -1,11 +1,11 @@
 """What a paired test needs of two systems, small enough to be added up over the parts of the queries.
 
-Of the differences d of a pair: how many, their sum, the sum of |d|, the sum of squares about the mean, the smallest and
-the largest. Parts are put together by
+Of the differences d of a pair: how many, their sum, the sum of |d|, the root of the sum M of squares about the mean,
+the smallest and the largest. Parts are put together by
 
     M = M_a + M_b + (mean_b - mean_a)^2 n_a n_b / (n_a + n_b)
 
-which loses no digits, as the difference of two large sums of squares would.
+which loses no digits, as the difference of two large sums of squares would; roots do not overflow where M would.
 
 Chan, Golub & LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979.
 """
@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from calipers.lists import Floats, Ints
-from calipers.stats.differences import NOISE, Differences, blocks
+from calipers.stats.differences import NOISE, Differences, blocks, root_of_squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Sums:
     n: Floats
     total: Floats
     absolute: Floats
-    squares: Floats  # about the mean
+    root: Floats  # of the sum of squares about the mean
     smallest: Floats
     largest: Floats
 
@@ -42,7 +42,7 @@ class Sums:
         """Of an array of system x query, NaN where a score is undefined.
 
         >>> sums = Sums.of(np.array([[0.5, 0.25, np.nan], [0.25, 0.5, 1.0]]), np.array([0]), np.array([1]))
-        >>> sums.n, sums.total, sums.squares
+        >>> sums.n, sums.total, sums.root ** 2
         (array([2.]), array([0.]), array([0.125]))
         """
         parts = [_sums(Differences.of(scores, a[part], b[part])) for part in blocks(len(a), scores.shape[1])]
@@ -53,12 +53,12 @@ class Sums:
         n = self.n + other.n
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = other.total / other.n - self.total / self.n
-            between = np.where((self.n > 0) & (other.n > 0), np.square(apart) * self.n * other.n / n, 0.0)
+            between = np.where((self.n > 0) & (other.n > 0), apart * np.sqrt(self.n * other.n / n), 0.0)
         return Sums(
             n=n,
             total=self.total + other.total,
             absolute=self.absolute + other.absolute,
-            squares=self.squares + other.squares + between,
+            root=np.hypot(np.hypot(self.root, other.root), between),
             smallest=np.minimum(self.smallest, other.smallest),
             largest=np.maximum(self.largest, other.largest),
         )
@@ -81,7 +81,7 @@ def _sums(differences: Differences) -> Sums:
         n=n,
         total=total,
         absolute=np.abs(value).sum(axis=1),
-        squares=np.square(np.where(shared, value - mean[:, None], 0.0)).sum(axis=1),
+        root=root_of_squares(np.where(shared, value - mean[:, None], 0.0)),
         smallest=np.where(shared, value, np.inf).min(axis=1, initial=np.inf),
         largest=np.where(shared, value, -np.inf).max(axis=1, initial=-np.inf),
     )
@@ -112,5 +112,5 @@ class Summed(Differences):
         with np.errstate(invalid="ignore"):
             apart = np.maximum(self.sums.largest - self.mean, self.mean - self.sums.smallest)
             same = apart <= NOISE * np.abs(self.mean)
-        squares = np.where(same, 0.0, self.sums.squares)
-        return np.asarray(np.sqrt(squares / np.where(self.sums.n > 1, self.sums.n - 1, np.nan)))
+        root = np.where(same, 0.0, self.sums.root)
+        return np.asarray(root / np.sqrt(np.where(self.sums.n > 1, self.sums.n - 1, np.nan)))

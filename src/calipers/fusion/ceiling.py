@@ -1,4 +1,4 @@
-"""The most that fusing some runs could reach, for one who knows the judgments.
+"""What fusing some runs could reach, for one who knows the judgments.
 
     naive         every candidate by its grade: nothing that is made of these runs can be better
     pareto        what all runs put above something stays above it; apart from that, by grade
@@ -9,6 +9,9 @@
 grade, C over D, and D over A by grade. So the result of sorting with it would depend on the sort. Here what has to stay
 above what is a directed graph; documents that it ties into a circle are taken as one; and of those with nothing left
 above them the one with the best grade comes next, ties by id, ascending: A B C D.
+
+So only `naive` is a bound. The other two take the best document that is allowed at each rank, and an order that puts a
+worse one first may reach a better one sooner: they are greedy, and a fusion that keeps to the same rule may score more.
 
 Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth College 2002.
 """
@@ -32,6 +35,7 @@ from calipers.fusion.combine import FusedRun, fused, several
 from calipers.lists import Floats, Ints
 
 BOUNDS = ("naive", "pareto", "majoritarian")
+GREEDY = dict.fromkeys(BOUNDS[1:], "found greedily, so no bound: a fusion that keeps to the same rule may score more")
 UNJUDGED = 0.0  # the grade of what nobody judged
 MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
 Above = NDArray[np.bool_]
@@ -50,6 +54,9 @@ def fusion_bound(
 ) -> FusedRun:
     """The run that an upper bound on metasearch stands for: naive, pareto or majoritarian.
 
+    Montague calls all three bounds; pareto and majoritarian are greedy here, and their `exactness` says so: another
+    order by the same rule may score more.
+
     Unjudged documents count as grade 0. Queries without judgments are left out. depth and keep as for `fuse`.
 
     >>> runs = {"x": {"q": dict(A=4, B=3, C=2, D=1)}, "y": {"q": dict(C=4, D=3, A=2, B=1)}}
@@ -63,7 +70,8 @@ def fusion_bound(
         raise CalipersError(f"depth {depth} is not a whole number of at least 1")
     known = as_judgments(judgments)
     ballots = judged(Ballots.of(several(runs), depth, jobs, progress), known)
-    return fused(ballots, bound_score(ballots, kind), name or kind, keep)
+    made = fused(ballots, bound_score(ballots, kind), name or kind, keep)
+    return replace(made, exactness="greedy" if kind in GREEDY else "exact")
 
 
 def check_kind(kind: str) -> None:

@@ -26,6 +26,7 @@ class FusedRun(RowsRun):
     of: tuple[str, ...] = ()  # their names
     constant: int = 0  # lists in which all documents had one score
     alone: int = 0  # queries that only one of the runs answers
+    exactness: str = "exact"  # of a bound: greedy where no bound is proved
 
     def __repr__(self) -> str:
         rows = self.load()

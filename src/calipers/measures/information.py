@@ -55,6 +55,14 @@ class PairInformation(Form):
     def exactness(self) -> Exactness:
         return "sampled"
 
+    @property
+    def extremes(self) -> Exactness:
+        return "sorted"
+
+    @property
+    def can_be_negative(self) -> bool:
+        return self.signed
+
     def score(self, lists: Lists) -> Floats:
         pairs = lists.once(("ordered pairs", self.rel), lambda: ordered_pairs(lists, self.rel))
         bits = order_information(pairs.concordant, pairs.discordant)

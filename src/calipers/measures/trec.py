@@ -7,7 +7,7 @@ Robertson, On smoothing average precision, ECIR 2012 (yaap).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -187,6 +187,7 @@ class InferredPrecisions(Record):
 
 class LogOdds(Record):
     rel: float
+    can_be_negative: ClassVar[bool] = True
 
     def __call__(self, lists: Lists) -> Floats:
         precisions = lists.sum(_place(lists) / lists.first)
@@ -344,6 +345,10 @@ class Utility(Record):
 
     weights: tuple[float, ...]
     documents: int  # in the collection
+
+    @property
+    def can_be_negative(self) -> bool:
+        return min(self.weights) < 0
 
     def __call__(self, retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
         neither = self.documents - retrieved - relevant + found

@@ -18,7 +18,7 @@ import numpy as np
 
 from calipers.lists import Floats
 from calipers.rankers.base import Arrays, Best, LinearRanker, Progress, check_positive
-from calipers.rankers.examples import Examples
+from calipers.rankers.examples import Examples, weighted_sums
 
 FEATURES_AT_ONCE = 16
 UNEVEN = 1e4  # deviations of two features that differ by more than this factor
@@ -70,7 +70,7 @@ class AdaRank(LinearRanker):
         best, kept = Best(self.patience), weights.copy()
         last, streak = -1, 0
         for step in range(self.rounds):
-            value = alone @ weight
+            value = weighted_sums(alone, weight)
             if streak >= REPEATS and len(usable) > 1:
                 value[last] = -np.inf
             chosen = int(np.argmax(value))

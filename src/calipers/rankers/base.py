@@ -20,7 +20,7 @@ from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.registry import Measure
-from calipers.rankers.examples import Examples, as_matrix, by_query, is_sparse, places
+from calipers.rankers.examples import Examples, as_matrix, by_query, is_sparse, places, weighted_sums
 from calipers.rankers.objective import Goal, Objective
 
 Arrays = dict[str, NDArray[Any]]
@@ -91,6 +91,8 @@ class Ranker(ABC):
 
         X: [document, feature], dense or scipy.sparse. y: a label each. qid or group: which documents belong to one
         query. eval_set: validation data as (X, y, qid), which decides when to stop, and what `tune` keeps.
+
+        The model does not depend on the order in which queries come, only on that of each query's documents.
         """
         train = self._examples(X, y, qid, group, "training data")
         valid = None if eval_set is None else self._validation(eval_set)
@@ -226,7 +228,7 @@ class LinearRanker(Ranker):
         return self.model_["weights"]
 
     def _scores(self, model: Arrays, X: Any) -> Floats:
-        return np.asarray(X @ model["weights"])
+        return weighted_sums(X, model["weights"])
 
     @classmethod
     def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from calipers.lists import Floats, Ints
 from calipers.rankers.base import Arrays, LinearRanker, Progress, check_positive
-from calipers.rankers.examples import Examples
+from calipers.rankers.examples import Examples, weighted_sums
 from calipers.rankers.objective import Objective
 
 # Steps, as shares of the sum of all absolute weights.
@@ -64,7 +64,7 @@ class CoordinateAscent(LinearRanker):
             weights, score = self._climb(weights, usable, columns, objective, random, progress)
             scaled = weights / np.where(spread > 0, spread, 1.0)
             if valid is not None and on_valid is not None:
-                score = float(on_valid.mean(valid.dense @ scaled)[0])
+                score = float(on_valid.mean(weighted_sums(valid.dense, scaled))[0])
             if score > best_score:
                 best_score, best = score, scaled
         return {"weights": best}
@@ -78,10 +78,10 @@ class CoordinateAscent(LinearRanker):
         random: np.random.Generator,
         progress: Progress,
     ) -> tuple[Floats, float]:
-        score = float(objective.mean(weights @ columns)[0])
+        score = float(objective.mean(_scores_of(weights, columns))[0])
         for done in range(self.iterations):
             before = score
-            total = weights @ columns
+            total = _scores_of(weights, columns)
             for feature in random.permutation(usable).tolist():
                 steps = np.concatenate([STEPS, -STEPS, [-weights[feature]]])
                 if np.count_nonzero(weights) == 1:
@@ -92,9 +92,17 @@ class CoordinateAscent(LinearRanker):
                     score = float(found[place])
                     weights[feature] += steps[place]
                     weights /= np.abs(weights).sum()
-                    total = weights @ columns
+                    total = _scores_of(weights, columns)
             progress(1)
             if score - before < self.tolerance:
                 progress(self.iterations - done - 1)
                 break
         return weights, score
+
+
+def _scores_of(weights: Floats, columns: Floats) -> Floats:
+    """The score of each document, features added one after the other: equal documents stay tied."""
+    scores = np.zeros(columns.shape[1])
+    for feature in np.flatnonzero(weights).tolist():
+        scores += weights[feature] * columns[feature]
+    return scores

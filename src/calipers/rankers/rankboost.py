@@ -25,9 +25,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.rankers.base import Arrays, Best, Progress, Ranker, check_positive
-from calipers.rankers.examples import Examples
-
-ROWS_AT_ONCE = 1 << 16
+from calipers.rankers.examples import ROWS_AT_ONCE, Examples, weighted_sums
 
 
 @dataclass(eq=False, kw_only=True)
@@ -85,8 +83,8 @@ class RankBoost(Ranker):
     def _scores(self, model: Arrays, X: Any) -> Floats:
         score = np.empty(len(X))
         for start in range(0, len(X), ROWS_AT_ONCE):
-            part = X[start : start + ROWS_AT_ONCE]
-            score[start : start + len(part)] = (part[:, model["feature"]] > model["threshold"]) @ model["alpha"]
+            rows = slice(start, start + ROWS_AT_ONCE)
+            score[rows] = weighted_sums(X[rows][:, model["feature"]] > model["threshold"], model["alpha"])
         return score
 
     @classmethod

@@ -141,7 +141,7 @@ class Material:
         from calipers.auditing.audit import audit
 
         return audit(
-            self.judgments, self.runs, self.plain.measures[0],
+            self.judgments, self.runs, self.plain.measures[0], reference=self.policies.get("like") or "calipers",
             depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self.policies.get("jobs"),
         )  # fmt: skip
 

@@ -95,6 +95,7 @@ def compare(
             "level": level,
             "queries": len(scores.queries),
             "like": scores.metadata.get("like"),
+            "exactness": scores.metadata.get("exactness", {}),
             **({"samples": chosen, "seed": seed} if name in DEFAULT_SAMPLES else {}),
         },
     )

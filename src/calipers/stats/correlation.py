@@ -49,8 +49,7 @@ def pair_counts(x: ArrayLike, y: ArrayLike) -> PairCounts:
     step = max(1, ROWS_AT_ONCE // max(n, 1))
     for start in range(0, n, step):
         rows = slice(start, start + step)
-        sign_x = np.sign(x[rows, None] - x)
-        sign_y = np.sign(y[rows, None] - y)
+        sign_x, sign_y = _signs(x[rows], x), _signs(y[rows], y)
         product = sign_x * sign_y
         alike += int(product.sum())
         both += int(np.count_nonzero(product))
@@ -119,7 +118,7 @@ def tau_ap(truth: ArrayLike, other: ArrayLike) -> float:
     n = len(truth)
     if n < 2:
         return math.nan
-    right = (np.sign(truth[:, None] - truth) + 1) / 2  # [above, below]: how right it is to have one above the other
+    right = (_signs(truth, truth) + 1) / 2  # [above, below]: how right it is to have one above the other
     above = other[:, None] > other
     tied = (other[:, None] == other) & ~np.eye(n, dtype=bool)
     before = above.sum(axis=0)
@@ -197,6 +196,12 @@ def _centred_ranks(values: Floats) -> Floats:
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(count) - (count - 1) / 2)[place.ravel()]
     return np.asarray(ranks - (len(values) + 1) / 2)
+
+
+def _signs(some: Floats, others: Floats) -> Floats:
+    """Whether each of some is larger (1), smaller (-1) than each of the others, or the same (0)."""
+    with np.errstate(over="ignore"):  # an infinite difference has the right sign
+        return np.asarray(np.sign(some[:, None] - others))
 
 
 def _quotient(numerator: float, denominator: float) -> float:

@@ -46,11 +46,21 @@ class Differences:
         return np.asarray(self.shared.sum(axis=1))
 
     @cached_property
+    def unit(self) -> Floats:
+        """A power of two near the largest difference of each pair."""
+        return power_of_two(self.value)
+
+    @cached_property
+    def scaled(self) -> Floats:
+        """The differences in units of `unit`: their sums and squares neither overflow nor vanish."""
+        return np.asarray(self.value / self.unit[:, None])
+
+    @cached_property
     def mean(self) -> Floats:
-        total = self.value.sum(axis=1)
-        total[np.abs(total) <= NOISE * np.abs(self.value).sum(axis=1)] = 0.0
+        total = self.scaled.sum(axis=1)
+        total[np.abs(total) <= NOISE * np.abs(self.scaled).sum(axis=1)] = 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(total / self.n)  # NaN where a pair shares nothing
+            return np.asarray(total / self.n * self.unit)  # NaN where a pair shares nothing
 
     @cached_property
     def centred(self) -> Floats:
@@ -62,7 +72,7 @@ class Differences:
     @cached_property
     def deviation(self) -> Floats:
         """The standard deviation of a sample; NaN under two queries."""
-        return np.asarray(np.sqrt(np.square(self.centred).sum(axis=1) / np.where(self.n > 1, self.n - 1, np.nan)))
+        return root_of_squares(self.centred) / np.sqrt(np.where(self.n > 1, self.n - 1, np.nan))
 
     @property
     def error(self) -> Floats:
@@ -78,6 +88,26 @@ class Differences:
     def standardised(self) -> Floats:
         """The mean difference in standard deviations of the differences (Cohen's d for paired samples)."""
         return ratio(self.mean, self.deviation)
+
+
+def power_of_two(values: Floats) -> Floats:
+    """Of each row, a power of two near its largest absolute value; 1/2 where all are 0. Dividing by it is exact.
+
+    >>> power_of_two(np.array([[3.0, -5.0], [1e-170, 0.0]])).tolist() == [4.0, 2.0**-565]
+    True
+    """
+    largest = np.abs(values).max(axis=1, initial=0.0)
+    return np.asarray(np.ldexp(1.0, np.frexp(largest)[1] - 1))
+
+
+def root_of_squares(values: Floats) -> Floats:
+    """Of each row, the square root of the sum of squares, of which none overflows or vanishes.
+
+    >>> root_of_squares(np.array([[3e200, 4e200], [3e-200, 4e-200]]))
+    array([5.e+200, 5.e-200])
+    """
+    unit = power_of_two(values)
+    return np.asarray(np.sqrt(np.square(values / unit[:, None]).sum(axis=1)) * unit)
 
 
 def ratio(mean: Floats, spread: Floats) -> Floats:

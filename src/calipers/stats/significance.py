@@ -20,7 +20,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.stats.differences import Differences, blocks, ratio
+from calipers.stats.differences import Differences, blocks, ratio, root_of_squares
 from calipers.stats.rows import ranks_of_sorted, times_drawn
 
 Samples = int | Literal["all"]
@@ -146,7 +146,7 @@ def tukey(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outco
     width = largest[min(len(largest) - 1, math.ceil(settings.level * (len(largest) + 1)) - 1)]
     residual = complete - mean[:, None] - complete.mean(axis=0) + complete.mean()
     freedom = (systems - 1) * (n - 1)
-    spread = math.sqrt(np.square(residual).sum() / freedom) if freedom else math.nan
+    spread = root_of_squares(residual.reshape(1, -1))[0] / math.sqrt(freedom) if freedom else math.nan
     return Outcome(
         difference=difference,
         low=difference - width,
@@ -219,13 +219,13 @@ def _student(differences: Differences, settings: Settings) -> Outcome:
 
 def _randomization(differences: Differences, settings: Settings) -> Outcome:
     queries = differences.value.shape[1]
-    observed = np.abs(differences.value.sum(axis=1))
-    scale = np.abs(differences.value).sum(axis=1)
+    observed = np.abs(differences.scaled.sum(axis=1))
+    scale = np.abs(differences.scaled).sum(axis=1)
     reached = observed - TIED * scale
     beyond = np.zeros(len(observed), np.int64)
     total = 0
     for flips in _flips(queries, settings, max(1, SAMPLES_AT_ONCE // max(len(observed), 1))):
-        mean = flips @ differences.value.T
+        mean = flips @ differences.scaled.T
         np.abs(mean, out=mean)
         beyond += np.count_nonzero(mean >= reached, axis=0)
         total += len(flips)

@@ -19,6 +19,7 @@ from calipers.engine.spark.quiet import map_in_arrow
 from calipers.engine.spark.worker import JUDGMENTS, Flat, Shipped, Task
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, Policy, check_depth, reads_subtopics, refuse_flat
+from calipers.exactness import inexact_measures
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.normalize import Normalised
@@ -294,6 +295,8 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
     schema.add("about", T.DataType.fromDDL(ABOUT))
     scores = map_in_arrow(rows, task, schema)
     counting = task.counting
+    # Which lists have ties is not known here: averages that would be drawn are said to be.
+    drawn = [place for place, measure in enumerate(bound.values()) if measure.form.may_draw_ties]
     said = {
         "systems": list(task.systems),
         "like": None if task.rules.name == "calipers" else task.rules.name,
@@ -305,6 +308,7 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
         "empty_plain": counting.empty_plain,
         "missing": counting.missing,
         "degenerate": counting.degenerate,
+        "exactness": inexact_measures(bound, drawn if counting.ties == "average" else ()),
     }
     noted = {"system": said} | {
         name: {

@@ -182,6 +182,7 @@ def compare(
             "level": level,
             "queries": counted.queries,
             "like": about(scores, "system").get("like"),
+            "exactness": about(scores, "system").get("exactness", {}),
         },
     )
 

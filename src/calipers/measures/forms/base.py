@@ -13,7 +13,9 @@ from calipers.lists import Floats, Lists, Population
 from calipers.measures.values import Grade, Negative, Value
 from calipers.record import Record
 
-Exactness = Literal["exact", "enumerated", "sampled"]
+# exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
+# by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.
+Exactness = Literal["exact", "enumerated", "sampled", "sorted", "greedy"]
 
 
 class Form(Record):
@@ -23,8 +25,33 @@ class Form(Record):
 
     @property
     def exactness(self) -> Exactness:
-        """How the average over ties is taken."""
+        """How the average over ties, and so the expected score, is taken."""
         return "exact"
+
+    @property
+    def extremes(self) -> Exactness:
+        """How the ideal and the worst ranking are found."""
+        return "exact"
+
+    @property
+    def has_variance(self) -> bool:
+        """Whether `variance` has a closed form."""
+        return type(self).variance is not Form.variance
+
+    @property
+    def can_be_negative(self) -> bool:
+        """Whether some ranking may score less than 0."""
+        return False
+
+    @property
+    def may_draw_ties(self) -> bool:
+        """Whether the average over ties is drawn where there are many orders."""
+        return False
+
+    @property
+    def rests_on(self) -> tuple[Exactness, ...]:
+        """What is not exact of the values that every score is made from, whether or not there are ties."""
+        return ()
 
     def score(self, lists: Lists) -> Floats:
         """The score of each list."""
@@ -47,9 +74,13 @@ class Form(Record):
         """The mean score of a random ranking."""
         return population.once(("expected", self), lambda: self.score(population.shuffled))
 
+    def error(self, lists: Lists) -> Floats:
+        """The standard error of `score`: 0 where that is not sampled."""
+        return np.zeros(len(lists))
+
     def expected_error(self, population: Population) -> Floats:
         """The standard error of `expected`: 0 where that is not sampled."""
-        return np.zeros(len(population.size))
+        return self.error(population.shuffled)
 
     def variance(self, population: Population) -> Floats | None:
         """The variance of the score of a random ranking, where there is a closed form."""
@@ -73,15 +104,50 @@ class Denominator(Protocol):
     def __call__(self, form: Form, lists: Lists) -> Floats | float: ...
 
 
-class Share(Form):
-    """A form divided by something that the order of the documents does not change."""
+def inexact(*words: Exactness) -> tuple[Exactness, ...]:
+    """Each word once that is not `exact` or, as good, `enumerated`."""
+    return tuple(word for word in dict.fromkeys(words) if word not in ("exact", "enumerated"))
+
+
+class Wrapper(Form):
+    """A form made from another, as exact as that one."""
 
     of: Form
-    by: Denominator
 
     @property
     def exactness(self) -> Exactness:
         return self.of.exactness
+
+    @property
+    def extremes(self) -> Exactness:
+        return self.of.extremes
+
+    @property
+    def has_variance(self) -> bool:
+        return type(self).variance is not Form.variance and self.of.has_variance
+
+    @property
+    def can_be_negative(self) -> bool:
+        return self.of.can_be_negative
+
+    @property
+    def may_draw_ties(self) -> bool:
+        return self.of.may_draw_ties
+
+    @property
+    def rests_on(self) -> tuple[Exactness, ...]:
+        return self.of.rests_on
+
+
+class Share(Wrapper):
+    """A form divided by something that the order of the documents does not change."""
+
+    by: Denominator
+
+    def error(self, lists: Lists) -> Floats:
+        by = np.asarray(self.by(self.of, lists), dtype=np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(by > 0, self.of.error(lists) / by, np.nan)
 
     def score(self, lists: Lists) -> Floats:
         by = np.asarray(self.by(self.of, lists), dtype=np.float64)
@@ -112,14 +178,19 @@ class Mixture(Form):
 
     parts: tuple[tuple[float, Form], ...]
 
+    @property
+    def exactness(self) -> Exactness:
+        return next((form.exactness for _, form in self.parts if form.exactness != "exact"), "exact")
+
     def score(self, lists: Lists) -> Floats:
         return np.asarray(sum(weight * form.score(lists) for weight, form in self.parts))
 
 
-class Complement(Form):
+class Complement(Wrapper):
     """One minus a form."""
 
-    of: Form
+    def error(self, lists: Lists) -> Floats:
+        return self.of.error(lists)
 
     def score(self, lists: Lists) -> Floats:
         return 1.0 - self.of.score(lists)
@@ -132,14 +203,11 @@ class Complement(Form):
         return self.of.variance(population)
 
 
-class JudgedOnly(Form):
+class JudgedOnly(Wrapper):
     """A form of the lists without their unjudged documents. A grade below 0 says: in the pool, but not judged."""
 
-    of: Form
-
-    @property
-    def exactness(self) -> Exactness:
-        return self.of.exactness
+    def error(self, lists: Lists) -> Floats:
+        return self.of.error(self._judged(lists))
 
     def score(self, lists: Lists) -> Floats:
         return self.of.score(self._judged(lists))

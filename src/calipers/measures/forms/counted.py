@@ -16,6 +16,10 @@ class Counted(Form):
     function: Callable[[Floats, Floats, Floats], Floats]
     rel: float = 1
 
+    @property
+    def can_be_negative(self) -> bool:
+        return bool(getattr(self.function, "can_be_negative", False))
+
     def score(self, lists: Lists) -> Floats:
         retrieved = lists.length.astype(np.float64)
         found = lists.count(lists.grade >= self.rel).astype(np.float64)

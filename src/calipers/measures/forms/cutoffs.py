@@ -6,20 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import IDEAL, Exactness, Form
+from calipers.measures.forms.base import IDEAL, Form, Wrapper
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
 
 
-class ZeroIfShort(Form):
+class ZeroIfShort(Wrapper):
     """A form that counts nothing for a list of fewer documents than the cutoff."""
 
-    of: Form
     cutoff: int
 
-    @property
-    def exactness(self) -> Exactness:
-        return self.of.exactness
+    def error(self, lists: Lists) -> Floats:
+        return np.where(lists.length < self.cutoff, 0.0, self.of.error(lists))
 
     def score(self, lists: Lists) -> Floats:
         score = self.of.score(lists)

@@ -35,15 +35,30 @@ class Deterministic(Form):
         scores: Floats = self.function(lists)
         return scores
 
-    def score(self, lists: Lists) -> Floats:
-        return self.moments(lists)[0]
+    @property
+    def extremes(self) -> Exactness:
+        return "sorted"
 
-    def expected_error(self, population: Population) -> Floats:
-        return self.moments(population.shuffled)[2]
+    @property
+    def may_draw_ties(self) -> bool:
+        return True
+
+    @property
+    def can_be_negative(self) -> bool:
+        return bool(getattr(self.function, "can_be_negative", False))
+
+    def score(self, lists: Lists) -> Floats:
+        return self.moments(lists)[0].copy()
+
+    def error(self, lists: Lists) -> Floats:
+        return self.moments(lists)[2]
 
     def moments(self, lists: Lists) -> tuple[Floats, Floats, Floats]:
         """Over the orders that the ties of each list allow: the mean, the standard deviation, and the standard
         error of the mean, which is 0 where all orders were tried."""
+        return lists.once(("moments", self), lambda: self._moments(lists))
+
+    def _moments(self, lists: Lists) -> tuple[Floats, Floats, Floats]:
         spread, error = np.zeros(len(lists)), np.zeros(len(lists))
         if not lists.tied:
             return self.untied(lists), spread, error

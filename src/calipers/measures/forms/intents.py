@@ -73,6 +73,10 @@ class IntentAware(Form):
     def exactness(self) -> Exactness:
         return self.of.exactness
 
+    @property
+    def extremes(self) -> Exactness:
+        return "exact" if isinstance(self._plain, Linear) else "greedy"
+
     def __truediv__(self, by: Denominator) -> Form:
         return IntentShare(self, by)
 
@@ -169,6 +173,10 @@ class Blend(Form):
     """A weighted sum of forms by intent; undefined where one of them is."""
 
     parts: tuple[tuple[float, Form], ...]
+
+    @property
+    def extremes(self) -> Exactness:
+        return "greedy"
 
     def score(self, lists: Lists) -> Floats:
         return np.asarray(sum(weight * form.score(lists) for weight, form in self.parts))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from calipers.lists import Floats, Lists
-from calipers.measures.forms.base import Exactness, Form
+from calipers.measures.forms.base import Wrapper
 from calipers.measures.values import Value
 
 
-class Worthy(Form):
+class Worthy(Wrapper):
     """A form of the documents that are worth something alone: where the others stand shows in the ranks."""
 
-    of: Form
     value: Value
 
-    @property
-    def exactness(self) -> Exactness:
-        return self.of.exactness
+    def error(self, lists: Lists) -> Floats:
+        return self.of.error(lists.worthy(self.value))
 
     def score(self, lists: Lists) -> Floats:
         return self.of.score(lists.worthy(self.value))

@@ -33,7 +33,21 @@ class SelfNormalisedGain(Form):
     def exactness(self) -> Exactness:
         return "enumerated"
 
+    @property
+    def may_draw_ties(self) -> bool:
+        return True
+
     def score(self, lists: Lists) -> Floats:
+        return self._moments(lists)[0].copy()
+
+    def error(self, lists: Lists) -> Floats:
+        return self._moments(lists)[1]
+
+    def _moments(self, lists: Lists) -> tuple[Floats, Floats]:
+        return lists.once(("moments", self), lambda: self._averaged(lists))
+
+    def _averaged(self, lists: Lists) -> tuple[Floats, Floats]:
+        """The mean over what straddling ties may show, and its standard error: 0 unless compositions were drawn."""
         top = lists.top(self.weight.cutoff)
         value = top.worth(self.value)
         gaining = top.where(value > 0)
@@ -45,14 +59,15 @@ class SelfNormalisedGain(Form):
         actual = Linear(self.weight, self.value).score(whole)
         with np.errstate(invalid="ignore"):
             result = np.where(ideal > 0, actual / ideal, np.nan)
+        error = np.zeros(len(result))
         if straddles.any():
             tie = gaining.where(straddles)
             for i in np.flatnonzero(np.diff(tie.offsets)).tolist():
                 fixed = value[~straddles][whole.offsets[i] : whole.offsets[i + 1]]
                 rows = slice(tie.offsets[i], tie.offsets[i + 1])
                 start, end = int(tie.first[tie.offsets[i]]), int(tie.last[tie.offsets[i]])
-                result[i] = self._mean(fixed, float(actual[i]), value[straddles][rows], start, end)
-        return result
+                result[i], error[i] = self._mean(fixed, float(actual[i]), value[straddles][rows], start, end)
+        return result, error
 
     @property
     def worth(self) -> Value:
@@ -83,7 +98,7 @@ class SelfNormalisedGain(Form):
             return float((weight[shown] - weight[shown - 1]) / weight[1])
         values, available = np.unique(gains, return_counts=True)
         values, available = values[::-1], available[::-1]
-        _, composition = _compositions(available.tolist(), size - len(gains), shown)
+        _, composition, _ = _compositions(available.tolist(), size - len(gains), shown)
         upto = np.cumsum(composition, axis=1)
         best = (values * (weight[upto] - weight[upto - composition])).sum(axis=1)
         worst = (values * (weight[shown - upto + composition] - weight[shown - upto])).sum(axis=1)
@@ -96,30 +111,34 @@ class SelfNormalisedGain(Form):
         rank[order] = np.arange(len(value)) - lists.offsets[:-1][lists.list] + 1
         return self.weight.mean(rank, rank)
 
-    def _mean(self, fixed: Floats, actual: float, members: Floats, start: int, end: int) -> float:
-        """The mean for one list: `fixed` values surely shown, `members` in a tie of ranks start to end."""
+    def _mean(self, fixed: Floats, actual: float, members: Floats, start: int, end: int) -> tuple[float, float]:
+        """The mean for one list, and its standard error: `fixed` values surely shown, `members` in a tie of ranks
+        start to end."""
         assert self.weight.cutoff is not None
         shown, size = self.weight.cutoff - start + 1, end - start + 1
         values = np.unique(np.concatenate([fixed, members]))[::-1]
         available = [int((members == value).sum()) for value in values]
         always = np.array([(fixed == value).sum() for value in values])
-        chance, composition = _compositions(available, size - len(members), shown)
+        chance, composition, drawn = _compositions(available, size - len(members), shown)
         weight = np.concatenate([[0.0], np.cumsum(self.weight.of_ranks(self.weight.cutoff))])
         tail = (weight[-1] - weight[start - 1]) / shown
         upto = np.cumsum(composition + always, axis=1)
         ideal = (values * (weight[upto] - weight[upto - composition - always])).sum(axis=1)
         got = actual + composition @ values * tail
-        return float((chance * np.divide(got, ideal, out=np.zeros_like(got), where=ideal > 0)).sum())
+        scores = np.divide(got, ideal, out=np.zeros_like(got), where=ideal > 0)
+        error = float(scores.std(ddof=1)) / np.sqrt(DRAWS) if drawn else 0.0
+        return float((chance * scores).sum()), error
 
 
-def _compositions(available: Sequence[int], worthless: int, drawn: int) -> tuple[Floats, Ints]:
-    """All the ways to draw from kinds of documents: their chances, and how many of each kind are drawn."""
+def _compositions(available: Sequence[int], worthless: int, drawn: int) -> tuple[Floats, Ints, bool]:
+    """All the ways to draw from kinds of documents: their chances, and how many of each kind are drawn. Of too many
+    ways some are taken at random, which the flag tells."""
     log_ways = np.zeros(1)
     composition = np.zeros((1, 0), np.int64)
     for kind in available:
         most = min(kind, drawn)
         if len(composition) * (most + 1) > MOST_COMPOSITIONS:
-            return _drawn_compositions(available, worthless, drawn)
+            return (*_drawn_compositions(available, worthless, drawn), True)
         count = np.tile(np.arange(most + 1), len(composition))
         before = np.repeat(np.arange(len(composition)), most + 1)
         keep = count <= drawn - composition.sum(axis=1)[before]
@@ -131,7 +150,7 @@ def _compositions(available: Sequence[int], worthless: int, drawn: int) -> tuple
     composition, left = composition[possible], left[possible]
     log_ways = log_ways[possible] + _log_choices(worthless, min(worthless, drawn))[left]
     chance = np.exp(log_ways - log_ways.max())
-    return chance / chance.sum(), composition
+    return chance / chance.sum(), composition, False
 
 
 def _log_choices(size: int, most: int) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
+from calipers.exactness import exactness_notes
 from calipers.lists import Floats
 from calipers.plot.systems import placed
 from calipers.report.grid import Column, Grid, name, number, plain_rows
@@ -28,7 +29,12 @@ def section(material: Material, detail: Detail) -> Section:
         "Each system from what a random ranking of the same documents would get (the dashed line) to what the ideal "
         f"one would.{said} The dot is the mean over the queries, the bar the middle half of them: a bar across "
         "the line means that on many queries shuffling would do as well.",
-        values={"grid": _grid(material), "unbounded": material.unbounded, "population": bounds.population},
+        values={
+            "grid": _grid(material),
+            "unbounded": material.unbounded,
+            "population": bounds.population,
+            "inexact": exactness_notes(bounds.inexact),
+        },
         charts={"between": by_measure(charts)},
         finding=finding,
     )

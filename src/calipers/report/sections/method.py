@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from calipers.exactness import exactness_notes
 from calipers.plot.vega import notice
 from calipers.report.grid import Cell, Column, Grid, name, number, plain_rows
 from calipers.report.material import Material
 from calipers.report.section import Detail, Section
-from calipers.sampling import DRAWS
-from calipers.sampling import SEED as DRAW_SEED
 
 
 def section(material: Material, detail: Detail) -> Section:
@@ -29,7 +28,7 @@ def section(material: Material, detail: Detail) -> Section:
 def parameters(material: Material) -> list[tuple[str, str]]:
     """Everything that a figure of the page depends on, beside the files."""
     c, given = material.choices, material.scores.metadata
-    exactness = {} if not material.plain.definitions else {repr(m): m.exactness for m in material.plain.definitions}
+    exactness = material.scores.exactness
     found: list[tuple[str, Any]] = [
         ("measures", " ".join(material.scores.measures)),
         ("in full", ", ".join(repr(m) for m in material.scores.definitions)),
@@ -43,8 +42,8 @@ def parameters(material: Material) -> list[tuple[str, str]]:
         ("random rankings are of", f"the population {c.population}"),
         ("test", f"{c.test}, correction {c.correction}, alpha {c.alpha:g}"),
         ("seed of the tests", f"{c.seed}" if c.test in ("randomization", "bootstrap", "tukey") else "none is needed"),
-        ("averages over ties", ", ".join(f"{m} {how}" for m, how in exactness.items())),
-        ("seed of what is sampled", f"{DRAW_SEED}, {DRAWS} draws" if "sampled" in exactness.values() else "none"),
+        ("scores are", ", ".join(f"{m} {how}" for m, how in exactness.items())),
+        ("what is not exact", "; ".join(exactness_notes(exactness)) or "nothing"),
         ("documents shown of each ranking", c.top),
     ]
     return [(key, str(value)) for key, value in found]
