@@ -38,9 +38,11 @@ from calipers.measures.forms import (
     TotalValue,
     ZeroIfShort,
 )
-from calipers.measures.registry import LARGEST, NEEDED, measure
+from calipers.measures.registry import LARGEST, NEEDED, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.record import Record
+
+MOST_LEVELS = 1000  # of grades, each of which GAP takes a sum of precisions for
 
 
 @measure("P", cutoff=NEEDED, rel=1, short="pad", aliases=("Precision",))
@@ -98,9 +100,11 @@ def self_normalised_average_precision(cutoff: int | None, rel: float) -> Form:
 def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grade: float | None) -> Form:
     """Average precision for a reader who calls relevant what reaches grade j with probability t[j - 1]."""
     if t is None:
+        if max_grade is not None and max_grade > MOST_LEVELS:
+            raise CalipersError(f"GAP weighs every grade up to max_grade={max_grade:g}, and {MOST_LEVELS:,} at most")
         levels = int(max_grade) if max_grade is not None else 1
         t = [1 / levels] * levels if levels else []
-    if not all(isinstance(chance, int | float) and chance >= 0 for chance in t) or (t and abs(sum(t) - 1) > 1e-9):
+    if not isinstance(t, list) or not all(is_finite(chance) and chance >= 0 for chance in t) or (t and abs(sum(t) - 1) > 1e-9):
         raise CalipersError(f"t={t} of 'GAP' does not hold probabilities that add up to 1")
     chances = tuple((float(chance), float(grade)) for grade, chance in enumerate(t, start=1))
     return Mixture(tuple((chance, Paired(grade, cutoff)) for chance, grade in chances)) / TotalValue(
