@@ -23,6 +23,7 @@ from calipers.measures.registry import Declaration, Measure, is_finite, known_na
 
 # What a convention says of the parameters of a measure, from its name and those that are given.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+LONGEST_WORD = 100  # characters of a parameter's value
 _NAME = re.compile(r"((?:11)?[^\W\d_][\w.#-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
 
 
@@ -138,14 +139,16 @@ def _literal(text: str, typed: str) -> Any:
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        if re.fullmatch(r"[\w.+-]+(\(\d+\))?", text):
+        if len(text) <= LONGEST_WORD and re.fullmatch(r"[\w.+-]+(\(\d+\))?", text):
             return text
         raise _no_value(text, typed) from None
     if isinstance(value, list | tuple) and all(map(is_finite, value)):
         return [*value]
     if isinstance(value, dict) and all(is_finite(part) for pair in value.items() for part in pair):
         return value
-    if value is None or isinstance(value, bool | str) or is_finite(value):
+    if value is None or isinstance(value, bool) or is_finite(value):
+        return value
+    if isinstance(value, str) and len(value) <= LONGEST_WORD:
         return value
     raise _no_value(text, typed)
 

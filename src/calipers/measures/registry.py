@@ -30,7 +30,7 @@ class _Needed:
 NEEDED: Any = _Needed()
 LARGEST: Any = None  # of max_grade: the largest grade of the judgments, filled in by `Measure.bind`
 DEEPEST_CUTOFF = (1 << 31) - 1
-_NUMBERS = frozenset({"rel", "max_grade", "p", "T", "beta", "recall"})
+_NUMBERS = frozenset({"max_grade", "recall", "multiple"})  # whatever their defaults
 COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
 Average = Literal["arithmetic", "geometric", "sum"]
 Reads = Literal["grades", "subtopics"]
@@ -191,7 +191,7 @@ class Measure:
                 raise CalipersError(
                     f"measure '{declaration.name}' has no parameter '{parameter}'; its parameters: {takes}"
                 )
-            _check(declaration.name, parameter, value)
+            _check(declaration.name, parameter, value, declaration.defaults[parameter])
         given = {k: v for k, v in parameters.items() if v != declaration.defaults[k]}
         ordered = tuple((k, _frozen(given[k])) for k in declaration.defaults if k in given)
         return cls(declaration, ordered)
@@ -270,8 +270,8 @@ def _unlike(measure: Measure) -> str:
     )
 
 
-def _check(name: str, parameter: str, value: Any) -> None:
-    """What holds for a parameter of this name in every measure."""
+def _check(name: str, parameter: str, value: Any, default: Any) -> None:
+    """What holds for a parameter in every measure: its value is of the kind that its default has."""
     if parameter == "cutoff" and value is not None:
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
             raise CalipersError(f"cutoff {shortened(repr(value))} of '{name}' is not a whole number of at least 1")
@@ -279,10 +279,20 @@ def _check(name: str, parameter: str, value: Any) -> None:
             raise CalipersError(f"a cutoff of '{name}' is above {DEEPEST_CUTOFF:,}")
     if parameter == "of" and not isinstance(value, Measure):
         raise CalipersError(f"of={shortened(repr(value))} of '{name}' is not a measure, as in {name}(nDCG@10)")
-    if parameter == "judged_only" and not isinstance(value, bool):
-        raise CalipersError(f"judged_only={shortened(repr(value))} of '{name}' is neither True nor False")
-    if parameter in _NUMBERS and value is not LARGEST and not is_finite(value):
-        raise CalipersError(f"parameter {parameter}={shortened(repr(value))} of '{name}' is not a number")
+    if value is default or parameter in ("cutoff", "of", "gain", "discount"):
+        return
+    if isinstance(default, bool):
+        kind, fits = "neither True nor False", isinstance(value, bool)
+    elif is_finite(default) or parameter in _NUMBERS:
+        kind, fits = "not a number", is_finite(value)
+    elif isinstance(default, str):
+        kind, fits = "not a word", isinstance(value, str)
+    elif isinstance(default, list):
+        kind, fits = "not a list of numbers", isinstance(value, list) and all(map(is_finite, value))
+    else:
+        return
+    if not fits:
+        raise CalipersError(f"{parameter}={shortened(repr(value))} of '{name}' is {kind}")
 
 
 def is_finite(value: Any) -> bool:

@@ -134,7 +134,7 @@ def gain_of(gain: str | Mapping[float, float] | Value, gains: Mapping[float, flo
 
     gains: a table of exceptions to it, as in trec_eval and ir_measures.
     """
-    if gains:
+    if gains is not None and gains != {}:
         if not isinstance(gains, Mapping) or not all(value >= 0 for value in gains.values()):
             raise CalipersError(f"gains={gains} is not a table of a gain of at least 0 for some grades")
         return Except(gain_of(gain), tuple(sorted((float(grade), float(value)) for grade, value in gains.items())))
@@ -146,6 +146,8 @@ def gain_of(gain: str | Mapping[float, float] | Value, gains: Mapping[float, flo
         if not gain:
             raise CalipersError("the gain table is empty")
         return TableGain(tuple(sorted((float(grade), float(value)) for grade, value in gain.items())))
+    if not callable(gain):
+        raise CalipersError(f"gain={gain!r} is neither a table nor one of {', '.join(sorted(GAINS))}")
     return gain
 
 
@@ -343,8 +345,10 @@ def discount_of(discount: str | Sequence[float] | Callable[[Floats], Floats]) ->
         if not discount or not all(isinstance(weight, int | float) and weight >= 0 for weight in discount):
             raise CalipersError(f"discount={list(discount)} does not list weights of at least 0")
         return Weights(Listed(tuple(float(weight) for weight in discount)))
-    if not isinstance(discount, str):
+    if callable(discount):
         return Weights(discount)
+    if not isinstance(discount, str):
+        raise CalipersError(f"discount={discount!r} is neither a list of weights nor the name of a discount")
     if discount in DISCOUNTS:
         return DISCOUNTS[discount]
     if discount.startswith("jk"):
@@ -352,7 +356,7 @@ def discount_of(discount: str | Sequence[float] | Callable[[Floats], Floats]) ->
             base = float(discount[2:])
         except ValueError:
             base = 0.0
-        if base > 1:
+        if 1 < base < np.inf:
             return Weights(JarvelinKekalainen(base))
     raise CalipersError(
         f"unknown discount '{discount}'; expected jk2 (or another base) or one of {', '.join(sorted(DISCOUNTS))}"
