@@ -12,7 +12,6 @@ from calipers.measures.forms.free import CELLS, FEWEST_DRAWS, drawn_places
 
 DRAWS = 1000
 SEED = 42
-ROWS_AT_ONCE = 2_000_000
 
 
 def sampled_mean(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
