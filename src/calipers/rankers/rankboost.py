@@ -28,6 +28,7 @@ from calipers.rankers.base import Arrays, Best, Progress, Ranker, check_positive
 from calipers.rankers.examples import Examples
 
 ROWS_AT_ONCE = 1 << 16
+CELLS_AT_ONCE = 1 << 26
 
 
 @dataclass(eq=False, kw_only=True)
@@ -84,8 +85,9 @@ class RankBoost(Ranker):
 
     def _scores(self, model: Arrays, X: Any) -> Floats:
         score = np.empty(len(X))
-        for start in range(0, len(X), ROWS_AT_ONCE):
-            part = X[start : start + ROWS_AT_ONCE]
+        rows = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // max(len(model["feature"]), 1)))
+        for start in range(0, len(X), rows):
+            part = X[start : start + rows]
             score[start : start + len(part)] = (part[:, model["feature"]] > model["threshold"]) @ model["alpha"]
         return score
 
