@@ -12,7 +12,7 @@ MOST_TEXT = 1 << 16  # characters in which measures are named
 MOST_NAMES = 10_000  # that braces may stand for
 DEEPEST = 20  # brackets within brackets
 
-_TREC_PARAMETER = re.compile(r"(?:p=|-?\d+=)?[+-]?(?:\d+\.?\d*|\.\d+)")
+_TREC_PARAMETER = re.compile(r"(?:p=|-?\d+=)?[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
 _BRACES = re.compile(r"\{([^{}:]*)\}")
 
 

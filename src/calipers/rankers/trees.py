@@ -16,7 +16,7 @@ OBJECTIVES = ("lambdarank", "regression")
 DECISIONS = (0, 2, 4, 6, 8, 10)  # numerical; go left or right without a value, which may be a zero or a NaN
 DEEPEST = 10_000
 _WHOLE = re.compile(r"-?\d{1,10}")
-_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"-?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 
 Fields = dict[str, str]
 

@@ -19,7 +19,7 @@ from calipers.errors import CalipersError
 from calipers.extras import load
 
 DELIMITERS = ("\t", ",", ";", "|")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -111,7 +111,7 @@ class _Header:
 
 def _split(line: bytes) -> tuple[list[str], str]:
     """The cells of the header: by the delimiter that makes most of them."""
-    text = line.decode("utf-8", "surrogateescape").rstrip("\r")
+    text = line.decode("utf-8", "backslashreplace").rstrip("\r")
     cut = {delimiter: _cells(text, delimiter) for delimiter in DELIMITERS}
     best = max(DELIMITERS, key=lambda delimiter: len(cut[delimiter]))
     return cut[best], best
