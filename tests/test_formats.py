@@ -325,7 +325,7 @@ def test_shapes_of_json(text: str, write: Callable[..., str]) -> None:
         ('{"1": {}}', "there are no documents"),
         ('{"1": [1, 2]}', "there is no column for the query .*; the columns are '1'"),
         ('{"1": {"a": 1}, "2": 3}', "expected .query: .document: number.., or rows"),
-        ("[{}, 1]", "row 2: expected"),
+        ("[{}, 1]", "row 1: expected"),
         ('{"1": {"a": {"b": 1}}}', "score .* of document .a., query .1., is not a number"),
         ('{"1": {"a": "x"}}', 'score "x" of document .a., query .1., is not a number'),
         ('{"1": {"a": true}}', "score true of document .a., query .1., is not a number"),

@@ -22,7 +22,7 @@ from calipers.text.automaton import tails
 from calipers.text.chance import Chances
 from calipers.text.overlap import References, attainable
 from calipers.text.porter import stem_of
-from calipers.text.subsequences import common, places
+from calipers.text.subsequences import Places, common
 from calipers.text.tokens import ascii_words, tokenizer_of, unicode_words
 from conftest import Require
 
@@ -367,7 +367,7 @@ def test_only_english_words_are_stemmed() -> None:
 def test_common_subsequences_at_every_length(references: list[list[int]], candidate: list[int]) -> None:
     """Of more places than a machine word has, and at every prefix."""
     lengths = np.arange(len(candidate) + 1)
-    found = common(np.array([candidate], dtype=np.int64).reshape(1, -1), places(references, 4), lengths)
+    found = common(np.array([candidate], dtype=np.int64).reshape(1, -1), Places(references, 4), lengths)
     for length in (0, len(candidate) // 2, len(candidate)):
         for j, reference in enumerate(references):
             expected = lcs([str(x) for x in candidate[:length]], [str(x) for x in reference])

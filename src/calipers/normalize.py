@@ -36,6 +36,7 @@ from calipers.measures.values import Value
 from calipers.sampling import sampled_deviation
 
 NOISE = 1e-12  # differences of sums of floats that mean no difference
+LARGEST_COLLECTION = 150_000_000  # documents: some measures take weights of all their ranks
 POPULATIONS = "pool, retrieved, collection(N)"
 NEGATIVE = "V1 and V2 measure from 0 upwards; W, V2s and Z take measures that can be negative"
 
@@ -231,11 +232,16 @@ def published(form: Form, population: Population, what: str) -> Floats:
     raise CalipersError(f"a published {what} value exists for SP and AP only")
 
 
-_COLLECTION = re.compile(r"collection\((\d+)\)$")
+_COLLECTION = re.compile(r"collection\((\d{1,20})\)$")
 
 
 def check_population(population: str) -> None:
-    if population not in ("pool", "retrieved") and not _COLLECTION.match(str(population)):
+    if population in ("pool", "retrieved"):
+        return
+    found = _COLLECTION.match(str(population))
+    if found and int(found[1]) > LARGEST_COLLECTION:
+        raise CalipersError(f"population {population} is above {LARGEST_COLLECTION:,} documents")
+    if not found:
         raise CalipersError(f"unknown population '{population}'; expected one of {POPULATIONS}")
 
 

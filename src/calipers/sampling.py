@@ -6,13 +6,12 @@ from zlib import crc32
 
 import numpy as np
 
-from calipers.lists import Floats, Lists, Population
+from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form
-from calipers.measures.forms.free import drawn_places
+from calipers.measures.forms.free import CELLS, FEWEST_DRAWS, drawn_places
 
 DRAWS = 1000
 SEED = 42
-ROWS_AT_ONCE = 2_000_000
 
 
 def sampled_mean(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
@@ -27,7 +26,7 @@ def sampled_deviation(form: Form, population: Population, draws: int = DRAWS, se
 
 def sampled_error(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
     """The standard error of `sampled_mean`."""
-    return np.asarray(_moments(form, population, draws, seed)[1] / np.sqrt(draws))
+    return np.asarray(_moments(form, population, draws, seed)[1] / np.sqrt(_affordable(population, draws)))
 
 
 def _moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats]:
@@ -37,12 +36,17 @@ def _moments(form: Form, population: Population, draws: int, seed: int) -> tuple
 def _drawn_moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats]:
     sets = len(population.size)
     mean, deviation = np.empty(sets), np.empty(sets)
-    for i in range(sets):
-        scores = form.score(drawn_lists(population, i, draws, _random(population, i, seed)))
+    for i, affordable in enumerate(_affordable(population, draws).tolist()):
+        scores = form.score(drawn_lists(population, i, affordable, _random(population, i, seed)))
         undefined = np.isnan(scores)
         scores[undefined] = np.nan if undefined.all() else 0.0  # orders that find nothing, where others find something
         mean[i], deviation[i] = np.mean(scores), np.std(scores, ddof=1)
     return mean, deviation
+
+
+def _affordable(population: Population, draws: int) -> Ints:
+    """How many draws of each set: fewer where it is large."""
+    return np.clip(CELLS // np.maximum(population.judged, 1), FEWEST_DRAWS, draws)
 
 
 def _random(population: Population, i: int, seed: int) -> np.random.Generator:

@@ -97,7 +97,8 @@ def feature_line(line: bytes) -> list[tuple[int, float]] | None:
         written, colon, value = field.partition(b":")
         if not colon or not _INDEX.fullmatch(written):
             raise ScanError(f"expected a feature as INDEX:VALUE, found {shown(field)}")
-        index = int(written) if len(written) < 20 else LARGEST_INDEX + 1
+        digits = written.lstrip(b"0")
+        index = int(digits or b"0") if len(digits) < 20 else LARGEST_INDEX + 1
         if index == 0:
             raise ScanError(f"feature {shown(field)}: features are counted from 1")
         if index > LARGEST_INDEX:

@@ -16,6 +16,7 @@ from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from calipers.collection.meter import opened
+from calipers.collection.start import shows_content
 from calipers.errors import CalipersError
 from calipers.extras import load
 
@@ -23,12 +24,15 @@ Path = str | os.PathLike[str]
 Block = bytes | memoryview
 
 BLOCK = 1 << 18  # bytes; what is read should still be in the cache when it is scanned
-START = 1 << 16  # bytes that tell what a file is
+START = 1 << 16  # bytes that mostly tell what a file is
+LONGEST_START = 1 << 24  # bytes that do so where its first line is long
 
 # A packed file may unpack to this much, and this many times its size more, unless the caller says otherwise. Runs
 # shrink by 3 to 20; a file made to keep a reader busy for ever shrinks by a thousand.
 ROOM = 1 << 30
 RATIO = 100
+SMALL_STREAM = 1 << 13  # packed bytes
+TINY, MOST_TINY = 64, 10_000  # bytes of streams that cost more than they hold, and how many a packed file may have
 MOST_SPOOLED = 1 << 36  # bytes of standard input or of a pipe
 
 
@@ -142,22 +146,25 @@ def packing_of(start: bytes) -> Packing | None:
 
 def _unpacked(file: BinaryIO, packing: Packing, limit: int, size: int) -> Iterator[bytes]:
     """The streams of a packed file, one after another, as `cat a.gz b.gz` makes them. Zeros behind them are padding."""
-    errors, total = packing.errors(), 0
-    data = file.read(BLOCK)
+    errors, total, tiny = packing.errors(), 0, 0
+    data, at = file.read(BLOCK), 0
     while data:
-        if not data.startswith(packing.magic):
+        if not data.startswith(packing.magic, at):
             raise CalipersError(f"something else follows the {packing.name} data: the file is damaged")
-        stream = packing.open()
+        stream, before, step = packing.open(), total, SMALL_STREAM
         while not stream.eof:
-            if stream.needs_input and not data:
-                data = file.read(BLOCK)
+            fed = b""
+            if stream.needs_input:
+                if at == len(data):
+                    data, at = file.read(BLOCK), 0
                 if not data:
                     raise CalipersError(f"the {packing.name} data ends too early: the file is truncated")
+                fed = data[at : at + step]  # little at first: what a short stream leaves is copied
+                at, step = at + len(fed), min(2 * step, BLOCK)
             try:
-                block = stream.decompress(data, size)
+                block = stream.decompress(fed, size)
             except errors as error:
                 raise CalipersError(f"the {packing.name} data is damaged ({error})") from None
-            data = b""
             total += len(block)
             if total > limit:
                 raise CalipersError(
@@ -166,12 +173,20 @@ def _unpacked(file: BinaryIO, packing: Packing, limit: int, size: int) -> Iterat
                 )
             if block:
                 yield block
-        data = (stream.unused_data or b"").lstrip(b"\0")
-        while len(data) < len(packing.magic):
-            more = file.read(BLOCK)
-            if not more:
-                break
-            data = (data + more).lstrip(b"\0")
+        tiny += total - before < TINY
+        if tiny > MOST_TINY:
+            raise CalipersError(
+                f"more than {MOST_TINY:,} streams of the {packing.name} data hold less than {TINY} bytes: pack it again"
+            )
+        at -= len(stream.unused_data or b"")
+        while len(data) - at < len(packing.magic) or data.startswith(b"\0", at):
+            rest = data[at:].lstrip(b"\0")
+            if len(rest) < len(packing.magic):
+                rest += (more := file.read(BLOCK))
+                if not more:
+                    data, at = rest, 0
+                    break
+            data, at = rest, 0
 
 
 # ------------------------------------------------------------------------------------------------------- files
@@ -269,16 +284,18 @@ def plain_blocks(file: BinaryIO, size: int, start: int = 0, stop: int | None = N
             _buffers.append(buffer)
 
 
-def blocks(path: Path, *, max_unpacked: int | None = None, size: int = BLOCK) -> Generator[Block, None, None]:
+def blocks(
+    path: Path, *, max_unpacked: int | None = None, size: int = BLOCK, room: int = ROOM, ratio: int = RATIO
+) -> Generator[Block, None, None]:
     """The bytes of a file, unpacked. A block is good until the next one is asked for.
 
-    `max_unpacked` is the most bytes that a packed file may unpack to.
+    `max_unpacked` is the most bytes that a packed file may unpack to, by default `room` and `ratio` times its size.
     """
     with Named(path), opened(regular(path)) as file:
         packing = packing_of(file.read(8))
         file.seek(0)
         if packing:
-            usual = ROOM + RATIO * os.fstat(file.fileno()).st_size
+            usual = room + ratio * os.fstat(file.fileno()).st_size
             limit = usual if max_unpacked is None else max_unpacked
             source: Iterator[Block] = _unpacked(file, packing, limit, size)
         else:
@@ -291,11 +308,20 @@ def blocks(path: Path, *, max_unpacked: int | None = None, size: int = BLOCK) ->
             raise CalipersError("the file is empty")
 
 
-def start_of(path: Path, *, max_unpacked: int | None = None, size: int = START) -> bytes:
-    """The first bytes of a file, unpacked."""
-    source = blocks(path, max_unpacked=max_unpacked, size=size)
+def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
+    """The first bytes of a file, unpacked: as many as its first line takes that is neither empty nor a comment."""
+    source = blocks(path, max_unpacked=max_unpacked, size=START)
     try:
-        return bytes(next(source))
+        start, wanted = bytes(next(source)), START
+        while len(start) < LONGEST_START and not shows_content(start):
+            wanted *= 2
+            more = [start]
+            while (missing := wanted - sum(map(len, more))) > 0 and (block := next(source, None)) is not None:
+                more.append(bytes(block))
+            start = b"".join(more)
+            if missing > 0:
+                break
+        return start
     finally:
         source.close()
 
@@ -313,6 +339,7 @@ def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
     return BytesIO(whole(path, max_unpacked=max_unpacked))
 
 
-def whole(path: Path, *, max_unpacked: int | None = None) -> bytes:
+def whole(path: Path, *, max_unpacked: int | None = None, room: int = ROOM, ratio: int = RATIO) -> bytes:
     """All bytes of a file, unpacked."""
-    return b"".join([bytes(block) for block in blocks(path, max_unpacked=max_unpacked)])
+    source = blocks(path, max_unpacked=max_unpacked, room=room, ratio=ratio)
+    return b"".join([bytes(block) for block in source])

@@ -26,14 +26,36 @@ def files_of(path: str) -> list[str]:
         if not found:
             raise CalipersError("there is no file in this directory", file=path)
         return found
-    from glob import glob, has_magic  # the shell has mostly done it
+    from glob import has_magic  # the shell has mostly done it
 
     if has_magic(path):
-        found = sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
+        found = sorted({*_matching(path)})
         if not found:
             raise CalipersError("no file matches", file=path)
         return found
     raise CalipersError("no such file or directory", file=path)
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """The files that a pattern matches. `**` stands for folders within folders, each once: links may go in circles."""
+    from glob import glob, has_magic
+
+    head, deep, tail = pattern.partition("**")
+    whole = (not head or head.endswith(("/", os.sep))) and (not tail or tail.startswith(("/", os.sep)))
+    if not deep or not whole:
+        yield from filter(os.path.isfile, glob(pattern))
+        return
+    met: set[str] = set()
+    for top in [head or "."] if not has_magic(head) else [*filter(os.path.isdir, glob(head))]:
+        for folder, inside, _ in os.walk(top, followlinks=True):
+            inside[:] = [name for name in inside if not name.startswith(".")]
+            real = os.path.realpath(folder)
+            if real in met:
+                inside.clear()
+                continue
+            met.add(real)
+            below = os.path.join(folder if head or folder != "." else "", tail.lstrip("/" + os.sep) or "*")
+            yield from _matching(os.path.normpath(below) if not head else below)
 
 
 def distinct_names(runs: Sequence[Named]) -> Iterator[tuple[str, bool]]:

@@ -78,4 +78,4 @@ def _listed(found: Sequence[str]) -> str:
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
+    return ", ".join(f"'{name}'" if len(name) <= 60 else f"'{name[:60]}...'" for name in names)

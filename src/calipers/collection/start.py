@@ -18,3 +18,12 @@ def first_content(start: bytes) -> bytes:
 def first_fields(start: bytes) -> list[bytes]:
     """The fields of that line."""
     return _FIELD.findall(first_content(start))
+
+
+def shows_content(start: bytes) -> bool:
+    """Whether these bytes hold all of that line, or begin something that is not made of lines."""
+    bare = start.removeprefix(_BOM)
+    if bare.startswith(b"PAR1") or bare.lstrip()[:1] in (b"{", b"["):
+        return True
+    found = _CONTENT.search(bare)
+    return found is not None and found.end() < len(bare)

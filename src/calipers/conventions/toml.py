@@ -9,11 +9,13 @@ empty = "skip"
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from calipers.collection.files import Named, regular
 from calipers.conventions.profile import Convention, Labels, WrongChoice
 from calipers.errors import CalipersError
 
@@ -22,6 +24,7 @@ KEYS = (
     "norm", "averaged", "max_grade", "whole_grades", "labels", "measures",
 )  # fmt: skip
 LABEL_KEYS = ("lowest", "highest", "whole")
+MOST_BYTES = 1 << 20
 _SWITCHES = ("single", "whole_grades")
 
 
@@ -34,9 +37,11 @@ def read_convention(path: str | Path, known: Mapping[str, Convention] | None = N
 
         known = CONVENTIONS
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise CalipersError(f"cannot be read: {error.strerror}", file=str(path)) from None
+        with Named(path):
+            file = Path(regular(path))
+            if file.stat().st_size > MOST_BYTES:
+                raise CalipersError(f"a convention of more than {MOST_BYTES:,} bytes")
+            text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise CalipersError("is not text in UTF-8, as TOML must be", file=str(path)) from None
     try:
@@ -45,6 +50,10 @@ def read_convention(path: str | Path, known: Mapping[str, Convention] | None = N
         at = re.search(r"line (\d+)", str(error))
         message = re.sub(r" \(at .*\)$", "", str(error))
         raise CalipersError(f"no TOML: {message}", file=str(path), line=int(at[1]) if at else None) from None
+    except RecursionError:
+        raise CalipersError("no TOML: nested too deeply", file=str(path)) from None
+    except (ValueError, OverflowError):
+        raise CalipersError("no TOML: a number has too many digits, or a date is none", file=str(path)) from None
     return _made(found, text, str(path), known)
 
 
@@ -68,7 +77,10 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
             fail(key, f"{key} is not a text")
     for key in _SWITCHES:
         if key in values and not isinstance(values[key], bool):
-            fail(key, f"{key}={values[key]!r} is neither true nor false")
+            fail(key, f"{key}={_shown(values[key])} is neither true nor false")
+    for key in ("rel", "max_grade"):
+        if isinstance(values.get(key), int | float) and not _is_finite(values[key]):
+            fail(key, f"{key}={_shown(values[key])} is not a finite number")
     for table, keys in (("labels", LABEL_KEYS), ("short", ("nDCG", "P"))):
         if isinstance(values.get(table), dict):
             for key in values[table]:
@@ -79,12 +91,12 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
     if "gain" in values and not isinstance(values["gain"], str):
         values["gain"] = _gains(values["gain"], fail)
     if "measures" in values:
-        if not isinstance(values["measures"], list):
+        if not isinstance(values["measures"], list) or not all(isinstance(each, str) for each in values["measures"]):
             fail("measures", "measures is not a list of names")
-        values["measures"] = tuple(map(str, values["measures"]))
+        values["measures"] = tuple(values["measures"])
     based_on = found.get("based_on")
-    if based_on is not None and based_on not in known:
-        fail("based_on", f"based_on={based_on!r} is not one of {', '.join(known)}")
+    if based_on is not None and (not isinstance(based_on, str) or based_on not in known):
+        fail("based_on", f"based_on={_shown(based_on)} is not one of {', '.join(known)}")
     try:
         return known[based_on].with_(**values) if based_on else Convention(**values)
     except WrongChoice as error:
@@ -93,23 +105,40 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
 
 def _labels(given: Any, fail: Any) -> Labels:
     if not isinstance(given, dict):
-        fail("labels", f"labels={given!r} is not a table such as {{ lowest = 0, highest = 4, whole = true }}")
+        fail("labels", f"labels={_shown(given)} is not a table such as {{ lowest = 0, highest = 4, whole = true }}")
     for key, value in given.items():
-        if isinstance(value, bool) != (key == "whole") or not isinstance(value, int | float):
-            fail(key, f"{key}={value!r} of labels is not {'true or false' if key == 'whole' else 'a number'}")
+        if isinstance(value, bool) != (key == "whole") or not isinstance(value, int | float) or not _is_finite(value):
+            fail(key, f"{key}={_shown(value)} of labels is not {'true or false' if key == 'whole' else 'a number'}")
     return Labels(**given)
 
 
 def _gains(given: Any, fail: Any) -> dict[float, float]:
     if not isinstance(given, dict) or not given:
-        fail("gain", f"gain={given!r} is not exp, linear or a table such as {{ 1 = 1, 2 = 3 }}")
+        fail("gain", f"gain={_shown(given)} is not exp, linear or a table such as {{ 1 = 1, 2 = 3 }}")
     gains = {}
     for grade, gain in given.items():
         try:
             gains[float(grade)] = float(gain)
-        except (TypeError, ValueError):
-            fail("gain", f"'{grade} = {gain}' of gain is not a grade and a number")
+            if not math.isfinite(float(grade)) or not math.isfinite(float(gain)):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            fail("gain", f"'{grade[:40]} = {_shown(gain)}' of gain is not a grade and a number")
     return gains
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):
+        return "..."
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _line_of(key: str, text: str) -> int | None:

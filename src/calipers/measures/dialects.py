@@ -199,6 +199,7 @@ def split_root(text: str) -> tuple[Root, str] | None:
 
 # -- ir_measures -------------------------------------------------------------------------------------
 
+MOST_GRADES = 1000  # that a gain is written out for
 _CWL = "it has no definition here yet; ERR and INST are near to it"
 _PREFERENCES = "it needs judgments in the form of preferences or of several judges, which are not read"
 REFUSED = {
@@ -237,5 +238,7 @@ def _scaled(name: str, given: Parameters, known: set[str]) -> Parameters:
     low, high = given.pop("min_rel", 0), given.pop("max_rel")
     if not isinstance(low, int) or not isinstance(high, int) or low >= high:
         raise CalipersError(f"min_rel={low} and max_rel={high} of '{name}' are not two growing whole numbers")
+    if high > MOST_GRADES:
+        raise CalipersError(f"max_rel={high:g} of '{name}' is above {MOST_GRADES:,}")
     gain = {grade: max(grade - low, 0) / (high - low) for grade in range(1, high + 1)}
     return {**given, "gain": gain} | ({"max_grade": high} if "max_grade" in known else {})

@@ -25,6 +25,8 @@ Evaluating diversified search results using per-intent graded relevance, SIGIR 2
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -161,6 +163,24 @@ class Chance(Record):
         return np.asarray(self.chance * self.of(grade))
 
 
+class Fading(Record):
+    """The weight of each rank, where every document above it has left a share of 1 - alpha."""
+
+    of: Callable[[Floats], Floats]
+    alpha: float
+
+    @property
+    def smooth(self) -> bool:
+        return getattr(self.of, "smooth", False)
+
+    @property
+    def kink(self) -> float:
+        return getattr(self.of, "kink", 0.0)
+
+    def __call__(self, rank: Floats) -> Floats:
+        return np.asarray(self.of(rank) * (1.0 - self.alpha) ** (rank - 1.0))
+
+
 def _fading(weight: Weights, rel: float, alpha: float, intents: IntentWeights, over: float = 1.0) -> Form:
     """The sum over ranks of weight * sum over intents of J * (1 - alpha)^seen: a reader who stops with probability
     alpha, once for all."""
@@ -175,14 +195,14 @@ def _chance(rel: float, alpha: float) -> Value:
 
 def _perfect(weight: Weights, cutoff: int | None, alpha: float) -> float:
     """What k documents that answer an intent would give: the weight of each rank, fading by 1 - alpha."""
-    depth = cutoff
-    if depth is None:
-        if not _probability(alpha, "alpha"):
+    fading = Fading(weight.at, _probability(alpha, "alpha"))
+    if not alpha:
+        if cutoff is None:
             raise CalipersError("norm=perfect without a cutoff needs an alpha above 0")
-        # Beyond it nothing is left that a float could show.
-        depth = 1 if alpha == 1 else 1 + int(np.ceil(-40.0 / np.log1p(-alpha)))
-    fading = (1.0 - _probability(alpha, "alpha")) ** np.arange(depth)
-    return float((weight.up_to(cutoff).of_ranks(depth) * fading).sum())
+        return weight.up_to(cutoff).total()
+    # Beyond it nothing is left that a float could show.
+    depth = 1 if alpha == 1 else 1 + math.ceil(-40.0 / math.log1p(-alpha))
+    return Weights(fading, depth if cutoff is None else min(cutoff, depth)).total()
 
 
 def _norm(name: str, norm: str | None) -> bool:

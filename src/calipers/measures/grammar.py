@@ -18,11 +18,12 @@ from typing import Any
 from calipers.errors import CalipersError
 from calipers.measures.dialects import from_ir_measures, refusal, split_root
 from calipers.measures.names import DEFAULT_MEASURES as DEFAULT_MEASURES
-from calipers.measures.names import split, typed_names
-from calipers.measures.registry import Declaration, Measure, known_names, look_up
+from calipers.measures.names import shortened, split, typed_names
+from calipers.measures.registry import Declaration, Measure, is_finite, known_names, look_up
 
 # What a convention says of the parameters of a measure, from its name and those that are given.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+LONGEST_WORD = 100  # characters of a parameter's value
 _NAME = re.compile(r"((?:11)?[^\W\d_][\w.#-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
 
 
@@ -34,7 +35,7 @@ def parse(text: str, defaults: Defaults | None = None) -> Measure:
     """
     measures = [measure for _, measure in parse_all([text], defaults)]
     if len(measures) != 1:
-        raise CalipersError(f"'{text}' names {len(measures)} measures; expected one")
+        raise CalipersError(f"'{shortened(text)}' names {len(measures)} measures; expected one")
     return measures[0]
 
 
@@ -65,17 +66,19 @@ def _parsed(typed: str, defaults: Defaults) -> list[tuple[str, Measure]]:
     if trec and trec[0].measure and (trec[1] or look_up(typed) is None):
         root, after = trec
         if after and root.reads is None:
-            raise CalipersError(f"'{root.name}' takes no parameters, found '{typed}'")
+            raise CalipersError(f"'{root.name}' takes no parameters, found '{shortened(typed)}'")
         measures = [(name, _measure(root.measure, typed, found, defaults)) for name, found in root.columns(after)]
         return measures if "." in typed or len(measures) > 1 else [(typed, measures[0][1])]
     match = _NAME.match(typed)
     if not match:
-        raise CalipersError(f"'{typed}' is not the name of a measure; expected something like nDCG@10 or AP(rel=2)@100")
+        raise CalipersError(
+            f"'{shortened(typed)}' is not the name of a measure; expected something like nDCG@10 or AP(rel=2)@100"
+        )
     name, arguments, at, level = match.groups()
     parameters = _arguments(arguments[1:-1], typed, defaults) if arguments else {}
     if at is not None:
         if "of" in parameters:
-            raise CalipersError(f"the cutoff of '{typed}' goes to the measure inside: {name}(...@{at})")
+            raise CalipersError(f"the cutoff of '{shortened(typed)}' goes to the measure inside: {name}(...@{at})")
         where = _declared(name, typed).at
         parameters[where] = _whole(at, typed) if where == "cutoff" else _literal(at, typed)
     if level is not None:
@@ -99,8 +102,8 @@ def _declared(name: str, typed: str) -> Declaration:
     if known := look_up(name):
         return known[0]
     if reason := refusal(name):
-        raise CalipersError(f"measure '{typed}' is not offered: {reason}")
-    raise CalipersError(f"unknown measure '{typed}'{_suggestion(name)}")
+        raise CalipersError(f"measure '{shortened(typed)}' is not offered: {reason}")
+    raise CalipersError(f"unknown measure '{shortened(typed)}'{_suggestion(name)}")
 
 
 def _suggestion(name: str) -> str:
@@ -115,7 +118,9 @@ def _whole(text: str, typed: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise CalipersError(f"cutoff '{text}' of '{typed}' is not a whole number of at least 1") from None
+        raise CalipersError(
+            f"cutoff '{shortened(text)}' of '{shortened(typed)}' is not a whole number of at least 1"
+        ) from None
 
 
 def _arguments(text: str, typed: str, defaults: Defaults) -> dict[str, Any]:
@@ -127,16 +132,30 @@ def _arguments(text: str, typed: str, defaults: Defaults) -> dict[str, Any]:
         elif place == 0 and _NAME.match(argument.strip()):
             parameters["of"] = parse(argument.strip(), defaults)
         else:
-            raise CalipersError(f"'{argument.strip()}' in '{typed}' is not of the form parameter=value")
+            raise CalipersError(f"'{shortened(argument)}' in '{shortened(typed)}' is not of the form parameter=value")
     return parameters
 
 
 def _literal(text: str, typed: str) -> Any:
+    """A number, a word, a list of numbers, or a table of a number for each of some numbers."""
     if not text:
-        raise CalipersError(f"a parameter of '{typed}' has no value")
+        raise CalipersError(f"a parameter of '{shortened(typed)}' has no value")
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        if re.fullmatch(r"[\w.+-]+(\(\d+\))?", text):
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        if len(text) <= LONGEST_WORD and re.fullmatch(r"[\w.+-]+(\(\d+\))?", text):
             return text
-        raise CalipersError(f"'{text}' in '{typed}' is not a value") from None
+        raise _no_value(text, typed) from None
+    if isinstance(value, list | tuple) and all(map(is_finite, value)):
+        return [*value]
+    if isinstance(value, dict) and all(is_finite(part) for pair in value.items() for part in pair):
+        return value
+    if value is None or isinstance(value, bool) or is_finite(value):
+        return value
+    if isinstance(value, str) and len(value) <= LONGEST_WORD:
+        return value
+    raise _no_value(text, typed)
+
+
+def _no_value(text: str, typed: str) -> CalipersError:
+    return CalipersError(f"'{shortened(text)}' in '{shortened(typed)}' is not a value")

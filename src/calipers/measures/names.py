@@ -8,7 +8,12 @@ from calipers.errors import CalipersError
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "Recall@1000")
 
-_TREC_PARAMETER = re.compile(r"(?:p=|-?\d+=)?[+-]?(?:\d+\.?\d*|\.\d+)")
+MOST_TEXT = 1 << 16  # characters in which measures are named
+MOST_NAMES = 10_000  # that braces may stand for
+DEEPEST = 20  # brackets within brackets
+
+_TREC_PARAMETER = re.compile(r"(?:p=|-?\d+=)?[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
+_BRACES = re.compile(r"\{([^{}:]*)\}")
 
 
 def typed_names(text: str) -> list[str]:
@@ -17,7 +22,18 @@ def typed_names(text: str) -> list[str]:
     >>> typed_names("nDCG@{5,10} ndcg_cut.10,20,AP(rel=2)")
     ['nDCG@5', 'nDCG@10', 'ndcg_cut.10,20', 'AP(rel=2)']
     """
-    return [name for word in _words(text) for name in _expanded(word)]
+    if len(text) > MOST_TEXT:
+        raise CalipersError(f"the names of the measures have {len(text):,} characters, more than {MOST_TEXT:,}")
+    names: list[str] = []
+    for word in _words(text):
+        names += _expanded(word, MOST_NAMES - len(names))
+    return names
+
+
+def shortened(text: str) -> str:
+    """Text as messages show it."""
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _words(text: str) -> list[str]:
@@ -39,22 +55,31 @@ def split(text: str, separators: str) -> list[str]:
         depth += (character in "([{") - (character in ")]}")
         if depth < 0:
             break
+        if depth > DEEPEST:
+            raise CalipersError(f"the brackets of '{shortened(text.strip())}' are nested too deeply")
         if depth == 0 and character in separators:
             parts.append(part)
             part = ""
         else:
             part += character
     if depth != 0:
-        raise CalipersError(f"the brackets of '{text.strip()}' do not match")
+        raise CalipersError(f"the brackets of '{shortened(text.strip())}' do not match")
     return [part for part in [*parts, part] if part.strip()]
 
 
-def _expanded(word: str) -> list[str]:
+def _expanded(word: str, most: int) -> list[str]:
     """nDCG@{5,10} as nDCG@5 and nDCG@10; a table such as {1:3,2:9} stays."""
-    match = re.search(r"\{([^{}:]*)\}", word)
-    if not match:
-        return [word]
-    options = [option.strip() for option in match.group(1).split(",")]
-    if not all(options):
-        raise CalipersError(f"'{word}' has an empty choice in its braces")
-    return [name for option in options for name in _expanded(word[: match.start()] + option + word[match.end() :])]
+    names, found = [], [word]
+    while found:
+        name = found.pop()
+        match = _BRACES.search(name)
+        if not match:
+            names.append(name)
+            continue
+        options = [option.strip() for option in match.group(1).split(",")]
+        if not all(options):
+            raise CalipersError(f"'{shortened(word)}' has an empty choice in its braces")
+        found += [name[: match.start()] + option + name[match.end() :] for option in reversed(options)]
+        if len(names) + len(found) > most:
+            raise CalipersError(f"with '{shortened(word)}' there are more than {MOST_NAMES:,} measures")
+    return names

@@ -38,7 +38,7 @@ from calipers.measures.forms import (
     TotalValue,
     ZeroIfShort,
 )
-from calipers.measures.registry import LARGEST, NEEDED, measure
+from calipers.measures.registry import LARGEST, NEEDED, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.record import Record
 
@@ -107,7 +107,11 @@ def graded_average_precision(cutoff: int | None, t: list[float] | None, max_grad
                 "say t=[...], or divide the grades"
             )
         t = [1 / levels] * levels if levels else []
-    if not all(isinstance(chance, int | float) and chance >= 0 for chance in t) or (t and abs(sum(t) - 1) > 1e-9):
+    if (
+        not isinstance(t, list)
+        or not all(is_finite(chance) and chance >= 0 for chance in t)
+        or (t and abs(sum(t) - 1) > 1e-9)
+    ):
         raise CalipersError(f"t={t} of 'GAP' does not hold probabilities that add up to 1")
     chances = tuple((float(chance), float(grade)) for grade, chance in enumerate(t, start=1))
     return Mixture(tuple((chance, Paired(grade, cutoff)) for chance, grade in chances)) / TotalValue(

@@ -6,6 +6,7 @@ The parser, the `repr`, the card in the manual, the common tests and the bounds 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, JudgedOnly
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.free import Free
+from calipers.measures.names import shortened
 
 
 class _Needed:
@@ -27,6 +29,8 @@ class _Needed:
 
 NEEDED: Any = _Needed()
 LARGEST: Any = None  # of max_grade: the largest grade of the judgments, filled in by `Measure.bind`
+DEEPEST_CUTOFF = (1 << 31) - 1
+_NUMBERS = frozenset({"max_grade", "recall", "multiple"})  # whatever their defaults
 COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
 Average = Literal["arithmetic", "geometric", "sum"]
 Reads = Literal["grades", "subtopics"]
@@ -187,7 +191,7 @@ class Measure:
                 raise CalipersError(
                     f"measure '{declaration.name}' has no parameter '{parameter}'; its parameters: {takes}"
                 )
-            _check(declaration.name, parameter, value)
+            _check(declaration.name, parameter, value, declaration.defaults[parameter])
         given = {k: v for k, v in parameters.items() if v != declaration.defaults[k]}
         ordered = tuple((k, _frozen(given[k])) for k in declaration.defaults if k in given)
         return cls(declaration, ordered)
@@ -266,28 +270,43 @@ def _unlike(measure: Measure) -> str:
     )
 
 
-def _check(name: str, parameter: str, value: Any) -> None:
-    """What holds for a parameter of this name in every measure."""
-    if (
-        parameter == "cutoff"
-        and value is not None
-        and (not isinstance(value, int) or isinstance(value, bool) or value < 1)
-    ):
-        raise CalipersError(f"cutoff {value!r} of '{name}' is not a whole number of at least 1")
-    if parameter == "judged_only" and not isinstance(value, bool):
-        raise CalipersError(f"judged_only={value!r} of '{name}' is neither True nor False")
-    if (
-        parameter in ("rel", "max_grade", "p", "T", "beta", "recall")
-        and value is not LARGEST
-        and (not isinstance(value, int | float) or isinstance(value, bool))
-    ):
-        raise CalipersError(f"parameter {parameter}={value!r} of '{name}' is not a number")
+def _check(name: str, parameter: str, value: Any, default: Any) -> None:
+    """What holds for a parameter in every measure: its value is of the kind that its default has."""
+    if parameter == "cutoff" and value is not None:
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise CalipersError(f"cutoff {shortened(repr(value))} of '{name}' is not a whole number of at least 1")
+        if value > DEEPEST_CUTOFF:
+            raise CalipersError(f"a cutoff of '{name}' is above {DEEPEST_CUTOFF:,}")
+    if parameter == "of" and not isinstance(value, Measure):
+        raise CalipersError(f"of={shortened(repr(value))} of '{name}' is not a measure, as in {name}(nDCG@10)")
+    if value is default or parameter in ("cutoff", "of", "gain", "discount"):
+        return
+    if isinstance(default, bool):
+        kind, fits = "neither True nor False", isinstance(value, bool)
+    elif is_finite(default) or parameter in _NUMBERS:
+        kind, fits = "not a number", is_finite(value)
+    elif isinstance(default, str):
+        kind, fits = "not a word", isinstance(value, str)
+    elif isinstance(default, list):
+        kind, fits = "not a list of numbers", isinstance(value, list) and all(map(is_finite, value))
+    else:
+        return
+    if not fits:
+        raise CalipersError(f"{parameter}={shortened(repr(value))} of '{name}' is {kind}")
+
+
+def is_finite(value: Any) -> bool:
+    """Whether it is a number that a float can hold."""
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number that is larger than any float
+        return False
 
 
 def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
         return ("table", tuple(sorted(value.items())))
-    return ("list", tuple(value)) if isinstance(value, list) else value
+    return ("list", tuple(value)) if isinstance(value, list | tuple) else value
 
 
 def _thawed(value: Any) -> Any:
@@ -301,6 +320,6 @@ def _written(value: Any) -> str:
         return "{" + ",".join(f"{_written(k)}:{_written(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list):
         return "[" + ",".join(_written(v) for v in value) + "]"
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
         return str(int(value))
     return str(value)

@@ -34,6 +34,8 @@ def set_f(beta: float, rel: float) -> Form:
     """The weighted harmonic mean of the two."""
     if beta <= 0:
         raise CalipersError(f"beta={beta} of 'SetF' is not above 0")
+    if beta > 1e100:
+        raise CalipersError(f"beta={beta:g} of 'SetF' is above 1e+100")
     return Counted(_HarmonicMean(beta), rel)
 
 

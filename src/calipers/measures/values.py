@@ -5,7 +5,9 @@ Both are values themselves: named, hashable, passed to a form, never looked up d
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -146,7 +148,7 @@ def gain_of(gain: str | Mapping[float, float] | Value, gains: Mapping[float, flo
 
     gains: a table of exceptions to it, as in trec_eval and ir_measures.
     """
-    if gains:
+    if gains is not None and gains != {}:
         if not isinstance(gains, Mapping) or not all(value >= 0 for value in gains.values()):
             raise CalipersError(f"gains={gains} is not a table of a gain of at least 0 for some grades")
         return Except(gain_of(gain), tuple(sorted((float(grade), float(value)) for grade, value in gains.items())))
@@ -158,8 +160,12 @@ def gain_of(gain: str | Mapping[float, float] | Value, gains: Mapping[float, flo
         if not gain:
             raise CalipersError("the gain table is empty")
         return TableGain(tuple(sorted((float(grade), float(value)) for grade, value in gain.items())))
+    if not callable(gain):
+        raise CalipersError(f"gain={gain!r} is neither a table nor one of {', '.join(sorted(GAINS))}")
     return gain
 
+
+DEEP = 1 << 20  # ranks whose weights are kept one by one
 
 # -- ranks -------------------------------------------------------------------------------------------
 
@@ -181,19 +187,58 @@ class Weights(Record):
         """The weight of all ranks up to the cutoff."""
         if self.cutoff is None:
             raise CalipersError("this measure needs a cutoff")
-        return float(self.of_ranks(self.cutoff).sum())
+        if self.cutoff <= DEEP:
+            return float(self.of_ranks(self.cutoff).sum())
+        return float(self.of_ranks(DEEP).sum()) + self._between(DEEP, self.cutoff)
+
+    def sums(self, ranks: Ints) -> Floats:
+        """The weight of all ranks down to each of these, or to the cutoff where that comes first.
+
+        The weights of the first ranks are added up one by one; those below are, where they change smoothly, integrated
+        (the midpoint rule: a rank's weight is that of the stretch from half a rank above it to half a rank below),
+        which differs from the sum by less than floats can tell.
+        """
+        ranks = np.minimum(ranks, sys.maxsize if self.cutoff is None else self.cutoff).astype(np.int64)
+        depth = min(int(ranks.max(initial=0)), DEEP)
+        table = np.zeros(depth + 1)
+        np.cumsum(self.of_ranks(depth), out=table[1:])
+        found = table[np.minimum(ranks, DEEP)]
+        below = np.flatnonzero(ranks > DEEP)
+        if len(below):
+            distinct, place = np.unique(ranks[below], return_inverse=True)
+            stretches = [self._between(a, b) for a, b in pairwise([DEEP, *distinct.tolist()])]
+            found[below] += np.cumsum(stretches)[place]
+        return found
+
+    def _between(self, above: int, last: int) -> float:
+        """The weight of the ranks below the first and down to the second."""
+        if getattr(self.at, "smooth", False):
+            ends = [above + 0.5, last + 0.5]
+            kink = getattr(self.at, "kink", 0.0)
+            if ends[0] < kink < ends[1]:
+                ends.insert(1, kink)
+            return sum(integrated(self.at, start, end) for start, end in pairwise(ends))
+        starts = range(above, last, DEEP)
+        return sum(float(self.at(np.arange(a + 1.0, min(a + DEEP, last) + 1)).sum()) for a in starts)
 
     def mean(self, first: Ints, last: Ints) -> Floats:
         """The mean weight over each span of ranks."""
         depth = self._cut(int(last.max(initial=0)))
-        weight = np.zeros(depth + 2)  # nothing at rank 0, nothing just beyond the cut
-        weight[1:-1] = self.of_ranks(depth)
-        alone = weight[np.minimum(first, depth + 1)]
+        shown = min(depth, DEEP)
+        weight = np.zeros(shown + 2)  # nothing at rank 0, nothing just beyond the cut
+        weight[1:-1] = self.of_ranks(shown)
+        alone = weight[np.minimum(first, shown + 1)]
         spread = np.flatnonzero(first != last)
+        if depth > DEEP:
+            below = np.flatnonzero((first > DEEP) & (first <= depth))
+            alone[below] = self.at(first[below].astype(np.float64))
         if len(spread):
             start, end = first[spread].astype(np.int64), last[spread].astype(np.int64)
-            total = np.cumsum(weight)
-            inside = total[np.minimum(end, depth)] - total[np.minimum(start - 1, depth)]
+            if depth > DEEP:
+                inside = self.sums(np.minimum(end, depth)) - self.sums(np.minimum(start - 1, depth))
+            else:
+                total = np.cumsum(weight)
+                inside = total[np.minimum(end, depth)] - total[np.minimum(start - 1, depth)]
             alone[spread] = inside / (end - start + 1)
         return alone
 
@@ -201,19 +246,44 @@ class Weights(Record):
         return depth if self.cutoff is None else min(depth, self.cutoff)
 
 
-def _flat(rank: Floats) -> Floats:
-    return np.ones_like(rank)
+def integrated(function: Callable[[Floats], Floats], start: float, end: float) -> float:
+    """The integral of a smooth function, by Gauss and Legendre's rule between doubling points."""
+    ends = [start]
+    while ends[-1] < end:
+        ends.append(min(2.0 * ends[-1], end))
+    at, weight = np.polynomial.legendre.leggauss(64)
+    halves = np.diff(ends)[:, None] / 2.0
+    return float((function(np.array(ends[:-1])[:, None] + halves * (1.0 + at)) * halves * weight).sum())
 
 
-def _log2(rank: Floats) -> Floats:
-    return 1.0 / np.log2(rank + 1.0)
+class Smooth(Record):
+    """Weights that change little from a deep rank to the next, so that their sum is as good as their integral."""
+
+    smooth = True
 
 
-def _zipf(rank: Floats) -> Floats:
-    return 1.0 / rank
+class Flat(Smooth):
+    """The same weight for every rank."""
+
+    def __call__(self, rank: Floats) -> Floats:
+        return np.ones_like(rank)
 
 
-class Telescoping(Record):
+class Log2(Smooth):
+    """1 / log2(rank + 1)."""
+
+    def __call__(self, rank: Floats) -> Floats:
+        return np.asarray(1.0 / np.log2(rank + 1.0))
+
+
+class Zipf(Smooth):
+    """1 / rank."""
+
+    def __call__(self, rank: Floats) -> Floats:
+        return np.asarray(1.0 / rank)
+
+
+class Telescoping(Smooth):
     """1 / (rank (rank + 1)): all ranks after the first k together weigh 1 / (k + 1)."""
 
     total = 1.0  # over all ranks
@@ -222,17 +292,22 @@ class Telescoping(Record):
         return 1.0 / (rank * (rank + 1.0))
 
 
-class JarvelinKekalainen(Record):
+class JarvelinKekalainen(Smooth):
     """No discount before rank b, then 1 / log_b(rank). With b = 2 ranks 1 and 2 weigh the same."""
 
     base: float
+
+    @property
+    def kink(self) -> float:
+        """Where the weights begin to fall."""
+        return float(np.ceil(self.base)) - 0.5
 
     def __call__(self, rank: Floats) -> Floats:
         with np.errstate(divide="ignore"):
             return np.where(rank < self.base, 1.0, np.log(self.base) / np.log(rank))
 
 
-class Geometric(Record):
+class Geometric(Smooth):
     """(1 - p) p^(rank - 1): a reader who goes on with probability p."""
 
     p: float
@@ -242,7 +317,7 @@ class Geometric(Record):
         return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0))
 
 
-class InverseSquare(Record):
+class InverseSquare(Smooth):
     """1 / (rank + 2T - 1)^2, scaled to a sum of 1 over all ranks: a reader who wants T documents."""
 
     target: float
@@ -259,15 +334,20 @@ class Listed(Record):
 
     weights: tuple[float, ...]
 
+    @property
+    def smooth(self) -> bool:
+        """Whether nothing but zeros comes below the first ranks."""
+        return len(self.weights) <= DEEP
+
     def __call__(self, rank: Floats) -> Floats:
         padded = np.append(self.weights, 0.0)
         return np.asarray(padded[np.minimum(rank.astype(np.int64) - 1, len(self.weights))])
 
 
 DISCOUNTS: dict[str, Weights] = {
-    "log2": Weights(_log2),
-    "zipf": Weights(_zipf),
-    "none": Weights(_flat),
+    "log2": Weights(Log2()),
+    "zipf": Weights(Zipf()),
+    "none": Weights(Flat()),
     "telescoping": Weights(Telescoping()),
 }
 FLAT = DISCOUNTS["none"]
@@ -279,8 +359,10 @@ def discount_of(discount: str | Sequence[float] | Callable[[Floats], Floats]) ->
         if not discount or not all(isinstance(weight, int | float) and weight >= 0 for weight in discount):
             raise CalipersError(f"discount={list(discount)} does not list weights of at least 0")
         return Weights(Listed(tuple(float(weight) for weight in discount)))
-    if not isinstance(discount, str):
+    if callable(discount):
         return Weights(discount)
+    if not isinstance(discount, str):
+        raise CalipersError(f"discount={discount!r} is neither a list of weights nor the name of a discount")
     if discount in DISCOUNTS:
         return DISCOUNTS[discount]
     if discount.startswith("jk"):
@@ -288,7 +370,7 @@ def discount_of(discount: str | Sequence[float] | Callable[[Floats], Floats]) ->
             base = float(discount[2:])
         except ValueError:
             base = 0.0
-        if base > 1:
+        if 1 < base < np.inf:
             return Weights(JarvelinKekalainen(base))
     raise CalipersError(
         f"unknown discount '{discount}'; expected jk2 (or another base) or one of {', '.join(sorted(DISCOUNTS))}"

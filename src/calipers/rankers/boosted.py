@@ -13,6 +13,7 @@ from calipers.extras import load
 from calipers.lists import Floats
 from calipers.rankers.base import Arrays, Ranker
 from calipers.rankers.examples import Examples
+from calipers.rankers.trees import checked
 
 LARGEST_LABEL = 30  # LightGBM's gains end there
 
@@ -43,7 +44,7 @@ class BoostedRanker(Ranker):
 
     @classmethod
     def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
-        found = booster_of(model["text"].tobytes()).num_feature()
+        found = int(booster_of(model["text"].tobytes()).num_feature())
         if found != features:
             raise ValueError(f"trees over {found} features, not {features}")
         return {"text": (len(model["text"]),)}
@@ -55,10 +56,10 @@ def lightgbm() -> Any:
 
 @lru_cache(maxsize=4)
 def booster_of(text: bytes) -> Any:
-    """A booster from the text that LightGBM writes."""
+    """A booster from the text that LightGBM writes, which is checked first."""
     library = lightgbm()
     try:
-        return library.Booster(model_str=text.decode("utf-8"))
+        return library.Booster(model_str=checked(text.decode("utf-8"))[0])
     except (library.basic.LightGBMError, UnicodeDecodeError) as error:
         raise ValueError(f"LightGBM cannot read the trees: {error}") from None
 

@@ -27,6 +27,8 @@ from calipers.lists import Floats, Ints
 from calipers.rankers.base import Arrays, Best, Progress, Ranker, check_positive
 from calipers.rankers.examples import ROWS_AT_ONCE, Examples, weighted_sums
 
+CELLS_AT_ONCE = 1 << 26
+
 
 @dataclass(eq=False, kw_only=True)
 class RankBoost(Ranker):
@@ -82,9 +84,10 @@ class RankBoost(Ranker):
 
     def _scores(self, model: Arrays, X: Any) -> Floats:
         score = np.empty(len(X))
-        for start in range(0, len(X), ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            score[rows] = weighted_sums(X[rows][:, model["feature"]] > model["threshold"], model["alpha"])
+        rows = max(1, min(ROWS_AT_ONCE, CELLS_AT_ONCE // max(len(model["feature"]), 1)))
+        for start in range(0, len(X), rows):
+            part = X[start : start + rows][:, model["feature"]] > model["threshold"]
+            score[start : start + len(part)] = weighted_sums(part, model["alpha"])
         return score
 
     @classmethod

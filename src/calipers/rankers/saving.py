@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from calipers._version import __version__
+from calipers.collection.files import Named, regular
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.measures.registry import Measure
@@ -27,6 +28,9 @@ MAGIC = b"calipers-model"
 FORMAT = 1
 DTYPES = ("<f8", "<f4", "<i4", "<i8", "|u1")
 MOST_BYTES = 1 << 33
+MOST_FEATURES = (1 << 31) - 2
+MOST_JOBS = 1024
+MOST_CELLS = 1 << 24  # of the document that a model is tried out with
 
 
 def save(ranker: Ranker, path: str) -> None:
@@ -53,38 +57,52 @@ def load(path: str) -> Ranker:
     """Read a ranker of any kind; its file is checked first."""
     from calipers.rankers import RANKERS
 
-    try:
-        if Path(path).stat().st_size > MOST_BYTES:
-            raise CalipersError(f"a model of more than {MOST_BYTES:,} bytes", file=path)
-        whole = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise CalipersError("no such file", file=path) from None
-    except OSError as error:
-        raise CalipersError(f"cannot be read: {error.strerror}", file=path) from None
+    with Named(path):
+        file = Path(regular(path))
+        if file.stat().st_size > MOST_BYTES:
+            raise CalipersError(f"a model of more than {MOST_BYTES:,} bytes")
+        whole = file.read_bytes()
     header, payload = _checked(whole, path)
     kind = RANKERS.get(str(header.get("ranker")))
     if kind is None:
-        raise CalipersError(f"unknown ranker '{header.get('ranker')}'; there are {', '.join(RANKERS)}", file=path)
+        raise CalipersError(
+            f"unknown ranker '{str(header.get('ranker'))[:40]}'; there are {', '.join(RANKERS)}", file=path
+        )
     try:
         ranker = kind(**{key: _from_json(value) for key, value in header["parameters"].items()})
         ranker.features_ = int(header["features"])
         ranker.chosen_ = {key: _from_json(value) for key, value in header["chosen"].items()}
         ranker.validation_ = None if header["validation"] is None else float(header["validation"])
+        if not 0 < ranker.features_ <= MOST_FEATURES:
+            raise ValueError(f"{ranker.features_} features")
         ranker.model_ = _arrays(header["arrays"], payload)
         expected = kind._expected(ranker.features_, ranker.model_)
         found = {name: array.shape for name, array in ranker.model_.items()}
         if expected != found:
             raise ValueError(f"arrays {found}, expected {expected}")
         ranker.with_(**ranker.chosen_)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CalipersError(f"the model is not one that {kind.name} can read ({error})", file=path) from None
+        _try_out(ranker)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise CalipersError(f"the model is not one that {kind.name} can read ({str(error)[:200]})", file=path) from None
     return ranker
+
+
+def _try_out(ranker: Ranker) -> None:
+    """Refuse a model whose arrays hold numbers that are not finite, or do not go with its parameters."""
+    if not all(np.isfinite(array).all() for array in ranker.model_.values()):
+        raise ValueError("a number that is not finite")
+    jobs = getattr(ranker, "jobs", 1)
+    if not isinstance(jobs, int) or not 0 < jobs <= MOST_JOBS:
+        raise ValueError(f"jobs={str(jobs)[:40]}")
+    if ranker.features_ <= MOST_CELLS:
+        with np.errstate(all="ignore"):
+            ranker._scores(ranker.model_, np.zeros((1, ranker.features_)))
 
 
 def _checked(whole: bytes, path: str) -> tuple[dict[str, Any], bytes]:
     first, _, rest = whole.partition(b"\n")
     magic, _, version = first.partition(b" ")
-    if magic != MAGIC or not version.isdigit():
+    if magic != MAGIC or not version.isdigit() or len(version) > 9:
         raise CalipersError("not a model of calipers: its first line is another", file=path)
     if int(version) != FORMAT:
         raise CalipersError(
@@ -97,12 +115,16 @@ def _checked(whole: bytes, path: str) -> tuple[dict[str, Any], bytes]:
         raise CalipersError("the model is damaged: its checksum does not match its content", file=path)
     text, _, payload = body.partition(b"\n")
     try:
-        header = json.loads(text)
-    except ValueError:
+        header = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
         header = None
     if not isinstance(header, dict):
         raise CalipersError("the model is damaged: its header cannot be read", file=path)
     return header, payload
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def _arrays(described: Any, payload: bytes) -> Arrays:

@@ -145,7 +145,7 @@ class Workshop:
             for key in sorted({*wanted, *found}):
                 if wanted.get(key) != found.get(key):
                     raise CalipersError(
-                        f"holds a study with other settings ({key} {found.get(key)}, not {wanted.get(key)}): choose "
+                        f"holds a study with other settings ({key} {_shown(found.get(key))}, not {_shown(wanted.get(key))}): choose "
                         "another folder, or remove this one",
                         file=folder,
                     )
@@ -184,10 +184,18 @@ class Workshop:
         return ranker
 
 
+def _shown(value: Any) -> str:
+    try:
+        text = str(value)
+    except (RecursionError, ValueError):
+        return "something else"
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
 def _read_settings(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
+    except (ValueError, OSError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise CalipersError("cannot be read: remove the folder, and begin again", file=str(file))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -33,7 +35,7 @@ class Cache:
         try:
             with np.load(path, allow_pickle=False) as stored:
                 *arrays, cut = (stored[part] for part in PARTS)
-        except (OSError, ValueError, KeyError, EOFError):
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError, SyntaxError):
             return None  # spoilt: it is made again
         return *arrays, bool(cut)
 

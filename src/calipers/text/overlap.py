@@ -22,7 +22,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.text.subsequences import common, places, union_matches
+from calipers.text.subsequences import Places, common, union_matches
 from calipers.text.tokens import sentences, tokenizer_of
 
 PARTS = ("precision", "recall", "f1")
@@ -114,8 +114,8 @@ class References:
         return known
 
     @cached_property
-    def places(self) -> np.ndarray:
-        return places([[self.ids[word] for word in each] for each in self.words], len(self.ids))
+    def places(self) -> Places:
+        return Places([[self.ids[word] for word in each] for each in self.words], len(self.ids))
 
     def grams(self, n: int) -> Grams:
         if n not in self._grams:

@@ -1,9 +1,11 @@
-"""Longest common subsequences, 64 places of a reference at a time.
+"""Longest common subsequences, all places of a reference at a time.
 
 A bit of V for each place of the reference is 1 as long as no step of the dynamic programme has been taken there. With
 M the places of the reference that hold the candidate's next word,
 
     V <- (V + (V & M)) | (V & ~M),        length = zeros of V
+
+Many candidates go through it side by side, in words of 64 places; a long text by itself, in one long number.
 
 Crochemore, Iliopoulos, Pinzon & Reid, A fast and practical bit-vector algorithm for the longest common subsequence
 problem, IPL 2001.
@@ -12,48 +14,105 @@ problem, IPL 2001.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.errors import CalipersError
 from calipers.lists import Ints
 
 Words = NDArray[np.uint64]
 BITS = 64
+LONGEST = 200_000  # words of a text: the time grows with the square of it
+ALONE = 40  # texts and references for each 64 places, below which one at a time is quicker
+OFTEN = 64  # occurrences of a word whose bits are kept
+MOST_CELLS = 25_000_000  # words of a sentence times words of another
 
 
-def places(references: Sequence[Sequence[int]], words: int) -> Words:
-    """Of each word and reference the places where it stands, as bits: [word, reference, 64 places]. Words are 1, 2, ...
+class Places:
+    """Where each word stands in some references. Words are 1, 2, ...; word 0 stands nowhere."""
 
-    Word 0 stands nowhere.
-    """
-    longest = max((len(each) for each in references), default=0)
-    found = np.zeros((words + 1, len(references), max(1, -(-longest // BITS))), dtype=np.uint64)
-    for j, reference in enumerate(references):
-        for place, word in enumerate(reference):
-            found[word, j, place // BITS] |= np.uint64(1 << (place % BITS))
-    return found
+    def __init__(self, references: Sequence[Sequence[int]], words: int) -> None:
+        self.references, self.words = references, words
+        self.longest = max((len(each) for each in references), default=0)
+        if self.longest > LONGEST:
+            raise CalipersError(f"a reference of {self.longest:,} words: common subsequences go up to {LONGEST:,}")
+        self.parts = max(1, -(-self.longest // BITS))
+
+    @cached_property
+    def bits(self) -> Words:
+        """As bits: [word, reference, 64 places]."""
+        found = np.zeros((self.words + 1, len(self.references), self.parts), dtype=np.uint64)
+        for j, reference in enumerate(self.references):
+            for place, word in enumerate(reference):
+                found[word, j, place // BITS] |= np.uint64(1 << (place % BITS))
+        return found
+
+    @cached_property
+    def lists(self) -> list[dict[int, list[int]]]:
+        """As lists: of each reference the places of each of its words."""
+        found: list[dict[int, list[int]]] = [{} for _ in self.references]
+        for by_word, reference in zip(found, self.references, strict=True):
+            for place, word in enumerate(reference):
+                by_word.setdefault(word, []).append(place)
+        return found
 
 
-def common(candidates: Ints, where: Words, lengths: Ints) -> Ints:
+def common(candidates: Ints, where: Places, lengths: Ints) -> Ints:
     """How long the common subsequences are: [candidate, length, reference].
 
     `candidates` are rows of words (0 for one that no reference has); `lengths`, ascending, says after how many words
     of each row to look. So one pass serves every prefix.
     """
     rows, steps = candidates.shape
-    _, references, parts = where.shape
-    state = np.full((parts, rows, references), ~np.uint64(0))
-    found = np.zeros((rows, len(lengths), references), dtype=np.int64)
+    if steps > LONGEST:
+        raise CalipersError(f"a text of {steps:,} words: common subsequences go up to {LONGEST:,}")
     wanted: dict[int, list[int]] = {}
     for at, length in enumerate(lengths.tolist()):
         wanted.setdefault(length, []).append(at)
-    by_part = np.ascontiguousarray(np.moveaxis(where, -1, 0))
+    found = np.zeros((rows, len(lengths), len(where.references)), dtype=np.int64)
+    if where.parts > 1 and rows * len(where.references) < ALONE * where.parts:
+        for j, by_word in enumerate(where.lists):
+            for i, row in enumerate(candidates):
+                _one_by_one(row, by_word, len(where.references[j]), wanted, found[i, :, j])
+        return found
+    bits = where.bits
+    state = np.full((where.parts, rows, len(where.references)), ~np.uint64(0))
+    by_part = np.ascontiguousarray(np.moveaxis(bits, -1, 0))
     for step in range(min(steps, int(lengths.max(initial=0)))):
         _advance(state, by_part[:, candidates[:, step]])
         for at in wanted.get(step + 1, ()):
             found[:, at] = (BITS - _ones(state)).sum(axis=0)
     return found
+
+
+def _one_by_one(
+    row: Ints, by_word: dict[int, list[int]], size: int, wanted: dict[int, list[int]], found: Ints
+) -> None:
+    """One text and one reference, with a number that has a bit for each place."""
+    everything = (1 << size) - 1
+    state, masks = everything, {}
+    for step, word in enumerate(row[: max(wanted, default=0)].tolist(), 1):
+        if (places := by_word.get(word)) is not None:
+            met = masks.get(word)
+            if met is None:
+                met = _mask(places, size)
+                if len(places) >= OFTEN:
+                    masks[word] = met
+            taken = state & met
+            state = ((state + taken) | (state ^ taken)) & everything
+        for at in wanted.get(step, ()):
+            found[at] = size - state.bit_count()
+
+
+def _mask(places: list[int], size: int) -> int:
+    if len(places) == 1:
+        return 1 << places[0]
+    bits = bytearray(size // 8 + 1)
+    for place in places:
+        bits[place >> 3] |= 1 << (place & 7)
+    return int.from_bytes(bits, "little")
 
 
 def _advance(state: Words, met: Words) -> None:
@@ -109,6 +168,11 @@ def union_matches(reference: Sequence[Sequence[str]], candidate: Sequence[Sequen
 def _one_subsequence(one: Sequence[str], other: Sequence[str]) -> set[int]:
     """The places in `one` of a longest common subsequence; of several, the one found from the end, ties going back in
     `other` first, as the ROUGE packages do."""
+    if len(one) * len(other) > MOST_CELLS:
+        raise CalipersError(
+            f"a sentence of {len(one):,} words beside one of {len(other):,} is too long for ROUGE-Lsum: put each "
+            "sentence on a line of its own, or use ROUGE-L"
+        )
     rows = [[0] * (len(other) + 1)]
     for word in one:
         above, row = rows[-1], [0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from calipers.errors import CalipersError
 from calipers.extras import load
 
 DELIMITERS = ("\t", ",", ";", "|")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -104,18 +105,23 @@ class _Header:
     @property
     def distinct(self) -> list[str]:
         """Names that tell columns apart; only one that is there twice, and is not asked for, gets another."""
-        return [name if self.columns.count(name) == 1 else f"{name}#{i}" for i, name in enumerate(self.columns)]
+        times = Counter(self.columns)
+        return [name if times[name] == 1 else f"{name}#{i}" for i, name in enumerate(self.columns)]
 
 
 def _split(line: bytes) -> tuple[list[str], str]:
     """The cells of the header: by the delimiter that makes most of them."""
-    text = line.decode("utf-8", "surrogateescape").rstrip("\r")
-    try:
-        cut = {delimiter: next(csv.reader([text], delimiter=delimiter), []) for delimiter in DELIMITERS}
-    except csv.Error:  # a carriage return within
-        return [text], DELIMITERS[0]
+    text = line.decode("utf-8", "backslashreplace").rstrip("\r")
+    cut = {delimiter: _cells(text, delimiter) for delimiter in DELIMITERS}
     best = max(DELIMITERS, key=lambda delimiter: len(cut[delimiter]))
     return cut[best], best
+
+
+def _cells(text: str, delimiter: str) -> list[str]:
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:  # a carriage return within, or a cell that is too long
+        return [text]
 
 
 def _is_csv(start: bytes) -> bool:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,12 @@ from calipers.collection.rows import Rows
 from calipers.errors import CalipersError
 
 _START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\{\]])')
-_NESTED = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{')
+_NESTED = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*+"\s*:\s*\{', re.DOTALL)
+
+# A packed file may unpack to this much, and this many times its size more, unless the caller says otherwise: what is
+# read from a byte of JSON may take some forty bytes of memory.
+ROOM = 1 << 26
+RATIO = 20
 
 
 def read_json(
@@ -30,14 +36,15 @@ def read_json(
 ) -> Rows:
     """All documents of a file, with `value` ("score" or "grade") as the number."""
     name = shown_name(path)
-    gathered = _Gathered(value, columns, name)
-    for line, content in _values(whole(path, max_unpacked=max_unpacked), name):
-        if isinstance(content, list) and line is None:
-            gathered.listed = True
-            for number, item in enumerate(content, 1):
-                gathered.add(item, number)
-        else:
-            gathered.add(content, line)
+    text = _text(whole(path, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO), name)
+    start = _blanks(text, 0)
+    if start == len(text):
+        raise CalipersError("nothing but blanks", file=name)
+    for read in (_read_listed, _read_nested, _read_alone, _read_lines):
+        gathered = _Gathered(value, columns, name)
+        end = read(text, start, gathered)
+        if end is not None and _blanks(text, end) == len(text):
+            break
     return gathered.rows()
 
 
@@ -45,19 +52,113 @@ def systems_of_json(
     path: Path, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> tuple[str, ...]:
     """The systems that rows name, if there are rows and they do."""
-    if _NESTED.match(start_of(path, max_unpacked=max_unpacked)):
+    start = start_of(path, max_unpacked=max_unpacked).decode("utf-8-sig", "replace")
+    if _NESTED.match(start):
         return ()
     return read_json(path, columns=columns, max_unpacked=max_unpacked).systems
 
 
 # ------------------------------------------------------------------------------------------------ text to objects
+#
+# A long value is taken apart while it is read: its objects come and go, and only the rows stay.
+
+
+def _read_listed(text: str, start: int, gathered: _Gathered) -> int | None:
+    """A list of rows."""
+    if text[start] != "[":
+        return None
+    gathered.listed = True
+    place, number = _blanks(text, start + 1), 0
+    while text[place : place + 1] != "]":
+        number += 1
+        item, place = _decoded(text, place, gathered.file, None)
+        gathered.add(item, number)
+        place = _after(text, place, "]", gathered.file)
+    if _blanks(text, place + 1) < len(text):
+        raise CalipersError("not JSON: something follows the list", file=gathered.file, line=_line(text, place))
+    return place + 1
+
+
+def _read_nested(text: str, start: int, gathered: _Gathered) -> int | None:
+    """One object of queries."""
+    if not _NESTED.match(text, start):
+        return None
+    place = _blanks(text, start + 1)
+    met: set[str] = set()
+    while text[place : place + 1] != "}":
+        query, place = _decoded(text, place, gathered.file, None)
+        place = _blanks(text, place)
+        if not isinstance(query, str) or text[place : place + 1] != ":":
+            raise CalipersError("not JSON: expected a name and ':'", file=gathered.file, line=_line(text, place))
+        ranked, place = _decoded(text, _blanks(text, place + 1), gathered.file, None)
+        if query in met:
+            raise CalipersError(f"'{query}' appears twice in one object", file=gathered.file)
+        met.add(query)
+        gathered.add({query: ranked}, None)
+        place = _after(text, place, "}", gathered.file)
+    return place + 1
+
+
+def _read_alone(text: str, start: int, gathered: _Gathered) -> int | None:
+    """One value of another kind."""
+    if _NESTED.match(text, start):
+        return None
+    value, end = _decoded(text, start, gathered.file, None)
+    if _blanks(text, end) == len(text):
+        gathered.add(value, None)
+    return end
+
+
+def _read_lines(text: str, start: int, gathered: _Gathered) -> int:
+    """A value on each line."""
+    number = 0
+    for number, line in enumerate(_lines(text), 1):
+        start = _blanks(line, 0)
+        if start == len(line):
+            continue
+        value, end = _decoded(line, start, gathered.file, number)
+        if _blanks(line, end) < len(line):
+            raise CalipersError("not JSON: something follows the value on its line", file=gathered.file, line=number)
+        gathered.add(value, number)
+    return len(text)
+
+
+def _lines(text: str) -> Iterator[str]:
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield text[start:end]
+        start = end + 1
+
+
+def _after(text: str, place: int, closing: str, name: str) -> int:
+    """Where the next item of a list or an object begins, or where it is closed."""
+    place = _blanks(text, place)
+    found = text[place : place + 1]
+    if found == closing:
+        return place
+    after = _blanks(text, place + 1)
+    if found != "," or text[after : after + 1] == closing:
+        message = f"not JSON: expected ',' or '{closing}'" if found != "," else f"not JSON: ',' before '{closing}'"
+        raise CalipersError(message, file=name, line=_line(text, place))
+    return after
+
+
+def _text(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CalipersError(
+            "not UTF-8, as JSON has to be", file=name, line=raw.count(b"\n", 0, error.start) + 1
+        ) from None
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        met: set[str] = set()
+        twice = next(key for key, _ in pairs if key in met or met.add(key))  # type: ignore[func-returns-value]  # None
         raise CalipersError(f"'{twice}' appears twice in one object")
     return found
 
@@ -70,34 +171,14 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_not_fin
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
-def _values(raw: bytes, name: str) -> Iterator[tuple[int | None, Any]]:
-    """The value of the file, or where there are several the value of each line, with its number."""
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CalipersError(
-            "not UTF-8, as JSON has to be", file=name, line=raw.count(b"\n", 0, error.start) + 1
-        ) from None
-    start = _end(_BLANK, text, 0)
-    if start == len(text):
-        raise CalipersError("nothing but blanks", file=name)
-    value, end = _decoded(text, start, name, None)
-    if _end(_BLANK, text, end) == len(text):
-        yield None, value
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        start = _end(_BLANK, line, 0)
-        if start == len(line):
-            continue
-        value, end = _decoded(line, start, name, number)
-        if _end(_BLANK, line, end) < len(line):
-            raise CalipersError("not JSON: something follows the value on its line", file=name, line=number)
-        yield number, value
-
-
-def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.match(text, start)
+def _blanks(text: str, start: int) -> int:
+    """Where blanks that begin here end."""
+    found = _BLANK.match(text, start)
     return found.end() if found else start
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
 
 
 def _decoded(text: str, start: int, name: str, line: int | None) -> tuple[Any, int]:
@@ -105,10 +186,14 @@ def _decoded(text: str, start: int, name: str, line: int | None) -> tuple[Any, i
         return _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
         raise CalipersError(f"not JSON: {error.msg}", file=name, line=line or error.lineno) from None
+    except StopIteration:  # nothing is there
+        raise CalipersError("not JSON: Expecting value", file=name, line=line or _line(text, start)) from None
     except RecursionError:
         raise CalipersError("nested too deeply", file=name, line=line) from None
     except CalipersError as error:
         raise CalipersError(error.message, file=name, line=line) from None
+    except ValueError:
+        raise CalipersError("a number has too many digits", file=name, line=line or _line(text, start)) from None
 
 
 # ------------------------------------------------------------------------------------------------ objects to rows
@@ -133,7 +218,7 @@ class _Gathered:
 
     def add(self, item: Any, number: int | None) -> None:
         """Take an object: a row, or {query: {document: number}}. All objects of a file have to be of one kind."""
-        if not isinstance(item, dict):
+        if not isinstance(item, dict) or (self.listed and not item):
             raise self._shape(item, number)
         nested = [isinstance(value, dict) for value in item.values()]
         if all(nested):
@@ -171,12 +256,12 @@ class _Gathered:
             return found
         if isinstance(found, int) and not isinstance(found, bool):
             return str(found)
-        raise self._error(f"the {role} {json.dumps(found)[:60]} is neither text nor a whole number", number)
+        raise self._error(f"the {role} {_shown(found)} is neither text nor a whole number", number)
 
     def _shape(self, found: Any, number: int | None) -> CalipersError:
         return self._error(
             "expected {query: {document: number}}, or rows with query, document and number; "
-            f"found {json.dumps(found)[:60]}",
+            f"found {_shown(found)}",
             number,
         )
 
@@ -190,6 +275,7 @@ class _Gathered:
             raise CalipersError("there are no documents", file=self.file)
         try:
             queries, documents = Ids.of(self.queries), Ids.of(self.documents)
+            Ids.of(self.systems)
         except UnicodeEncodeError as error:
             raise CalipersError(f"the id {error.object!r} holds half a character", file=self.file) from None
         return Rows(
@@ -218,10 +304,19 @@ class _Gathered:
             wrong, what = next(row for row, value in enumerate(self.values) if type(value) in odd), "a number"
         queries: Sequence[str] = [*self.queries]
         raise self._error(
-            f"{self.value} {json.dumps(self.values[wrong])[:60]} of document '{self.documents[wrong]}', "
+            f"{self.value} {_shown(self.values[wrong])} of document '{self.documents[wrong]}', "
             f"query '{queries[self.query[wrong]]}', is not {what}",
             self.line[wrong] if self.line else None,
         )
+
+
+def _shown(found: Any) -> str:
+    """The beginning of a value."""
+    if isinstance(found, dict):
+        found = {key: "..." if isinstance(value, dict | list) else value for key, value in islice(found.items(), 4)}
+    if isinstance(found, list):
+        found = ["..." if isinstance(value, dict | list) else value for value in found[:4]]
+    return json.dumps(found)[:60]
 
 
 def _float(value: Any) -> float:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from calipers.collection.arrow import arrow, check_nulls, coded, rows_of
-from calipers.collection.files import Path, plain_file, shown_name
+from calipers.collection.files import RATIO, ROOM, Path, plain_file, shown_name
 from calipers.collection.formats.format import Format
 from calipers.collection.roles import columns_of
 from calipers.collection.rows import AT_ONCE, SMALLEST_PART, Parts, Rows
 from calipers.errors import CalipersError
 from calipers.extras import load
+
+ROW = 32  # bytes that a row takes at least
+ROWS_AT_FIRST = 1024
 
 
 def read_parquet(
@@ -83,32 +88,102 @@ def _differs(rows: Rows, query: bytes) -> int | None:
     return first if other[first] else None
 
 
+def _lengths(texts: Any) -> Any:
+    """Of each text of a column, its bytes."""
+    binary_length = load("pyarrow.compute", extra="frames", what="tables").binary_length
+    return np.asarray(binary_length(texts).fill_null(0), np.int64)
+
+
+def _bytes_of(column: Any) -> int:
+    """Of all rows of a column whose texts are coded."""
+    code = column.indices.drop_null()
+    return int(_lengths(column.dictionary)[np.asarray(code, np.int64)].sum())
+
+
 class _Opened:
     """A Parquet file, its errors ours, its columns of few values as codes."""
 
     def __init__(self, path: Path, value: str, columns: Mapping[str, str] | None, max_unpacked: int | None) -> None:
         self._name = shown_name(path)
         self._parquet = load("pyarrow.parquet", extra="frames", what="Parquet files")
-        self._errors = (arrow().ArrowException, OSError)
+        self._errors = (arrow().ArrowException, OSError, UnicodeDecodeError, OverflowError)
         self._source = plain_file(path, max_unpacked=max_unpacked)
+        self._most = max_unpacked
         self._value, self._columns = value, columns
 
     def __enter__(self) -> _Opened:
         types = arrow().types
         plain = self._open()
-        schema = plain.schema_arrow
-        self.names = columns_of(schema.names, self._value, self._columns, file=self._name)
+        try:
+            schema, metadata = plain.schema_arrow, plain.metadata
+            self.group_sizes = [metadata.row_group(group).num_rows for group in range(plain.num_row_groups)]
+            found = list(schema.names)
+        except self._errors as error:
+            raise self._damaged(error) from None
+        self.names = columns_of(found, self._value, self._columns, file=self._name)
         text = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-        few = [
-            name
-            for role, name in self.names.items()
-            if role in ("query", "system") and any(is_text(schema.field(name).type) for is_text in text)
-        ]
-        self.group_sizes = [plain.metadata.row_group(group).num_rows for group in range(plain.num_row_groups)]
+        kinds = {role: schema.field(name).type for role, name in self.names.items()}
+        texts = {role: self.names[role] for role, kind in kinds.items() if any(is_text(kind) for is_text in text)}
         if not sum(self.group_sizes):
             raise CalipersError("there are no rows", file=self._name)
-        self._file = self._open(read_dictionary=few, metadata=plain.metadata)
+        coded_ids = types.is_dictionary(kinds["document"])
+        self._refuse_large(metadata, self.names["document"] if coded_ids else texts.get("document"))
+        few = [name for role, name in texts.items() if role in ("query", "system")]
+        self._file = self._open(read_dictionary=few, metadata=metadata)
         return self
+
+    def _refuse_large(self, metadata: Any, ids: str | None) -> None:
+        """Refuse what would take more memory than a packed text may: few bytes can stand for many rows, or long ids."""
+        size = len(self._source.getvalue()) if isinstance(self._source, BytesIO) else os.path.getsize(self._source)
+        most = ROOM + RATIO * size if self._most is None else self._most
+        room = most - ROW * sum(self.group_sizes)
+        if ids is not None and room >= 0:
+            file = self._open(read_dictionary=[ids], metadata=metadata)
+            try:
+                for group in range(len(self.group_sizes)):
+                    room -= self._id_bytes(file, group, ids, room)
+                    if room < 0:
+                        break
+            except self._errors as error:
+                raise self._damaged(error) from None
+            finally:
+                if not isinstance(self._source, BytesIO):
+                    file.close()
+        if room < 0:
+            raise CalipersError(
+                f"the Parquet data unpacks to more than {most:,} bytes: "
+                "if that is right, allow more with max_unpacked (--max-unpacked)",
+                file=self._name,
+            )
+
+    def _id_bytes(self, file: Any, group: int, ids: str, room: int) -> int:
+        """About the bytes of a row group's ids, never less; more than `room` only if they are."""
+        columns = file.metadata.row_group(group)
+        place = file.metadata.schema.names.index(ids)
+        chunk = columns.column(place)
+        if "DELTA_BYTE_ARRAY" in chunk.encodings:  # Arrow knows no codes for it
+            plain, total = self._open(metadata=file.metadata), 0
+            for batch in plain.iter_batches(ROWS_AT_FIRST, [group], [ids], use_threads=False):
+                total += int(_lengths(batch.column(0)).sum())
+                if total > room:
+                    break
+            return total
+        if not chunk.has_dictionary_page:
+            return int(chunk.total_uncompressed_size)
+        batches = file.iter_batches(ROWS_AT_FIRST, [group], [ids], use_threads=False)
+        first = next(batches, None)
+        if first is None:
+            return 0
+        longest = int(_lengths(first.column(0).dictionary).max(initial=0))
+        if chunk.has_dictionary_page and self.group_sizes[group] * longest <= room:
+            # Any entry of the dictionary may stand in every row; what is not in it stands there as it is.
+            return int(self.group_sizes[group] * longest + chunk.total_uncompressed_size)
+        total = 0
+        for batch in chain([first], batches):
+            total += _bytes_of(batch.column(0))
+            if total > room:
+                break
+        return total
 
     def __exit__(self, *_: object) -> None:
         if not isinstance(self._source, BytesIO):
@@ -120,7 +195,8 @@ class _Opened:
         except self._errors as error:
             raise self._damaged(error) from None
         column = {role: table.column(name) for role, name in self.names.items()}
-        return rows_of(column, self.names, self._value, self._name)
+        with self._reading():
+            return rows_of(column, self.names, self._value, self._name)
 
     def systems(self) -> tuple[str, ...]:
         name = self.names.get("system")
@@ -130,8 +206,9 @@ class _Opened:
             column = self._file.read([name]).column(0)
         except self._errors as error:
             raise self._damaged(error) from None
-        check_nulls(column, name, self._name)
-        return tuple(coded(column, name, self._name)[0].texts())
+        with self._reading():
+            check_nulls(column, name, self._name)
+            return tuple(coded(column, name, self._name)[0].texts())
 
     def pieces(self, group: int) -> Iterator[Rows]:
         """The rows of a row group, some at a time."""
@@ -160,8 +237,9 @@ class _Opened:
             column = self._file.read_row_group(group, [name], use_threads=False).column(0)
         except self._errors as error:
             raise self._damaged(error) from None
-        check_nulls(column, name, self._name, sum(self.group_sizes[:group]))
-        queries, query = coded(column, name, self._name)
+        with self._reading():
+            check_nulls(column, name, self._name, sum(self.group_sizes[:group]))
+            queries, query = coded(column, name, self._name)
         last: bytes = queries[int(query[-1])]
         return last
 
@@ -170,6 +248,13 @@ class _Opened:
             self._source.seek(0)
         try:
             return self._parquet.ParquetFile(self._source, pre_buffer=False, **options)
+        except self._errors as error:
+            raise self._damaged(error) from None
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
         except self._errors as error:
             raise self._damaged(error) from None
 

@@ -16,6 +16,9 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form
 
+CELLS = 1 << 24  # ranks (orders x documents) that are drawn of a list: of a longer one fewer orders
+CELLS_AT_ONCE = 1 << 22  # ranks that are scored together
+FEWEST_DRAWS = 4
 SMALL = 6  # documents whose orders are all tried to find the ideal and the worst ranking
 
 
@@ -68,8 +71,7 @@ class Deterministic(Form):
         mean[~tied] = self.untied(some_lists(lists, np.flatnonzero(~tied)))
         for i in np.flatnonzero(tied).tolist():
             one = _alone(lists, i)
-            ranks, drawn = _orders(one, 0, self.orders, _random(one, self.seed))
-            scores = self.untied(_copies(one, 0, ranks))
+            scores, drawn = self._of_orders(one, _random(one, self.seed))
             defined = ~np.isnan(scores)
             if not defined.any():
                 mean[i] = np.nan
@@ -78,6 +80,17 @@ class Deterministic(Form):
             mean[i], spread[i] = scores.mean(), scores.std()
             error[i] = spread[i] / np.sqrt(len(scores)) if drawn else 0.0
         return mean, spread, error
+
+    def _of_orders(self, one: Lists, random: np.random.Generator) -> tuple[Floats, bool]:
+        """The scores of the orders of one list, some at a time, and whether they were drawn."""
+        rows = len(one.first)
+        if _few_ways(one, self.orders) or rows * self.orders <= CELLS:
+            ranks, drawn = _orders(one, 0, self.orders, random)
+            at_once = max(1, CELLS_AT_ONCE // max(rows, 1))
+            parts = [ranks[start : start + at_once] for start in range(0, len(ranks), at_once)]
+            return np.concatenate([self.untied(_copies(one, 0, part)) for part in parts]), drawn
+        draws = min(self.orders, max(FEWEST_DRAWS, CELLS // rows))
+        return np.concatenate([self.untied(_copies(one, 0, _drawn_order(one, random))) for _ in range(draws)]), True
 
 
 class Free(Deterministic):
@@ -151,27 +164,82 @@ def _random(one: Lists, seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, crc32(content.tobytes())])
 
 
+def _ties(lists: Lists, i: int) -> tuple[Ints, Ints]:
+    """Of the ties of list i: the place of its first row, and how many rows it has."""
+    rows = slice(lists.offsets[i], lists.offsets[i + 1])
+    start = np.flatnonzero(np.diff(lists.first[rows], prepend=0))
+    members = np.diff(np.append(start, len(lists.first[rows])))
+    tied = lists.first[rows][start] != lists.last[rows][start]
+    return start[tied], members[tied]
+
+
+def _few_ways(one: Lists, most: int) -> bool:
+    """Whether the ties of the one list have no more orders than that."""
+    ways = 1
+    for start, members in zip(*_ties(one, 0), strict=True):
+        span = int(one.last[start] - one.first[start] + 1)
+        for k in range(int(members)):
+            ways *= span - k
+            if ways > most:
+                return False
+    return True
+
+
 def _orders(lists: Lists, i: int, most: int, random: np.random.Generator) -> tuple[Ints, bool]:
     """Ranks of the rows of list i, a line an order of its ties: all orders where they are at most `most`, or else
     so many drawn ones, which the flag tells."""
-    rows = np.arange(lists.offsets[i], lists.offsets[i + 1])
-    starts = np.flatnonzero(np.diff(lists.first[rows], prepend=0))
+    one = some_lists(lists, np.array([i]))
     spans = [
-        (int(lists.first[rows[start]]), int(lists.last[rows[start]]), end - start)
-        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True)
+        (start, int(one.first[start]), int(one.last[start]), members)
+        for start, members in zip(*(each.tolist() for each in _ties(one, 0)), strict=True)
     ]
-    ways = 1
-    for first, last, members in spans:
-        ways *= perm(last - first + 1, members)
-    if ways > most:
-        drawn: list[Ints] = [np.zeros((most, 0), np.int64)]
-        drawn.extend(first + drawn_places(last - first + 1, members, most, random) for first, last, members in spans)
-        return np.hstack(drawn), True
-    ranks = np.zeros((1, 0), np.int64)
-    for first, last, members in spans:
-        here = np.array(list(permutations(range(first, last + 1), members)), np.int64)
-        ranks = np.hstack([np.repeat(ranks, len(here), axis=0), np.tile(here, (len(ranks), 1))])
-    return ranks, False
+    drawn = not _few_ways(one, most)
+    ranks = np.tile(one.first.astype(np.int64), (most if drawn else 1, 1))
+    for start, first, last, members in spans:
+        if drawn:
+            here = first + drawn_places(last - first + 1, members, most, random)
+        else:
+            ways = np.array(list(permutations(range(first, last + 1), members)), np.int64)
+            here = np.tile(ways, (len(ranks), 1))
+            ranks = np.repeat(ranks, len(ways), axis=0)
+        ranks[:, start : start + members] = here
+    return ranks, drawn
+
+
+def _drawn_order(one: Lists, random: np.random.Generator) -> Ints:
+    """One order of a long list, its ties drawn all at once: a line of ranks."""
+    start, members = _ties(one, 0)
+    span = one.last[start].astype(np.int64) - one.first[start] + 1
+    rank = one.first.astype(np.int64)
+    dense = span <= 4 * members
+    for chosen, places in ((dense, _places_by_key), (~dense, _places_redrawn)):
+        if chosen.any():
+            sizes = members[chosen]
+            row = np.repeat(start[chosen] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+            rank[row] += places(span[chosen], sizes, random)
+    return rank[None, :]
+
+
+def _places_by_key(span: Ints, members: Ints, random: np.random.Generator) -> Ints:
+    """Distinct places from 0 to span - 1 for the members of each tie: all places by a random key, and the first."""
+    tie = np.repeat(np.arange(len(span)), span)
+    order = np.argsort(tie + random.random(len(tie)))
+    begin = np.repeat(np.cumsum(span) - span, span)
+    taken = np.arange(len(tie)) - begin < np.repeat(members, span)
+    return (order - begin)[taken]
+
+
+def _places_redrawn(span: Ints, members: Ints, random: np.random.Generator) -> Ints:
+    """Distinct places from 0 to span - 1 for the members of each tie, where they are few: what clashes is redrawn."""
+    tie = np.repeat(np.arange(len(span)), members)
+    places = random.integers(span[tie])
+    while True:
+        order = np.lexsort((places, tie))
+        same = (places[order][1:] == places[order][:-1]) & (tie[order][1:] == tie[order][:-1])
+        if not same.any():
+            return places
+        again = order[1:][same]
+        places[again] = random.integers(span[tie[again]])
 
 
 def drawn_places(span: int, members: int, draws: int, random: np.random.Generator) -> Ints:
