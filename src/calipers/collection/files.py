@@ -290,12 +290,17 @@ def blocks(path: Path, *, max_unpacked: int | None = None, size: int = BLOCK) ->
 
 
 def start_of(path: Path, *, max_unpacked: int | None = None, size: int = START) -> bytes:
-    """The first bytes of a file, unpacked."""
+    """The first bytes of a file, unpacked, whatever the blocks or joined members that they come in."""
     source = blocks(path, max_unpacked=max_unpacked, size=size)
+    start = bytearray()
     try:
-        return bytes(next(source))
+        for block in source:
+            start += block
+            if len(start) >= size:
+                break
     finally:
         source.close()
+    return bytes(start[:size])
 
 
 def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
