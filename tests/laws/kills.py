@@ -159,7 +159,12 @@ def _full_after(size: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
-def forked(arguments: list[str], accident: Callable[[], None] = lambda: None, kill_after: float | None = None) -> tuple[int, str]:
+def forked(
+    arguments: list[str],
+    accident: Callable[[], None] = lambda: None,
+    kill_after: float | None = None,
+    longest: float = LONGEST,
+) -> tuple[int, str]:
     """Run a command in a fork, with an accident: the exit code, minus the signal that killed it, and what was said."""
     listening, saying = os.pipe()
     child = os.fork()
@@ -186,7 +191,7 @@ def forked(arguments: list[str], accident: Callable[[], None] = lambda: None, ki
     os.close(saying)
     start, said = time.monotonic(), b""
     killed = kill_after is None
-    while time.monotonic() - start < LONGEST:
+    while time.monotonic() - start < longest:
         if not killed and time.monotonic() - start >= (kill_after or 0):
             os.kill(child, signal.SIGKILL)
             killed = True
@@ -199,7 +204,7 @@ def forked(arguments: list[str], accident: Callable[[], None] = lambda: None, ki
         os.kill(child, signal.SIGKILL)
     os.close(listening)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if time.monotonic() - start >= LONGEST:
+    if time.monotonic() - start >= longest:
         code = HANGS
     return code, said.decode(errors="replace")
 

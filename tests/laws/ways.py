@@ -35,7 +35,7 @@ import calipers as cal
 import oracle
 from calipers import tables
 from calipers.cli import commands, quick
-from calipers.collection import _plain, files, reader, rows, scanner
+from calipers.collection import _plain, external, files, reader, rows, scanner
 from calipers.collection.formats import parquet as parquet_format
 from calipers.errors import CalipersError
 from calipers.measures.grammar import parse_all
@@ -224,6 +224,7 @@ def small_pieces() -> Iterator[None]:
         patch.object(reader, "BLOCK", BLOCK),
         patch.dict(reader.scan_run.__kwdefaults__, {"smallest_part": PART}),
         patch.dict(files.blocks.__kwdefaults__, {"size": BLOCK}),
+        patch.object(external, "MOST_FILES", 3),
         patch.object(rows, "SMALLEST_PART", 3),
         patch.object(rows, "AT_ONCE", 5),
         patch.object(parquet_format, "SMALLEST_PART", 3),
@@ -507,8 +508,13 @@ WAYS = {
 }  # fmt: skip
 
 
-def difference(case: Collection, folder: Path, taken: Taken | None = None, ways: Mapping[str, Way] = WAYS) -> str | None:
-    """What two ways make differently of a collection; None if all agree. `taken` counts the ways that answered."""
+def difference(
+    case: Collection, folder: Path, taken: Taken | None = None, ways: Mapping[str, Way] = WAYS, printed: bool = True
+) -> str | None:
+    """What two ways make differently of a collection; None if all agree.
+
+    taken: counts the ways that answered. printed: compare what commands print as well, and trec_eval's faces.
+    """
     first: tuple[str, Outcome] | None = None
     for way in ways.values():
         if not way.takes(case):
@@ -525,6 +531,8 @@ def difference(case: Collection, folder: Path, taken: Taken | None = None, ways:
             first = way.name, found
         elif differ := outcomes_differ(first[1], found, way.kind):
             return f"{first[0]} and {way.name}: {differ}\n{told(case)}"
+    if not printed:
+        return None
     return text_difference(case, folder) or trec_difference(case, folder, taken)
 
 
