@@ -49,7 +49,9 @@ def collections(start: int, count: int, drawn: int | None, end: float) -> tuple[
             ways = {name: way for name, way in WAYS.items() if name in chosen}
         with tempfile.TemporaryDirectory(prefix="laws-") as folder:
             try:
-                differ = difference(collection(seed), Path(folder), taken, ways, printed=drawn is None or pick.random() < 0.3)
+                differ = difference(
+                    collection(seed), Path(folder), taken, ways, printed=drawn is None or pick.random() < 0.3
+                )
             except AssertionError as error:
                 differ = str(error)
         taken["collections"] += 1
@@ -129,7 +131,9 @@ def spark_collections(start: int, count: int, end: float) -> tuple[list[str], Co
             continue
         with tempfile.TemporaryDirectory(prefix="laws-") as folder:
             try:
-                differ = difference(case, Path(folder), taken, {"library": WAYS["library"], "Spark": way}, printed=False)
+                differ = difference(
+                    case, Path(folder), taken, {"library": WAYS["library"], "Spark": way}, printed=False
+                )
             except AssertionError as error:
                 differ = str(error)
         if differ:

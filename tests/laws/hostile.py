@@ -32,19 +32,46 @@ MEMORY = 4 << 30  # bytes, of addresses
 
 MEASURES = [
     *SHORT, *LONG, *TREC, "", " ", ",", "@", "nDCG@", "nDCG@0", "nDCG@-1", "nDCG@1.5", "nDCG@1e3", "@10", "nDCG(",
-    "nDCG)", "nDCG()", "nDCG(@)", "nDCG(gain=exponential)", "nDCG(gain={[]:1})@5", "nDCG(gain={})", "nDCG(gain={1:nan})",
+    "nDCG)", "nDCG()", "nDCG(@)", "nDCG(gain=exponential)", "nDCG(gain={[]:1})@5", "nDCG(gain={})",
+    "nDCG(gain={1:nan})",
     "nDCG(gain={1:1e999})", "nDCG(gain={1:2,1:3})", "nDCG(gain=lambda)", "nDCG(discount=())", "d#-ndcg(discount=())",
-    "w(of=0x10)", "V1(" * 2000, "V2(V2(V2(AP)))", "(" * 500, "{" * 500, "nDCG@" + "{1,2}" * 22, "nDCG@{" + ",".join("12345") * 9 + "}",
-    "nDCG@" + "9" * 30, "nDCG@" + "9" * 5000, "P@999999999", "SDCG@1000000000", "alpha-DCG@295421509", "AP(rel=" + "9" * 400 + ")",
-    "AP(rel=nan)", "AP(rel=inf)", "AP(rel=-1)", "AP(rel=None)", "AP(rel=[])", "AP(rel='1')", "RBP(p=nan)", "RBP(p=1e-320)",
-    "RBP(p=0.9999999999)", "RBP(p=1)", "RBP(p=-1)", "RBP(gain=exp)", "SetF(beta=1e200)", "SetF(beta=0)", "SetF(beta=nan)",
-    "INSQ(T=1e300)", "INSQ(T=0)", "ERR(max_grade=0)", "ERR(max_grade=5000)", "ERR(max_grade=nan)", "IPrec@1e-300", "IPrec@2",
+    "w(of=0x10)", "V1(" * 2000, "V2(V2(V2(AP)))", "(" * 500, "{" * 500, "nDCG@" + "{1,2}" * 22,
+    "nDCG@{" + ",".join("12345") * 9 + "}",
+    "nDCG@" + "9" * 30, "nDCG@" + "9" * 5000, "P@999999999", "SDCG@1000000000", "alpha-DCG@295421509",
+    "AP(rel=" + "9" * 400 + ")",
+    "AP(rel=nan)", "AP(rel=inf)", "AP(rel=-1)", "AP(rel=None)", "AP(rel=[])", "AP(rel='1')", "RBP(p=nan)",
+    "RBP(p=1e-320)",
+    "RBP(p=0.9999999999)", "RBP(p=1)", "RBP(p=-1)", "RBP(gain=exp)", "SetF(beta=1e200)", "SetF(beta=0)",
+    "SetF(beta=nan)",
+    "INSQ(T=1e300)", "INSQ(T=0)", "ERR(max_grade=0)", "ERR(max_grade=5000)", "ERR(max_grade=nan)", "IPrec@1e-300",
+    "IPrec@2",
     "GAP(t=[1e999])", "Z(AP)", "U(nDCG@10)", "V2(nDCG@10, population=collection(10))",
-    "V2(nDCG@10, population=collection(99999999999999999999))", "V2(P, population=x)", "Accuracy@5", "RIC", "11pt_avg",
-    "infAP", "ndcg_cut.0", "ndcg_cut.1e9,2", "P.0x10", "ndcg.1=nan", "\x00", "\x1b[31m", "nDCG\u202e", "АР@10", "nDCG＠10",
+    "V2(nDCG@10, population=collection(99999999999999999999))", "V2(P, population=x)", "Accuracy@5", "RIC",
+    "11pt_avg",
+    "infAP", "ndcg_cut.0", "ndcg_cut.1e9,2", "P.0x10", "ndcg.1=nan", "\x00", "\x1b[31m", "nDCG\u202e", "АР@10",
+    "nDCG＠10",
     "-m", "--", "../x", "%s%n", "nDCG@10" * 300, "ERR-IA@20", "alpha-nDCG@20", "D#-nDCG@10", "StRecall@10",
 ]  # fmt: skip
-VALUES = ["", " ", "0", "-1", "1", "nan", "inf", "1e999", "9" * 30, "x", "0x10", "\x00", "[", "é", "skip", "error", "1.5", "-0"]
+VALUES = [
+    "",
+    " ",
+    "0",
+    "-1",
+    "1",
+    "nan",
+    "inf",
+    "1e999",
+    "9" * 30,
+    "x",
+    "0x10",
+    "\x00",
+    "[",
+    "é",
+    "skip",
+    "error",
+    "1.5",
+    "-0",
+]
 
 DIGITS = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE]-?\d+)?")
 
@@ -63,7 +90,18 @@ def _another_number(pick: random.Random, content: bytes) -> bytes:
     if not found:
         return content
     each = pick.choice(found)
-    huge = [b"9" * 5000, b"1e400", b"-1e308", b"1" + b"0" * 400, b"4.9e-324", b"1100", b"99999999999", b"-1", b"1e18", b"0" * 30 + b"1"]
+    huge = [
+        b"9" * 5000,
+        b"1e400",
+        b"-1e308",
+        b"1" + b"0" * 400,
+        b"4.9e-324",
+        b"1100",
+        b"99999999999",
+        b"-1",
+        b"1e18",
+        b"0" * 30 + b"1",
+    ]
     return content[: each.start()] + pick.choice([*NOT_NUMBERS, *huge]) + content[each.end() :]
 
 
@@ -72,9 +110,15 @@ MUTATIONS: list[Callable[[random.Random, bytes], bytes]] = [
     _another_number,
     lambda pick, content: content[: pick.randint(0, len(content))],
     lambda pick, content: _spliced(pick, content, pick.randbytes(pick.choice([1, 2, 40])), pick.choice([0, 1, 40])),
-    lambda pick, content: bytes(byte ^ (1 << pick.randint(0, 7)) if pick.random() < 3 / (len(content) + 1) else byte for byte in content),
-    lambda pick, content: _spliced(pick, content, pick.choice([b"\0", b"\n", b"\r", b"\xff", b"\xed\xa0\x80", b'"', b"\\ud800", b"\xef\xbb\xbf"])),
-    lambda pick, content: _spliced(pick, content, pick.choice([b"[", b"{", b"(", b'{"a":', b"a=["]) * pick.choice([10, 3000])),
+    lambda pick, content: bytes(
+        byte ^ (1 << pick.randint(0, 7)) if pick.random() < 3 / (len(content) + 1) else byte for byte in content
+    ),
+    lambda pick, content: _spliced(
+        pick, content, pick.choice([b"\0", b"\n", b"\r", b"\xff", b"\xed\xa0\x80", b'"', b"\\ud800", b"\xef\xbb\xbf"])
+    ),
+    lambda pick, content: _spliced(
+        pick, content, pick.choice([b"[", b"{", b"(", b'{"a":', b"a=["]) * pick.choice([10, 3000])
+    ),
     lambda pick, content: _spliced(pick, content, b"x" * 70_000),
     lambda pick, content: b"".join(pick.sample(lines := content.splitlines(keepends=True), len(lines))),
     lambda pick, content: content * pick.choice([2, 5]),
@@ -104,7 +148,7 @@ sentence = "what we do"
 based_on = "trec_eval"
 ties = "docid"
 """
-SUMMARIES = b'{"id": "1", "system": "a", "text": "the cat sat", "references": ["a cat sat down", "the dog"], "human": 3}\n' * 3
+SUMMARIES = b'{"id": "1", "system": "a", "text": "the cat sat", "references": ["a cat", "the dog"], "human": 3}\n' * 3
 TABLE = b"system,query,AP\na,1,0.5\nb,1,0.25\na,2,0.75\nb,2,0.5\n"
 
 
@@ -119,12 +163,15 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     cal.write_run(cal.read_run(folder / "a.run"), folder / "a.run.gz")
     cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.json")
     cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.parquet")
-    forked(["train", "lambdamart", "--train", f"{folder}/letor/S1.txt", "--valid", f"{folder}/letor/S2.txt", "--set", "trees=3",
+    forked(["train", "lambdamart", "--train", f"{folder}/letor/S1.txt", "--valid", f"{folder}/letor/S2.txt",
+    "--set", "trees=3",
             "-o", f"{folder}/trees.cal"])  # fmt: skip
     (folder / "ours.toml").write_bytes(TOML)
     (folder / "summaries.jsonl").write_bytes(SUMMARIES)
     (folder / "table.csv").write_bytes(TABLE)
-    (folder / "scores.txt").write_bytes(b"".join(b"%d\n" % i for i in range((folder / "letor/S3.txt").read_bytes().count(b"\n"))))
+    (folder / "scores.txt").write_bytes(
+        b"".join(b"%d\n" % i for i in range((folder / "letor/S3.txt").read_bytes().count(b"\n")))
+    )
     (folder / "S3.svm").write_bytes((folder / "letor/S3.txt").read_bytes())
     small = {}
     for file in folder.iterdir():
@@ -168,8 +215,10 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("V", "V", "V"),
     ("evaluate", "V", "V"),
 ]
-OPTIONS = ["--ties", "--depth", "--empty", "--missing", "--degenerate", "--interval", "--jobs", "--like", "--format", "--columns",
-           "--max-unpacked", "--memory", "--baseline", "--judgments-as", "--systems-as", "--condensed", "-o", "--intents"]  # fmt: skip
+OPTIONS = ["--ties", "--depth", "--empty", "--missing", "--degenerate", "--interval", "--jobs", "--like",
+"--format", "--columns",
+           "--max-unpacked", "--memory", "--baseline", "--judgments-as", "--systems-as", "--condensed", "-o",
+           "--intents"]  # fmt: skip
 FORMS = ["table", "csv", "json", "markdown", "latex"]
 
 
@@ -184,7 +233,11 @@ def hostile(seed: int, bases: dict[str, bytes], folder: Path) -> list[str]:
         elif word == "R":
             word = pick.choice(RUNS) if pick.random() < 0.9 else pick.choice([*bases])
         elif word == "M":
-            word = pick.choice(MEASURES) if pick.random() < 0.6 else pick.choice(["nDCG@10", "AP", "ERR@5", "V2(nDCG@5)", "RBP(gain=exp)", "nDCG(gain=exp)@3"])
+            word = (
+                pick.choice(MEASURES)
+                if pick.random() < 0.6
+                else pick.choice(["nDCG@10", "AP", "ERR@5", "V2(nDCG@5)", "RBP(gain=exp)", "nDCG(gain=exp)@3"])
+            )
         elif word == "F":
             word = pick.choice(FORMS)
         elif word == "V":
@@ -203,7 +256,8 @@ def hostile(seed: int, bases: dict[str, bytes], folder: Path) -> list[str]:
             content = odd.runs[0]
         (folder / name).write_bytes(mutated(pick, content, name) if name == spoilt else content)
     return [
-        str(folder / word) if word in files else word.replace("{out}", f"{folder}/out").replace("\0", "\\0") for word in chosen
+        str(folder / word) if word in files else word.replace("{out}", f"{folder}/out").replace("\0", "\\0")
+        for word in chosen
     ]
 
 

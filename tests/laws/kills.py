@@ -60,10 +60,12 @@ OUTPUTS = (
     Output("queries --plot png", ("queries", *COLLECTION, "-m", "nDCG@10", "--plot", "{out}"), ".png",
            end=b"IEND\xaeB`\x82"),
     Output("report", ("report", *COLLECTION, "-m", "nDCG@10 AP", "-o", "{out}"), ".html", end=PAGE),
-    Output("train", ("train", "adarank", "--train", "{in}/letor/S1.txt", "--valid", "{in}/letor/S2.txt", "-o", "{out}"),
+    Output("train", ("train", "adarank", "--train", "{in}/letor/S1.txt", "--valid", "{in}/letor/S2.txt", "-o",
+    "{out}"),
            ".cal"),
     Output("rank", ("rank", "{in}/model.cal", "{in}/letor/S3.txt", "-o", "{out}"), ".txt"),
-    Output("study letor", ("study", "letor", "{in}/letor", "--folds", "1", "--ranker", "adarank", "--ranker", "rankboost",
+    Output("study letor", ("study", "letor", "{in}/letor", "--folds", "1", "--ranker", "adarank", "--ranker",
+    "rankboost",
                            "-o", "{out}"), is_folder=True, end=PAGE),
     Output("text score --cache", ("cache", "{out}"), is_folder=True),
 )  # fmt: skip
@@ -370,7 +372,9 @@ def full_disk(site: Site, outputs: list[Output]) -> list[str]:
         new, _ = site.new[output.name]
         site.prepare(output)
         room = max(8, sum(map(len, new.values())) // 2048)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={room}k", "laws", str(site.work)], capture_output=True)
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={room}k", "laws", str(site.work)], capture_output=True
+        )
         if mounted.returncode:
             return found
         try:

@@ -27,8 +27,10 @@ TREC = ["map", "P_5", "ndcg_cut_10", "ndcg", "recip_rank", "Rprec", "bpref", "re
 PLAIN_IDS = [b"d%d" % i for i in range(30)]
 STRANGE_IDS = [
     b"d", b"D", b"d1", b"d10", b"d\xc3\xa9", b"de\xcc\x81", b"\xf0\x9f\x90\x8d", b"\xff\xfe", b"a\x01b", b"#", b"##",
-    b"</script><script>alert(1)</script>", b"<!--", b"=1+1", b"\"", b"'", b"a,b", b"{", b"[{", b"**x**", b"*", b"-", b"--format",
-    b"nan", b"1e3", b"01", b"1", b"\xc2\xa0", b"\xe2\x80\xa8", b"\xe2\x80\x8f", b"\x1b[31m", b"\x85", b"\x0b", b"\x1c",
+    b"</script><script>alert(1)</script>", b"<!--", b"=1+1", b"\"", b"'", b"a,b", b"{", b"[{", b"**x**", b"*",
+    b"-", b"--format",
+    b"nan", b"1e3", b"01", b"1", b"\xc2\xa0", b"\xe2\x80\xa8", b"\xe2\x80\x8f", b"\x1b[31m", b"\x85", b"\x0b",
+    b"\x1c",
     b"\\", b"%s", b"None", b"qid:1", b"a" * 8, b"a" * 9, b"x" * 70, b"y" * 300, b"\xef\xbb\xbfd", b"GX000-00-0000000",
 ]  # fmt: skip
 QUERIES = [b"1", b"2", b"10", b"01", b"q1", b"Q1", b"301", b"-", b"q" * 90, b"\xc3\xa9", b"q,1", b"nan", b"=1"]
@@ -100,7 +102,8 @@ class _Maker:
         some = lambda share: pick.random() < share  # noqa: E731
         names = (
             "crlf", "bom", "no final newline", "blank lines", "comments", "tabs", "double blanks", "trailing blanks",
-            "leading blanks", "scattered", "scattered judgments", "returning", "repeated judgments", "missing queries",
+            "leading blanks", "scattered", "scattered judgments", "returning", "repeated judgments",
+            "missing queries",
             "unjudged queries", "unjudged query at the end",
         )  # fmt: skip
         likely = pick.choice([0.0, 0.05, 0.1, 0.2, 0.4])
@@ -110,8 +113,14 @@ class _Maker:
         self.documents = PLAIN_IDS
         if some(0.4):
             self.traits.add("strange ids")
-            self.documents = [*dict.fromkeys(pick.sample(STRANGE_IDS, pick.randint(4, len(STRANGE_IDS))) + PLAIN_IDS[:5])]
-        self.queries = pick.sample(QUERIES, pick.randint(1, 6)) if some(0.5) else [b"q%d" % i for i in range(pick.choice([1, 2, 4, 16]))]
+            self.documents = [
+                *dict.fromkeys(pick.sample(STRANGE_IDS, pick.randint(4, len(STRANGE_IDS))) + PLAIN_IDS[:5])
+            ]
+        self.queries = (
+            pick.sample(QUERIES, pick.randint(1, 6))
+            if some(0.5)
+            else [b"q%d" % i for i in range(pick.choice([1, 2, 4, 16]))]
+        )
         self.kinds = pick.sample([*GRADES], pick.randint(1, 3))
         if some(0.5):
             self.kinds = [pick.choice(["binary", "graded", "relevant", "fractional", "negative"])]
@@ -127,7 +136,10 @@ class _Maker:
             ties, depth = pick.choice([None, None, "average", "docid"]), pick.choice([None, None, None, 1, 5])
         else:
             measures = pick.sample(LONG, pick.randint(1, 4)) + pick.sample(SHORT, 1)
-            ties, depth = pick.choice([None, "average", "docid", "input", "best", "worst"]), pick.choice([None, None, 5])
+            ties, depth = (
+                pick.choice([None, "average", "docid", "input", "best", "worst"]),
+                pick.choice([None, None, 5]),
+            )
         lines = [self._lines(grades, 4, b"t"), *(self._lines(run, 6, b"s%d" % i) for i, run in enumerate(runs))]
         contents: list[Rows | None] = [grades, *runs]
         found: list[str] = []
@@ -248,7 +260,9 @@ def _row_place(pick: random.Random, lines: list[bytes]) -> int:
     return places[-1] if pick.random() < 0.4 else pick.choice(places)
 
 
-def _with_number(wrong: Callable[[random.Random], bytes]) -> Callable[[random.Random, list[bytes], Rows | None], Spoiled]:
+def _with_number(
+    wrong: Callable[[random.Random], bytes],
+) -> Callable[[random.Random, list[bytes], Rows | None], Spoiled]:
     def spoil(pick: random.Random, lines: list[bytes], rows: Rows | None) -> Spoiled:
         place = _row_place(pick, lines)
         cells = re.findall(rb"[^ \t]+", lines[place])
@@ -284,7 +298,9 @@ def _another_grade(pick: random.Random, lines: list[bytes], rows: Rows | None) -
     return lines, rows and _rows_of(lines)
 
 
-def _spoiled_line(change: Callable[[random.Random, bytes], bytes]) -> Callable[[random.Random, list[bytes], Rows | None], Spoiled]:
+def _spoiled_line(
+    change: Callable[[random.Random, bytes], bytes],
+) -> Callable[[random.Random, list[bytes], Rows | None], Spoiled]:
     def spoil(pick: random.Random, lines: list[bytes], rows: Rows | None) -> Spoiled:
         place = _row_place(pick, lines)
         return [*lines[:place], change(pick, lines[place]), *lines[place + 1 :]], None

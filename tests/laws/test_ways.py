@@ -1,6 +1,6 @@
 """All ways to scores agree, on collections drawn from seeds; and each way is the one that it says it is.
 
-More collections: `make fuzz`. One of them again: `python -m laws.fuzz --seed SEED --n 1`, with tests/ and src/ on the path.
+More collections: `make fuzz`. One of them again: `make fuzz N=1 SEED=... WAYS=all`.
 """
 
 from __future__ import annotations

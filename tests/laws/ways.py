@@ -1,4 +1,4 @@
-"""The ways from a collection to scores. All that accept an input give the same numbers, all that refuse it the same words.
+"""The ways from a collection to scores: all that accept it give the same numbers, all that refuse it the same words.
 
 A way says which functions it passes through and which it avoids, so that a test can prove that it was really taken
 (`traced`). Ways that cannot hold an input (an id that is no UTF-8 in JSON) do not take it: `Way.takes`.
@@ -89,7 +89,9 @@ def write_packed(case: Collection, folder: Path) -> tuple[str, list[str]]:
     """The same bytes in joined members that are cut anywhere, one of them perhaps empty."""
     pick = random.Random(case.seed)
     paths = []
-    for name, content in zip(["qrels", *(f"run{i}" for i in range(len(case.runs)))], (case.qrels, *case.runs), strict=True):
+    for name, content in zip(
+        ["qrels", *(f"run{i}" for i in range(len(case.runs)))], (case.qrels, *case.runs), strict=True
+    ):
         packing = pick.choice(PACKINGS)
         cuts = sorted(pick.randint(0, len(content)) for _ in range(pick.choice([0, 1, 2])))
         members = [content[a:b] for a, b in zip([0, *cuts], [*cuts, len(content)], strict=True)]
@@ -255,7 +257,9 @@ def plain_twin() -> Iterator[None]:
             setattr(module, name, value)
 
 
-def forced(context: Callable[[], Any], way: Callable[..., Outcome | None]) -> Callable[[Collection, Path], Outcome | None]:
+def forced(
+    context: Callable[[], Any], way: Callable[..., Outcome | None]
+) -> Callable[[Collection, Path], Outcome | None]:
     def run(case: Collection, folder: Path) -> Outcome | None:
         with context():
             return way(case, folder)
@@ -359,7 +363,10 @@ def polars_frame(columns: dict[str, list[Any]]) -> Any:
 def table_files(ending: str, write: Callable[[Path, Rows, str], None]) -> Callable[[Collection, Path], tuple[Any, Any]]:
     def sources(case: Collection, folder: Path) -> tuple[Any, Any]:
         paths = []
-        for name, of, value in [("qrels", case.grades, "grade"), *((f"run{i}", of, "score") for i, of in enumerate(case.scores))]:
+        for name, of, value in [
+            ("qrels", case.grades, "grade"),
+            *((f"run{i}", of, "score") for i, of in enumerate(case.scores)),
+        ]:
             path = folder / f"{name}.{ending}"
             write(path, of or [], value)
             paths.append(str(path))
@@ -375,7 +382,9 @@ def write_nested(path: Path, of: Rows, value: str) -> None:
 def write_json_lines(path: Path, of: Rows, value: str) -> None:
     columns = columns_of(of, value)
     rows_ = zip(*columns.values(), strict=True)
-    path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n" for row in rows_))
+    path.write_text(
+        "".join(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n" for row in rows_)
+    )
 
 
 def write_csv(path: Path, of: Rows, value: str) -> None:
@@ -476,7 +485,8 @@ WAYS = {
         Way("library", partial(TEXT, jobs=1), passes=("evaluation.py:evaluate", "reader.py:scan_run"),
             avoids=("_plain.py:", "reader.py:_in_parts")),
         Way("command fast", in_command(fast_command), passes=("quick.py:is_done", "scored.py:score_runs"),
-            avoids=("_plain.py:", "commands.py:run", "evaluation.py:evaluate"), takes=lambda case: case.depth is None),
+            avoids=("_plain.py:", "commands.py:run", "evaluation.py:evaluate"),
+            takes=lambda case: case.depth is None),
         Way("command", in_command(commands.run), passes=("commands.py:run", "scored.py:score_runs"),
             avoids=("_plain.py:", "evaluation.py:evaluate")),
         Way("command long", in_command(long_command), passes=("commands.py:run", "evaluation.py:evaluate"),
@@ -485,8 +495,10 @@ WAYS = {
             passes=("reader.py:_fed", "scored.py:score_runs")),
         Way("two jobs", CUT, passes=("reader.py:_in_parts",)),
         Way("sorted on disk", forced(small_pieces, partial(library, sources=on_disk, jobs=1)), passes=()),
-        Way("plain twin", forced(plain_twin, partial(TEXT, jobs=1)), passes=("_plain.py:RunScanner.finish",), avoids=()),
-        Way("plain twin, two jobs", forced(plain_twin, CUT), passes=("_plain.py:RunScanner.finish", "reader.py:_in_parts"),
+        Way("plain twin", forced(plain_twin, partial(TEXT, jobs=1)), passes=("_plain.py:RunScanner.finish",),
+        avoids=()),
+        Way("plain twin, two jobs", forced(plain_twin, CUT), passes=("_plain.py:RunScanner.finish",
+        "reader.py:_in_parts"),
             avoids=()),
         Way("packed", partial(library, sources=write_packed), passes=("files.py:_unpacked",)),
         Way("written again", partial(library, sources=converted(".txt")), passes=("writing.py:_trec",),
@@ -542,7 +554,10 @@ def told(case: Collection) -> str:
 
 def outcomes_differ(one: Outcome, other: Outcome, kind: str = "text") -> str | None:
     if one.refusal is not None or other.refusal is not None:
-        words = [each.refusal if kind == "text" or each.refusal is None else without_place(each.refusal) for each in (one, other)]
+        words = [
+            each.refusal if kind == "text" or each.refusal is None else without_place(each.refusal)
+            for each in (one, other)
+        ]
         return None if words[0] == words[1] else f"refusal {one.refusal!r} and {other.refusal!r}"
     for key, value in other.values.items():
         if key not in one.values:
@@ -597,11 +612,23 @@ def has_trec(case: Collection) -> bool:
     )
 
 
+_SOME = ["-m", "map", "-m", "recall.5,1", "-m", "ndcg_cut.3", "-m", "success", "-m", "map_cut.2"]
+TREC_OPTIONS = [
+    ["-q", "-c"],
+    ["-c"],
+    ["-n", "-q", "-c"],
+    ["-q"],
+    ["-c", "-M", "4"],
+    ["-q", "-c", "-l", "2"],
+    ["-q", "-c", *_SOME],
+]
+
+
 def trec_difference(case: Collection, folder: Path, taken: Taken | None = None) -> str | None:
     """pytrec_eval, `drop_in` and `like="trec_eval-9"`; and the trec_eval command by both of its ways."""
     counted = Counter() if taken is None else taken
     qrels, runs = write_text(case, folder)
-    arguments = ["trec_eval", "-q", "-c", qrels, runs[0]]
+    arguments = ["trec_eval", *random.Random(case.seed).choice(TREC_OPTIONS), qrels, runs[0]]
     fast, long = said_by(fast_command, arguments), said_by(long_command, arguments)
     for name, said in (("trec_eval fast", fast), ("trec_eval long", long)):
         counted[name] += said is not None
@@ -689,7 +716,9 @@ def on_spark(session: Any) -> Way:
                 )
         except CalipersError as error:
             return refused(error, folder)
-        order = np.argsort([int(name[1:]) if re.fullmatch(r"s\d", name) else 0 for name in scores.systems], kind="stable")
+        order = np.argsort(
+            [int(name[1:]) if re.fullmatch(r"s\d", name) else 0 for name in scores.systems], kind="stable"
+        )
         found = of_scores(scores)
         back = {int(s): place for place, s in enumerate(order)}
         return Outcome(
