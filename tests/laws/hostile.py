@@ -148,7 +148,7 @@ sentence = "what we do"
 based_on = "trec_eval"
 ties = "docid"
 """
-SUMMARIES = b'{"id": "1", "system": "a", "text": "the cat sat", "references": ["a cat", "the dog"], "human": 3}\n' * 3
+SUMMARIES = b'{"id": "1", "system": "a", "summary": "the cat sat", "references": ["a cat", "the dog"], "human": 3}\n' * 3
 TABLE = b"system,query,AP\na,1,0.5\nb,1,0.25\na,2,0.75\nb,2,0.5\n"
 
 
@@ -164,7 +164,7 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.json")
     cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.parquet")
     forked(["train", "lambdamart", "--train", f"{folder}/letor/S1.txt", "--valid", f"{folder}/letor/S2.txt",
-    "--set", "trees=3",
+    "--set", "rounds=3",
             "-o", f"{folder}/trees.cal"])  # fmt: skip
     (folder / "ours.toml").write_bytes(TOML)
     (folder / "summaries.jsonl").write_bytes(SUMMARIES)
@@ -194,7 +194,7 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("evaluate", "qrels", "R", "--like", "ours.toml"),
     ("evaluate", "S3.svm", "scores.txt", "-m", "M"),
     ("evaluate", "J", "R", "--columns", "V", "--max-unpacked", "V"),
-    ("trec_eval", "J", "R"),
+    ("trec_eval", "-c", "J", "R"),
     ("trec_eval", "-q", "-m", "M", "qrels", "a.run"),
     ("bounds", "J", "-m", "M"),
     ("queries", "qrels", "a.run", "b.run", "-m", "M"),
