@@ -148,7 +148,10 @@ sentence = "what we do"
 based_on = "trec_eval"
 ties = "docid"
 """
-SUMMARIES = b'{"id": "1", "system": "a", "summary": "the cat sat", "references": ["a cat", "the dog"], "human": 3}\n' * 3
+SUMMARIES = b"".join(
+    b'{"id": "%d", "system": "a", "summary": "the cat sat", "references": ["a cat"], "human": {"q": 3}}\n' % i
+    for i in range(3)
+)
 TABLE = b"system,query,AP\na,1,0.5\nb,1,0.25\na,2,0.75\nb,2,0.5\n"
 
 
