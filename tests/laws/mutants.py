@@ -110,17 +110,21 @@ MUTANTS = (
         "(relevant - 1.0) / np.maximum(size - 1.0, 1.0)",
         "relevant / np.maximum(size - 1.0, 1.0)",
     ),
-    Mutant("sum: a mean of what was retrieved", "src/calipers/cli/shortcut.py", "MEAN", "MEAN"),
+    Mutant(
+        "sum: a mean of what is not 0",
+        "src/calipers/cli/shortcut.py",
+        "*map(mean, run.scores)",
+        "*(mean([score for score in scores if score]) for scores in run.scores)",
+    ),
     Mutant("drop_in: double precision", "src/calipers/drop_in.py", "single=_RULES.single", "single=False"),
     # What others read.
     Mutant("escape: & in LaTeX", "src/calipers/tables.py", '"&%$#_{}"', '"%$#_{}"', ("tests/test_tables.py",)),
-    Mutant("escape: | in Markdown", "src/calipers/tables.py", "MARKDOWN", "MARKDOWN", ("tests/test_tables.py",)),
     Mutant(
         "escape: < in a script",
-        "ESCAPE",
-        "ESCAPE",
-        "ESCAPE",
-        ("tests/test_report.py", "tests/test_plot.py", "-k", "script"),
+        "src/calipers/plot/page.py",
+        'for character in "<>&\\u2028\\u2029":',
+        'for character in ">&\\u2028\\u2029":',
+        ("tests/test_report.py", "-k", "script"),
     ),
     Mutant("output: written in place", "src/calipers/output.py", "yield temporary", "yield output", ACCIDENTS),
 )
