@@ -82,8 +82,8 @@ MUTANTS = (
     Mutant(
         "reader: a query in two parts",
         f"{COLLECTION}/reader.py",
-        "scattered=len(np.unique(query)) < len(query)",
-        "scattered=False",
+        "len(np.unique(query)) < len(query)",
+        "False",
     ),
     Mutant(
         "sorted on disk: rows of the last file",
