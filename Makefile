@@ -13,12 +13,14 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
 SCANNER := $(wildcard src/calipers/collection/*.pyx src/calipers/collection/*.hpp)
 
-.PHONY: help demo check test bench docs lint browser compiled packaging dist clean
+.PHONY: help demo check test fuzz mutants bench docs lint browser compiled packaging dist clean
 
 help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
 	@echo "make check   the quick core tests"
 	@echo "make test    everything: lint, types, all tests, the wheel, every interpreter that is present"
+	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
+	@echo "make mutants the source broken in scripted places, to see the tests turn red"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md)"
 	@echo "make docs    the manual as pages (build/manual/index.html), with all its links checked"
 	@echo "make lint    ruff and mypy"
@@ -33,6 +35,22 @@ check: $(VENV)/.test
 # Files that are expensive to set up stay on one worker (tests/conftest.py), while the other goes through the rest.
 test: $(VENV)/.peers lint compiled browser
 	HYPOTHESIS_PROFILE=ci $(PYTEST) --doctest-modules src tests
+
+# Collections in process, rounds of the two scanners, whole commands, hostile commands in forks, seconds of accidents
+# while something is written, collections through Spark. Without a SEED one is drawn; it is printed.
+N        ?= 2000
+SCANNER  ?= 500
+COMMANDS ?= 100
+HOSTILE  ?= 500
+KILLS    ?= 60
+SPARK    ?= 5
+fuzz: $(VENV)/.peers compiled
+	PYTHONPATH=tests:src $(BIN)/python -m laws.fuzz --n $(N) --scanner $(SCANNER) --commands $(COMMANDS) \
+	  --hostile $(HOSTILE) --kills $(KILLS) --spark $(SPARK) --jobs $(JOBS) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(WAYS),--ways $(WAYS))
+
+mutants: $(VENV)/.peers compiled
+	PYTHONPATH=tests:src $(BIN)/python -m laws.mutants $(if $(ONLY),--only "$(ONLY)")
 
 bench: $(VENV)/.peers compiled
 	$(BIN)/python -m benchmarks $(BENCH)

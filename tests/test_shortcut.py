@@ -1,8 +1,7 @@
-"""The short way of `calipers evaluate` gives what the long way gives, or gives way to it."""
+"""The short way of `calipers evaluate` gives way to the long one where it must; that both agree, tests/laws shows."""
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 import subprocess
@@ -18,29 +17,10 @@ from calipers.cli.quick import is_done
 from calipers.cli.shortcut import Answer, short_answer
 from calipers.collection.scanner import COMPILED
 from calipers.notes import seen_in
-from calipers.trec_eval.lenient import LenientRun
-from calipers.trec_eval.report import reports
 from calipers.trec_eval.request import read_request
 from calipers.trec_eval.shortcut import short_reports
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="the plain scanner does not score")
-
-MEASURES = [
-    *("nDCG@10", "nDCG", "nDCG(gain=exp)@3", "DCG@5", "DCG(gain=exp)", "AP", "AP@4", "AP(rel=2)", "P@1", "P(rel=2)@10"),
-    *(
-        "Recall@5",
-        "Recall(rel=2)@1000",
-        "RPrec",
-        "RPrec(rel=2)",
-        "RR",
-        "RR@2",
-        "RR(rel=2)",
-        "Success@1",
-        "Success(rel=2)@5",
-    ),
-    *("RBP", "RBP(p=0.5)", "RBP(p=0.95, rel=2)@7", "ndcg@2", "ap@100"),
-]
-
 
 def write_collection(folder: Path, pick: random.Random, systems: int = 3) -> tuple[str, list[str]]:
     """Small pools, few different scores, unjudged documents, queries that are missing or that nobody judged."""
@@ -83,30 +63,6 @@ def assert_agree(short: Answer | None, qrels: str, runs: list[str], **options: A
         assert one.unjudged_share == pytest.approx(other.unjudged_share, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_agrees_with_the_long_way(seed: int, tmp_path: Path) -> None:
-    pick = random.Random(seed)
-    qrels, runs = write_collection(tmp_path, pick)
-    ties, depth, jobs = pick.choice([None, "average", "docid"]), pick.choice([None, None, 1, 5]), pick.choice([1, 2])
-    short = short_answer(qrels, runs, MEASURES, ties=ties, depth=depth, jobs=jobs)
-    assert_agree(short, qrels, runs, ties=ties or "average", depth=depth)
-
-
-def test_large_runs_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.collection.reader.SMALLEST_PART", 200)
-    pick = random.Random(5)
-    for _ in range(10):
-        qrels, runs = write_collection(tmp_path, pick, systems=1)
-        assert_agree(short_answer(qrels, runs, MEASURES, jobs=3), qrels, runs)
-
-
-def test_packed_files(tmp_path: Path) -> None:
-    qrels, runs = write_collection(tmp_path, random.Random(1))
-    packed = tmp_path / "qrels.gz"
-    packed.write_bytes(gzip.compress(Path(qrels).read_bytes()))
-    assert_agree(short_answer(str(packed), runs, MEASURES), str(packed), runs)
-
-
 @pytest.mark.acceptance
 def test_agrees_on_real_runs(data: Any) -> None:
     runs = [str(run) for run in sorted((data / "trec/dl19-passage/runs").iterdir())][:8]
@@ -114,22 +70,6 @@ def test_agrees_on_real_runs(data: Any) -> None:
     measures = ["nDCG@10", "AP(rel=2)", "RR(rel=2)", "P@10", "Recall@1000", "RBP"]
     for ties in ("average", "docid"):
         assert_agree(short_answer(qrels, runs, measures, ties=ties), qrels, runs, ties=ties)
-
-
-SOME = ["-m", "map", "-m", "recall.5,1", "-m", "ndcg_cut.3", "-m", "success", "-m", "map_cut.2"]
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_trec_eval_prints_the_same_either_way(seed: int, tmp_path: Path) -> None:
-    pick = random.Random(seed)
-    qrels, runs = write_collection(tmp_path, pick)
-    options = [*([] if seed % 4 else SOME), *pick.choice([["-q"], ["-n", "-q"], []]), "-c"]
-    options += pick.choice([[], ["-M", "4"], ["-l", "2"]])
-    request = read_request([*options, qrels, *runs])
-    short = short_reports(request)
-    assert short is not None
-    long = reports(cal.read_qrels(qrels), [LenientRun(run) for run in runs], request)
-    assert "".join(short) == "".join(long)
 
 
 @pytest.mark.parametrize(

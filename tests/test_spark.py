@@ -24,6 +24,8 @@ import calipers as cal
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError, CheckFailed
 from calipers.measures.registry import examples
+from laws.odd import collection
+from laws.ways import WAYS, difference, on_spark
 
 pytestmark = [pytest.mark.java, pytest.mark.filterwarnings("ignore::FutureWarning")]
 
@@ -462,3 +464,14 @@ def test_a_worker_killed_half_way_changes_nothing(session, frames, simulated, tm
     while set(executors(session)) == set(before):
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_odd_collections(session, tmp_path):
+    """More of them: `make fuzz SPARK=50`."""
+    way = on_spark(session)
+    cases = [case for case in map(collection, range(30)) if way.takes(case)][:4]
+    for case in cases:
+        folder = tmp_path / str(case.seed)
+        folder.mkdir()
+        found = difference(case, folder, ways={"library": WAYS["library"], "Spark": way}, printed=False)
+        assert found is None, found

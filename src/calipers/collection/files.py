@@ -309,21 +309,20 @@ def blocks(
 
 
 def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
-    """The first bytes of a file, unpacked: as many as its first line takes that is neither empty nor a comment."""
+    """The first bytes of a file, unpacked, whatever the blocks or joined members that they come in: as many as its
+    first line takes that is neither empty nor a comment."""
     source = blocks(path, max_unpacked=max_unpacked, size=START)
+    start, wanted = bytearray(), START
     try:
-        start, wanted = bytes(next(source)), START
-        while len(start) < LONGEST_START and not shows_content(start):
-            wanted *= 2
-            more = [start]
-            while (missing := wanted - sum(map(len, more))) > 0 and (block := next(source, None)) is not None:
-                more.append(bytes(block))
-            start = b"".join(more)
-            if missing > 0:
-                break
-        return start
+        for block in source:
+            start += block
+            if len(start) >= wanted:
+                if len(start) >= LONGEST_START or shows_content(bytes(start)):
+                    break
+                wanted *= 2
     finally:
         source.close()
+    return bytes(start)
 
 
 def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from calipers.collection.columns import Columns, Labels, Retrieved
 from calipers.collection.ids import Ids, decode, encode
 from calipers.collection.reader import scan, scan_run
+from calipers.collection.scan_error import duplicate
 from calipers.collection.scanner import (
     ColumnScanner,
     JudgedIndex,
@@ -228,7 +229,7 @@ class FileRun:
         for row, (query, document, score) in enumerate(rows):
             if document in lists[query]:
                 raise CalipersError(
-                    f"document '{document}' appears twice for query '{columns.queries.text(query)}'",
+                    duplicate(encode(document), columns.queries[query]),
                     file=self.path,
                     line=int(columns.line[row]),
                 )

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.columns import Columns, Retrieved
-from calipers.collection.ids import Ids
+from calipers.collection.ids import Ids, encode
 from calipers.collection.model import Judgments
 from calipers.collection.reader import in_threads, joined, usual_memory
+from calipers.collection.scan_error import duplicate
 from calipers.collection.scanner import RunScanner, ScanError
 from calipers.errors import CalipersError
 
@@ -178,13 +179,13 @@ class RowsRun:
     def documents(self) -> dict[str, dict[str, float]]:
         rows = self.load()
         found: dict[str, dict[str, float]] = {query: {} for query in rows.queries.texts()}
-        lists = [*found.items()]
+        lists = [*found.values()]
         for row, (code, document, score) in enumerate(
             zip(rows.query.tolist(), rows.documents.texts(), rows.value.tolist(), strict=True)
         ):
-            query, ranked = lists[code]
+            ranked = lists[code]
             if document in ranked:
-                raise rows.error(f"document '{document}' appears twice for query '{query}'", row)
+                raise rows.error(duplicate(encode(document), rows.queries[code]), row)
             ranked[document] = score
         return found
 

@@ -1,0 +1,336 @@
+"""Files and arguments that nobody should send, through the commands: no traceback, no hang, no crash, exit 0, 1 or 2.
+
+Every command runs in a fork of one process that has loaded Calipers, with a limit of time and of memory; `--whole` runs
+it as users do, in a process of its own.
+
+    python -m laws.hostile --n 1000 --seed 1 [--whole]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+from laws.kills import HANGS, forked, load_everything, make_inputs
+from laws.odd import LONG, NOT_NUMBERS, SHORT, TREC, collection
+
+SECONDS = 30  # that a command on a few hundred bytes may take on a busy machine
+MEMORY = 4 << 30  # bytes, of addresses
+
+MEASURES = [
+    *SHORT, *LONG, *TREC, "", " ", ",", "@", "nDCG@", "nDCG@0", "nDCG@-1", "nDCG@1.5", "nDCG@1e3", "@10", "nDCG(",
+    "nDCG)", "nDCG()", "nDCG(@)", "nDCG(gain=exponential)", "nDCG(gain={[]:1})@5", "nDCG(gain={})",
+    "nDCG(gain={1:nan})",
+    "nDCG(gain={1:1e999})", "nDCG(gain={1:2,1:3})", "nDCG(gain=lambda)", "nDCG(discount=())", "d#-ndcg(discount=())",
+    "w(of=0x10)", "V1(" * 2000, "V2(V2(V2(AP)))", "(" * 500, "{" * 500, "nDCG@" + "{1,2}" * 22,
+    "nDCG@{" + ",".join("12345") * 9 + "}",
+    "nDCG@" + "9" * 30, "nDCG@" + "9" * 5000, "P@999999999", "SDCG@1000000000", "alpha-DCG@295421509",
+    "AP(rel=" + "9" * 400 + ")",
+    "AP(rel=nan)", "AP(rel=inf)", "AP(rel=-1)", "AP(rel=None)", "AP(rel=[])", "AP(rel='1')", "RBP(p=nan)",
+    "RBP(p=1e-320)",
+    "RBP(p=0.9999999999)", "RBP(p=1)", "RBP(p=-1)", "RBP(gain=exp)", "SetF(beta=1e200)", "SetF(beta=0)",
+    "SetF(beta=nan)",
+    "INSQ(T=1e300)", "INSQ(T=0)", "ERR(max_grade=0)", "ERR(max_grade=5000)", "ERR(max_grade=nan)", "IPrec@1e-300",
+    "IPrec@2",
+    "GAP(t=[1e999])", "Z(AP)", "U(nDCG@10)", "V2(nDCG@10, population=collection(10))",
+    "V2(nDCG@10, population=collection(99999999999999999999))", "V2(P, population=x)", "Accuracy@5", "RIC",
+    "11pt_avg",
+    "infAP", "ndcg_cut.0", "ndcg_cut.1e9,2", "P.0x10", "ndcg.1=nan", "\x00", "\x1b[31m", "nDCG\u202e", "АР@10",
+    "nDCG＠10",
+    "-m", "--", "../x", "%s%n", "nDCG@10" * 300, "ERR-IA@20", "alpha-nDCG@20", "D#-nDCG@10", "StRecall@10",
+]  # fmt: skip
+VALUES = [
+    "",
+    " ",
+    "0",
+    "-1",
+    "1",
+    "nan",
+    "inf",
+    "1e999",
+    "9" * 30,
+    "x",
+    "0x10",
+    "\x00",
+    "[",
+    "é",
+    "skip",
+    "error",
+    "1.5",
+    "-0",
+]
+
+DIGITS = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE]-?\d+)?")
+
+
+# -- files -------------------------------------------------------------------------------------------------------
+
+
+def _spliced(pick: random.Random, content: bytes, new: bytes, over: int = 0) -> bytes:
+    place = pick.randint(0, len(content))
+    return content[:place] + new + content[place + over :]
+
+
+def _another_number(pick: random.Random, content: bytes) -> bytes:
+    """A number becomes one that is too large, too long, or none."""
+    found = [*DIGITS.finditer(content)]
+    if not found:
+        return content
+    each = pick.choice(found)
+    huge = [
+        b"9" * 5000,
+        b"1e400",
+        b"-1e308",
+        b"1" + b"0" * 400,
+        b"4.9e-324",
+        b"1100",
+        b"99999999999",
+        b"-1",
+        b"1e18",
+        b"0" * 30 + b"1",
+    ]
+    return content[: each.start()] + pick.choice([*NOT_NUMBERS, *huge]) + content[each.end() :]
+
+
+MUTATIONS: list[Callable[[random.Random, bytes], bytes]] = [
+    _another_number,
+    _another_number,
+    lambda pick, content: content[: pick.randint(0, len(content))],
+    lambda pick, content: _spliced(pick, content, pick.randbytes(pick.choice([1, 2, 40])), pick.choice([0, 1, 40])),
+    lambda pick, content: bytes(
+        byte ^ (1 << pick.randint(0, 7)) if pick.random() < 3 / (len(content) + 1) else byte for byte in content
+    ),
+    lambda pick, content: _spliced(
+        pick, content, pick.choice([b"\0", b"\n", b"\r", b"\xff", b"\xed\xa0\x80", b'"', b"\\ud800", b"\xef\xbb\xbf"])
+    ),
+    lambda pick, content: _spliced(
+        pick, content, pick.choice([b"[", b"{", b"(", b'{"a":', b"a=["]) * pick.choice([10, 3000])
+    ),
+    lambda pick, content: _spliced(pick, content, b"x" * 70_000),
+    lambda pick, content: b"".join(pick.sample(lines := content.splitlines(keepends=True), len(lines))),
+    lambda pick, content: content * pick.choice([2, 5]),
+    lambda pick, content: b"",
+    lambda pick, content: gzip.compress(content)[: pick.choice([10, 20, -1, 10**6])],
+    lambda pick, content: gzip.compress(b"") * 50 + gzip.compress(content),
+]
+
+
+def mutated(pick: random.Random, content: bytes, name: str) -> bytes:
+    for _ in range(pick.choice([1, 1, 1, 2, 3])):
+        content = pick.choice(MUTATIONS)(pick, content)
+    if name.endswith(".cal") and pick.random() < 0.8:
+        content = with_checksum(content)
+    return content
+
+
+def with_checksum(model: bytes) -> bytes:
+    """A model file whose checksum is right, whatever else is in it."""
+    head, _, rest = model.partition(b"\n")
+    _, _, body = rest.partition(b"\n")
+    return head + b"\n" + sha256(body).hexdigest().encode() + b"\n" + body
+
+
+TOML = b"""name = "ours"
+sentence = "what we do"
+based_on = "trec_eval"
+ties = "docid"
+"""
+SUMMARIES = b"".join(
+    b'{"id": "%d", "system": "a", "summary": "the cat sat", "references": ["a cat"], "human": {"q": 3}}\n' % i
+    for i in range(3)
+)
+TABLE = b"system,query,AP\na,1,0.5\nb,1,0.25\na,2,0.75\nb,2,0.5\n"
+
+
+def make_bases(folder: Path) -> dict[str, bytes]:
+    """Files of every kind that commands read, small and whole."""
+    import calipers as cal
+
+    make_inputs(folder)
+    cal.write_run(cal.read_run(folder / "a.run"), folder / "a.json")
+    cal.write_run(cal.read_run(folder / "a.run"), folder / "a.parquet")
+    cal.write_run(cal.read_run(folder / "a.run"), folder / "a.csv")
+    cal.write_run(cal.read_run(folder / "a.run"), folder / "a.run.gz")
+    cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.json")
+    cal.write_qrels(cal.read_qrels(folder / "qrels"), folder / "qrels.parquet")
+    forked(["train", "lambdamart", "--train", f"{folder}/letor/S1.txt", "--valid", f"{folder}/letor/S2.txt",
+    "--set", "rounds=3",
+            "-o", f"{folder}/trees.cal"])  # fmt: skip
+    (folder / "ours.toml").write_bytes(TOML)
+    (folder / "summaries.jsonl").write_bytes(SUMMARIES)
+    (folder / "table.csv").write_bytes(TABLE)
+    (folder / "scores.txt").write_bytes(
+        b"".join(b"%d\n" % i for i in range((folder / "letor/S3.txt").read_bytes().count(b"\n")))
+    )
+    (folder / "S3.svm").write_bytes((folder / "letor/S3.txt").read_bytes())
+    small = {}
+    for file in folder.iterdir():
+        if file.is_file():
+            content = file.read_bytes()
+            if file.name in ("qrels", "a.run", "b.run"):  # a few lines will do, and are quick
+                content = b"".join(content.splitlines(keepends=True)[:60])
+            small[file.name] = content
+    return small
+
+
+# -- commands ------------------------------------------------------------------------------------------------------
+
+JUDGMENTS = ("qrels", "qrels.json", "qrels.parquet", "S3.svm")
+RUNS = ("a.run", "b.run", "a.json", "a.csv", "a.parquet", "a.run.gz", "scores.txt")
+TEMPLATES: list[tuple[str, ...]] = [
+    ("evaluate", "J", "R", "-m", "M"),
+    ("evaluate", "J", "R", "R", "-m", "M", "-q", "--format", "F"),
+    ("evaluate", "qrels", "a.run", "-m", "M", "OPTION", "V"),
+    ("evaluate", "qrels", "R", "--like", "ours.toml"),
+    ("evaluate", "S3.svm", "scores.txt", "-m", "M"),
+    ("evaluate", "J", "R", "--columns", "V", "--max-unpacked", "V"),
+    ("trec_eval", "-c", "J", "R"),
+    ("trec_eval", "-q", "-m", "M", "qrels", "a.run"),
+    ("bounds", "J", "-m", "M"),
+    ("queries", "qrels", "a.run", "b.run", "-m", "M"),
+    ("convert", "R", "{out}.json"),
+    ("convert", "R", "{out}.parquet"),
+    ("convert", "J", "{out}.csv"),
+    ("compare", "table.csv", "--format", "F"),
+    ("compare", "qrels", "a.run", "R", "-m", "M", "--test", "randomization", "--samples", "50"),
+    ("fuse", "R", "R", "-o", "{out}"),
+    ("properties", "M"),
+    ("rank", "trees.cal", "S3.svm"),
+    ("rank", "trees.cal", "S3.svm"),
+    ("rank", "model.cal", "S3.svm"),
+    ("train", "adarank", "--train", "S3.svm", "--valid", "S3.svm", "-o", "{out}"),
+    ("text", "score", "summaries.jsonl", "-m", "rouge-1"),
+    ("audit", "qrels", "a.run", "-m", "M"),
+    ("inform", "ric", "qrels", "a.run", "b.run"),
+    ("V", "V", "V"),
+    ("evaluate", "V", "V"),
+]
+OPTIONS = ["--ties", "--depth", "--empty", "--missing", "--degenerate", "--interval", "--jobs", "--like",
+"--format", "--columns",
+           "--max-unpacked", "--memory", "--baseline", "--judgments-as", "--systems-as", "--condensed", "-o",
+           "--intents"]  # fmt: skip
+FORMS = ["table", "csv", "json", "markdown", "latex"]
+
+
+def hostile(seed: int, bases: dict[str, bytes], folder: Path) -> list[str]:
+    """The command of a seed; the files that it reads are written to the folder, one of them spoilt."""
+    pick = random.Random(seed)
+    template = pick.choice(TEMPLATES)
+    chosen: list[str] = []
+    for word in template:
+        if word == "J":
+            word = pick.choice(JUDGMENTS[:3]) if pick.random() < 0.9 else pick.choice([*bases])
+        elif word == "R":
+            word = pick.choice(RUNS) if pick.random() < 0.9 else pick.choice([*bases])
+        elif word == "M":
+            word = (
+                pick.choice(MEASURES)
+                if pick.random() < 0.6
+                else pick.choice(["nDCG@10", "AP", "ERR@5", "V2(nDCG@5)", "RBP(gain=exp)", "nDCG(gain=exp)@3"])
+            )
+        elif word == "F":
+            word = pick.choice(FORMS)
+        elif word == "V":
+            word = pick.choice(VALUES)
+        elif word == "OPTION":
+            word = pick.choice(OPTIONS)
+        chosen.append(word)
+    files = [word for word in chosen if word in bases]
+    spoilt = pick.choice(files) if files and pick.random() < 0.8 else None
+    odd = collection(seed)
+    for name in {*files}:
+        content = bases[name]
+        if name == "qrels" and pick.random() < 0.3:
+            content = odd.qrels
+        elif name in ("a.run", "b.run") and pick.random() < 0.3:
+            content = odd.runs[0]
+        (folder / name).write_bytes(mutated(pick, content, name) if name == spoilt else content)
+    return [
+        str(folder / word) if word in files else word.replace("{out}", f"{folder}/out").replace("\0", "\\0")
+        for word in chosen
+    ]
+
+
+def wrong_with(code: int, said: str) -> str | None:
+    if code == HANGS:
+        return "does not end"
+    if code < 0:
+        return f"killed by signal {-code}"
+    if "Traceback (most recent call last)" in said or code not in (0, 1, 2):
+        return f"exit {code}"
+    return None
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def in_fork(arguments: list[str], folder: Path) -> tuple[int, str]:
+    return forked(arguments, _limited, longest=SECONDS)
+
+
+def in_process(arguments: list[str], folder: Path) -> tuple[int, str]:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "calipers", *arguments],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=4 * SECONDS, preexec_fn=_limited, cwd=folder,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return HANGS, ""
+    return done.returncode, (done.stdout[-4000:] + done.stderr[-8000:]).decode(errors="replace")
+
+
+def attacks(n: int, seed: int, seconds: float = float("inf"), whole: bool = False) -> tuple[list[str], Counter[str]]:
+    """So many commands: what went wrong, and how many ended how."""
+    found: list[str] = []
+    counts: Counter[str] = Counter()
+    end = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory(prefix="laws-") as name:
+        inputs = Path(name) / "in"
+        inputs.mkdir()
+        bases = make_bases(inputs)
+        for each in range(seed, seed + n):
+            if time.monotonic() > end:
+                break
+            with tempfile.TemporaryDirectory(dir=name) as place:
+                folder = Path(place)
+                arguments = hostile(each, bases, folder)
+                code, said = (in_process if whole else in_fork)(arguments, folder)
+                counts[f"exit {code}"] += 1
+                if wrong := wrong_with(code, said):
+                    shown = " ".join(repr(word.replace(f"{folder}/", ""))[:120] for word in arguments)
+                    found.append(f"seed {each}: {wrong}: {shown}\n{said[-700:]}")
+    return found, counts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--whole", action="store_true", help="each command in a process of its own")
+    options = parser.parse_args()
+    os.environ["NO_COLOR"] = "1"
+    load_everything()
+    found, counts = attacks(options.n, options.seed, options.seconds, options.whole)
+    print("\n".join(found))
+    print(json.dumps({"seed": options.seed, "wrong": len(found), **counts}))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
