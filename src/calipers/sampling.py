@@ -46,7 +46,7 @@ def _drawn_moments(form: Form, population: Population, draws: int, seed: int) ->
 
 def _affordable(population: Population, draws: int) -> Ints:
     """How many draws of each set: fewer where it is large."""
-    return np.clip(CELLS // np.maximum(population.judged, 1), FEWEST_DRAWS, draws)
+    return np.asarray(np.clip(CELLS // np.maximum(population.judged, 1), FEWEST_DRAWS, draws))
 
 
 def _random(population: Population, i: int, seed: int) -> np.random.Generator:

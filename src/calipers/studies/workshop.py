@@ -145,8 +145,8 @@ class Workshop:
             for key in sorted({*wanted, *found}):
                 if wanted.get(key) != found.get(key):
                     raise CalipersError(
-                        f"holds a study with other settings ({key} {_shown(found.get(key))}, not {_shown(wanted.get(key))}): choose "
-                        "another folder, or remove this one",
+                        f"holds a study with other settings ({key} {_shown(found.get(key))}, "
+                        f"not {_shown(wanted.get(key))}): choose another folder, or remove this one",
                         file=folder,
                     )
         elif any(not each.name.startswith(TEMPORARY) for each in place.iterdir()):  # those a killed study may leave

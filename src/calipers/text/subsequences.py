@@ -92,7 +92,8 @@ def _one_by_one(
 ) -> None:
     """One text and one reference, with a number that has a bit for each place."""
     everything = (1 << size) - 1
-    state, masks = everything, {}
+    state = everything
+    masks: dict[int, int] = {}
     for step, word in enumerate(row[: max(wanted, default=0)].tolist(), 1):
         if (places := by_word.get(word)) is not None:
             met = masks.get(word)
