@@ -11,7 +11,7 @@ export CALIPERS_DATA   ?= ../shared/data
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
-SCANNER := $(wildcard src/calipers/collection/*.pyx src/calipers/collection/*.hpp)
+SCANNER := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 
 .PHONY: help demo check test fuzz mutants bench docs lint browser compiled packaging dist clean
 
@@ -109,4 +109,4 @@ $(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requ
 clean:
 	rm -rf $(VENV) .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
-	rm -f src/calipers/collection/_scanner.cpp src/calipers/collection/_scanner.c src/calipers/collection/_scanner*.so
+	rm -f src/calipers/native/_scanner.cpp src/calipers/native/_scanner.c src/calipers/native/_scanner*.so

@@ -11,10 +11,10 @@ import os
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-SOURCE = "src/calipers/collection/_scanner.pyx"
+SOURCE = "src/calipers/native/_scanner.pyx"
 HEADERS = [
-    "src/calipers/collection/_scanner.hpp",
-    "src/calipers/collection/_scoring.hpp",
+    "src/calipers/native/_scanner.hpp",
+    "src/calipers/native/_scoring.hpp",
 ]
 SANITIZE = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g", "-O1"]
 
@@ -38,7 +38,7 @@ def extensions() -> list[Extension]:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    scanner = Extension("calipers.collection._scanner", [SOURCE], depends=HEADERS, language="c++")
+    scanner = Extension("calipers.native._scanner", [SOURCE], depends=HEADERS, language="c++")
     built = list(cythonize([scanner], language_level=3))
     for extension in built:
         extension.optional = True  # cythonize makes new ones, and forgets it

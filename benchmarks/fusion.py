@@ -25,7 +25,7 @@ DIVERSITY = "ERR-IA@20 nERR-IA@20 alpha-DCG@20 alpha-nDCG@20 NRBP P-IA@20 AP-IA 
 
 def fusions(qrels: Path, runs: list[Path], methods: tuple[str, ...]) -> Iterator[tuple[str, Callable[[], Any]]]:
     import calipers as cal
-    from calipers.fusion.ceiling import BOUNDS
+    from calipers.fusion.oracles import BOUNDS
 
     for name in methods:
         if name in BOUNDS:

@@ -110,8 +110,8 @@ def main() -> None:
     took, *scores = fastrank(train, test, 5)
     row("Coordinate Ascent of fastrank, 5 restarts", took, None, quality(train, scores[0]), quality(test, scores[1]))
     if options.study:
-        from calipers.studies.letor import letor_study
-        from calipers.studies.workshop import LetorCollection
+        from calipers.papers.letor_study import letor_study
+        from calipers.papers.study_folder import LetorCollection
 
         with tempfile.TemporaryDirectory() as place:
             start = time.perf_counter()

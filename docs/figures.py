@@ -18,8 +18,8 @@ import numpy as np
 import calipers as cal
 from calipers import plot
 from calipers.conventions import CONVENTIONS, TOOLS, Labels
-from calipers.metaeval.sets import RememberedRun
-from calipers.tables import Table
+from calipers.metaeval.query_sets import RememberedRun
+from calipers.results.tables import Table
 
 HERE = Path(__file__).resolve().parent
 

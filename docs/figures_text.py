@@ -15,12 +15,12 @@ import numpy as np
 from figures import HERE, replace
 
 from calipers import as_scores, plot, text
-from calipers.reproduce.registry import printed, reproductions
-from calipers.reproduce.summeval import ABSTRACTIVE, ASPECTS
-from calipers.tables import Cell, Table
-from calipers.text.chance import Chances
+from calipers.papers.registry import printed, reproductions
+from calipers.papers.summeval import ABSTRACTIVE, ASPECTS
+from calipers.results.tables import Cell, Table
 from calipers.text.charts import correlation_chart, profile_chart
 from calipers.text.overlap import References
+from calipers.text.random_summaries import Chances
 from calipers.text.tokens import unicode_words
 
 PAGE = "text.md"

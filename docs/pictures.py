@@ -19,7 +19,7 @@ from figures import HERE, replace, simulated_runs
 import calipers as cal
 from calipers import plot
 from calipers.collection.simulate import simulate
-from calipers.tables import Table
+from calipers.results.tables import Table
 
 IMAGES = HERE / "images"
 RUNS = (  # of TREC-COVID round 1, from the best to the worst

@@ -13,12 +13,12 @@ import numpy as np
 from figures import HERE, replace
 
 from calipers.evaluation import evaluate
+from calipers.papers.conventions_study import ConventionStudy, convention_study
+from calipers.papers.letor_study import EIGHT, RankerStudy, letor_study
+from calipers.papers.study_charts import convention_charts, letor_charts
+from calipers.papers.study_folder import LetorCollection
 from calipers.plot.drawing import styled
-from calipers.studies.charts import convention_charts, letor_charts
-from calipers.studies.conventions import ConventionStudy, convention_study
-from calipers.studies.letor import EIGHT, RankerStudy, letor_study
-from calipers.studies.workshop import LetorCollection
-from calipers.tables import Cell, Table
+from calipers.results.tables import Cell, Table
 
 PAGE = "rankers.md"
 PICTURES = ("MQ2008-queries", "MQ2008-nDCG", "figure-1", "figure-2")

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection import _plain
-from calipers.collection.ids import Ids
-from calipers.collection.scan_error import ScanError
+from calipers.native import plain as _plain
+from calipers.native.ids import Ids
+from calipers.native.scan_error import ScanError
 
 IDS = [
     b"d1",
@@ -417,10 +417,10 @@ def score_difference(compiled: ModuleType, source: Source) -> str | None:
 def load(extension: str | None) -> ModuleType:
     """The compiled scanner."""
     if extension is None:
-        from calipers.collection import _scanner
+        from calipers.native import _scanner
 
         return _scanner
-    spec = importlib.util.spec_from_file_location("calipers.collection._scanner", extension)
+    spec = importlib.util.spec_from_file_location("calipers.native._scanner", extension)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.auditing.attribution import SWITCHES, shapley, turned
 from calipers.cli.commands import COMMANDS, root
 from calipers.conventions import CONVENTIONS, TOOLS, Convention
+from calipers.conventions.auditing.attribution import SWITCHES, shapley, turned
 from calipers.errors import CalipersError
 
 D3 = 1 / log2(3)

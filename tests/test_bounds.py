@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 
 import calipers as cal
 import oracle
-from calipers.normalize import Limits, upper, v1, v2, v2s, worst_to_ideal
+from calipers.limits.normalisation import Limits, upper, v1, v2, v2s, worst_to_ideal
 from test_measures_exact import LARGEST, MEASURES
 
 NEAR = 1e-12

@@ -436,8 +436,8 @@ def test_no_name_becomes_a_script_in_a_page_of_markdown_or_of_a_notebook(browser
     """Studies and tables for papers are Markdown, which others turn into HTML; notebooks ask tables for theirs."""
     from markdown_it import MarkdownIt
 
-    from calipers.studies.report import write_study
-    from calipers.tables import Table
+    from calipers.papers.study_page import write_study
+    from calipers.results.tables import Table
 
     table = Table(("system", RUNS_A_SCRIPT[0]), tuple((name, 0.5) for name in RUNS_A_SCRIPT), notes=RUNS_A_SCRIPT)
     write_study(tmp_path / "study", "A study", ["Words."], {"one": (RUNS_A_SCRIPT[3], table)}, {})

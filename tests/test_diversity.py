@@ -18,8 +18,8 @@ import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError
+from calipers.limits.normalisation import Normalised
 from calipers.measures.registry import examples
-from calipers.normalize import Normalised
 
 Topic = dict[str, dict[str, float]]  # subtopic -> document -> grade
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calipers import drop_in
-from calipers.drop_in import RelevanceEvaluator
+from calipers.tools import pytrec_eval as drop_in
+from calipers.tools.pytrec_eval import RelevanceEvaluator
 
 Pools = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]

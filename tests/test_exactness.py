@@ -17,7 +17,8 @@ from calipers.errors import CalipersError
 from calipers.measures.forms import self_normalised
 from calipers.report.material import gather
 from calipers.report.section import Detail
-from calipers.report.sections import between, method
+from calipers.report.sections import bounds as between
+from calipers.report.sections import method
 
 D2 = 1 / log2(3)
 LARGE = {f"d{d}": d % 3 for d in range(30)}  # as one tie it has far more than 1,000 orders

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from calipers.collection import _plain
-from calipers.collection.columns import Features
 from calipers.collection.features import MOST_CELLS, read_features
-from calipers.collection.scan_error import ScanError
 from calipers.errors import CalipersError
+from calipers.native import plain as _plain
+from calipers.native.columns import Features
+from calipers.native.scan_error import ScanError
 from conftest import Require
 
 
@@ -23,7 +23,7 @@ from conftest import Require
 def scanner(request: pytest.FixtureRequest) -> ModuleType:
     if request.param == "plain":
         return _plain
-    return Require().module("calipers.collection._scanner")
+    return Require().module("calipers.native._scanner")
 
 
 def scanned(module: ModuleType, text: bytes, *cuts: int) -> Features:
@@ -137,7 +137,7 @@ TEXT = st.lists(
 
 @given(text=TEXT, cut=st.integers(0, 400))
 def test_both_scanners_agree_wherever_blocks_are_cut(text: bytes, cut: int) -> None:
-    compiled = Require().module("calipers.collection._scanner")
+    compiled = Require().module("calipers.native._scanner")
     outcomes = []
     for module, cuts in ((_plain, ()), (compiled, ()), (compiled, (min(cut, len(text)),))):
         try:

@@ -24,12 +24,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.collection import _plain, files, rows, scanner
+from calipers.collection import files
+from calipers.collection import table_rows as rows
 from calipers.collection.formats import FORMATS, TABLES, sniff
 from calipers.collection.formats import parquet as parquet_format
-from calipers.collection.ids import Ids
 from calipers.collection.model import DictRun
 from calipers.errors import CalipersError
+from calipers.native import plain as _plain
+from calipers.native import scanner
+from calipers.native.ids import Ids
 from fuzz_scanner import comparable
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 2, "d": -1}}
@@ -515,7 +518,7 @@ def test_one_large_row_group_and_many(tmp_path: Path) -> None:
 @given(data=st.data())
 @settings(max_examples=60)
 def test_rows_and_lines_are_scanned_alike(data: st.DataObject) -> None:
-    from calipers.collection import _scanner
+    from calipers.native import _scanner
 
     scores = st.sampled_from([0.5, -0.0, 0.0, 1e300, 2.5])
     entries = data.draw(st.lists(st.tuples(st.sampled_from("123"), st.sampled_from("abcdefgh"), scores)))

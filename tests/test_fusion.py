@@ -17,12 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.collection import coding
-from calipers.collection.ids import Ids
+from calipers.collection import id_codes as coding
 from calipers.errors import CalipersError
-from calipers.fusion.ceiling import BOUNDS
 from calipers.fusion.methods import METHODS
+from calipers.fusion.oracles import BOUNDS
 from calipers.fusion.scaling import SCALINGS
+from calipers.native.ids import Ids
 
 Ranked = dict[str, float]
 Runs = dict[str, dict[str, Ranked]]

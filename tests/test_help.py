@@ -15,7 +15,7 @@ import pytest
 
 from calipers.cli import main
 from calipers.cli.commands import COMMANDS, root
-from calipers.cli.mistakes import examples
+from calipers.cli.suggestions import examples
 from conftest import Require
 
 # As written they would take minutes; only these numbers are others here.

@@ -29,7 +29,7 @@ from calipers.information.joint import joint_ric, known_together
 from calipers.information.rankings import MISSING, Preferences, Rankings
 from calipers.information.tau import information_tau, tau_of_measures
 from calipers.information.validation import ric_study
-from calipers.reproduce.registry import reproductions
+from calipers.papers.registry import reproductions
 from conftest import Require
 
 NEAR = 1e-12
@@ -726,7 +726,7 @@ def test_tables_1_and_4_from_a_folder(tmp_path: Path, folder: Path) -> None:
 def test_trec_covid_round_1(data: Path) -> None:
     """Document 004's validation on 143 runs: figure 2, table 2 and table 4."""
     from calipers.information.difference import difference_of
-    from calipers.metaeval.sets import RememberedRun
+    from calipers.metaeval.query_sets import RememberedRun
 
     folder = data / "trec/covid-round1"
     judgments = cal.read_qrels(folder / "qrels-rnd1.txt")

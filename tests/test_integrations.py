@@ -13,10 +13,10 @@ import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError
-from calipers.integrations import ir_measures as bridge
-from calipers.integrations import lightgbm as for_lightgbm
-from calipers.integrations import sklearn as for_sklearn
-from calipers.integrations import xgboost as for_xgboost
+from calipers.tools import ir_measures as bridge
+from calipers.tools import lightgbm as for_lightgbm
+from calipers.tools import scikit_learn as for_sklearn
+from calipers.tools import xgboost as for_xgboost
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 
@@ -238,11 +238,11 @@ def test_wrong_measures_are_refused_at_once() -> None:
 
 def test_nothing_heavy_is_imported_with_the_package() -> None:
     for name in ("lightgbm", "xgboost", "sklearn", "ir_measures"):
-        import_module(f"calipers.integrations.{name}")
+        import_module(f"calipers.tools.{name}")
     import subprocess
 
     code = (
-        "import sys; from calipers.integrations import ir_measures, lightgbm, sklearn, xgboost; "
+        "import sys; from calipers.tools import ir_measures, lightgbm, sklearn, xgboost; "
         "print([m for m in ('lightgbm', 'xgboost', 'sklearn', 'ir_measures', 'pandas') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,15 +17,17 @@ from typing import Any
 
 import pytest
 
-from calipers.collection import _plain, files, reader, rows
+from calipers.collection import files, reader
+from calipers.collection import table_rows as rows
 from calipers.collection.formats import parquet
-from calipers.collection.ids import Ids
 from calipers.collection.model import FileRun, Judgments
-from calipers.collection.scanner import COMPILED
 from calipers.collection.scored import ShortOfIt, read_graded, score_runs
 from calipers.collection.sources import read_qrels, read_run
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
+from calipers.native import plain as _plain
+from calipers.native.ids import Ids
+from calipers.native.scanner import COMPILED
 
 QUERIES = ("1", "2", "3", "4", "5", "nobody judged this")
 MEASURES = ("AP", "P@2", "RR")

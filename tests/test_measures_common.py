@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.limits.normalisation import Normalised
 from calipers.measures.registry import examples
-from calipers.normalize import Normalised
 
 Pools = dict[str, dict[str, float]]
 Run = dict[str, dict[str, float]]

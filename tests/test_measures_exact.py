@@ -21,7 +21,7 @@ import pytest
 
 import calipers as cal
 import oracle
-from calipers.scores import Reason
+from calipers.results.scores import Reason
 
 TIE_RULES = ("average", "docid", "input", "best", "worst")
 MOST_ORDERS = 130

@@ -19,7 +19,7 @@ from calipers.metaeval.consistency import split_half_swap_rate, stability, swap_
 from calipers.metaeval.distance import percentage_absolute_difference, percentage_absolute_increase
 from calipers.metaeval.families import confronted, families
 from calipers.metaeval.power import conflicts, discriminative_power
-from calipers.metaeval.sets import broad_and_focused, by_difference, document_halves, set_size
+from calipers.metaeval.query_sets import broad_and_focused, by_difference, document_halves, set_size
 from calipers.metaeval.study import TABLES, Choices, MetaEvaluation, meta_evaluate
 from calipers.stats.correlation import kendall_a
 from calipers.stats.differences import all_pairs

@@ -24,9 +24,9 @@ from calipers.averages import expansion, mean, total
 from calipers.cli import commands
 from calipers.cli.quick import is_done
 from calipers.cli.shortcut import short_answer
-from calipers.collection.scanner import COMPILED
 from calipers.measures.grammar import parse_all
-from calipers.tables import Table
+from calipers.native.scanner import COMPILED
+from calipers.results.tables import Table
 
 SCORES = st.lists(st.floats(-1e300, 1e300) | st.sampled_from([k / 10 for k in range(11)]), min_size=1, max_size=40)
 compiled = pytest.mark.skipif(not COMPILED, reason="the plain scanner does not score")

@@ -21,12 +21,12 @@ import pytest
 
 import calipers as cal
 from calipers import network
+from calipers.atomic_files import TEMPORARY, check_output, replacing, write_whole
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
-from calipers.output import TEMPORARY, check_output, replacing, write_whole
 from calipers.printable import visible
 from calipers.rankers import ranker, read_letor_data
-from calipers.tables import Table
+from calipers.results.tables import Table
 from conftest import Require
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices, links and signals of Unix")
@@ -320,7 +320,8 @@ def test_standard_input_that_is_closed(folder: Path, tmp_path: Path) -> None:
 WAITING = """\
 import sys, time
 from pathlib import Path
-from calipers import cli, output
+from calipers import atomic_files as output
+from calipers import cli
 import calipers.cli.commands
 
 def run(arguments):

@@ -129,7 +129,7 @@ def test_sdist_holds_sources_only(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"LICENSE", "pyproject.toml", "setup.py", "src/calipers/py.typed"} <= names
-    assert {"src/calipers/collection/_scanner.pyx", "tests/conftest.py"} <= names
+    assert {"src/calipers/native/_scanner.pyx", "tests/conftest.py"} <= names
     assert not [name for name in names if name.endswith((".c", ".cpp", ".so", ".pyc"))]
 
 

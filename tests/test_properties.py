@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import calipers as cal
 from calipers.axioms import proofs, search, table
 from calipers.axioms.cards import measure_card
-from calipers.axioms.impossible import CONFLICT, contradictions, impossibility
+from calipers.axioms.impossibility import CONFLICT, contradictions, impossibility
 from calipers.axioms.pages import card_name, pages
 from calipers.axioms.search import NOISE
 from calipers.axioms.states import Space, lists_of, space

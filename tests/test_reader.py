@@ -20,15 +20,15 @@ import numpy as np
 import pytest
 
 from calipers.collection import files, reader
-from calipers.collection.columns import Retrieved
 from calipers.collection.files import blocks
 from calipers.collection.formats import FORMATS, first_line, sniff
 from calipers.collection.formats.letor import read_letor, read_scores
 from calipers.collection.formats.trec import read_qrels, read_run, read_subtopics
-from calipers.collection.ids import Ids
 from calipers.collection.reader import scan_run
-from calipers.collection.scanner import JudgedIndex
 from calipers.errors import CalipersError
+from calipers.native.columns import Retrieved
+from calipers.native.ids import Ids
+from calipers.native.scanner import JudgedIndex
 from fuzz_scanner import comparable
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 2\n"
@@ -505,13 +505,13 @@ def test_unjudged_queries_are_counted_once(write: Callable[..., str]) -> None:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs ru_maxrss in KiB")
 def test_memory_does_not_grow_with_the_run(tmp_path: Path, require: Any) -> None:
-    require.module("calipers.collection._scanner")
+    require.module("calipers.native._scanner")
     code = """if True:
         import resource, sys
         import numpy as np
-        from calipers.collection.ids import Ids
+        from calipers.native.ids import Ids
         from calipers.collection.reader import scan_run
-        from calipers.collection.scanner import JudgedIndex
+        from calipers.native.scanner import JudgedIndex
         def run(name, queries):
             lines = [b" Q0 d%d 0 %d tag\\n" % (i, -i) for i in range(1000)]
             with open(name, "wb") as file:

@@ -22,7 +22,7 @@ pytest.importorskip("vl_convert")
 
 from calipers.plot.page import script_data
 from calipers.report import page as pages
-from calipers.report.compact import by_column
+from calipers.report.embedded_data import by_column
 from calipers.report.material import gather
 from calipers.report.page import write_report
 from calipers.report.rankings import first_documents

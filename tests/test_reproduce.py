@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.reproduce.figures import VERDICTS, cut, decimals, judged
-from calipers.reproduce.letor_study import COLLECTIONS, METHODS
-from calipers.reproduce.normalization import _pad_interval, averages_of
-from calipers.reproduce.registry import Reproduction, listing, printed, reproductions
+from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
+from calipers.papers.normalisation_tables import _pad_interval, averages_of
+from calipers.papers.printed_figures import VERDICTS, cut, decimals, judged
+from calipers.papers.registry import Reproduction, listing, printed, reproductions
 
 NONE = ("consistent", "needs data")
 
@@ -265,8 +265,8 @@ def test_the_command() -> None:
 
 
 def test_others_can_add_to_the_list() -> None:
-    from calipers.reproduce import registry
-    from calipers.reproduce.figures import Figure
+    from calipers.papers import registry
+    from calipers.papers.printed_figures import Figure
 
     registry.reproduction("999/table-1", "made up")(lambda folder: [Figure("a", "1", 1.0, "exact")])
     try:

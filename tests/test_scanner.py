@@ -18,15 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fuzz_scanner
-from calipers.collection import _plain
-from calipers.collection.ids import Ids
-from calipers.collection.scan_error import ScanError, shown
+from calipers.native import plain as _plain
+from calipers.native.ids import Ids
+from calipers.native.scan_error import ScanError, shown
 from fuzz_scanner import comparable, fields_of, outcome
 
 
 @pytest.fixture(scope="session")
 def compiled(require: Any) -> ModuleType:
-    module: ModuleType = require.module("calipers.collection._scanner")
+    module: ModuleType = require.module("calipers.native._scanner")
     return module
 
 
@@ -271,7 +271,7 @@ def test_numbers_are_rounded_as_python_does(compiled: ModuleType) -> None:
 
 @given(st.text("0123456789.eE+-_xinfa ", max_size=12))
 def test_a_number_is_a_number_for_both(text: str) -> None:
-    compiled = pytest.importorskip("calipers.collection._scanner")
+    compiled = pytest.importorskip("calipers.native._scanner")
     line = text.encode() + b"\n"
     assert outcome(compiled.NumberScanner(), [line]) == outcome(_plain.NumberScanner(), [line])
 
@@ -595,7 +595,7 @@ pieces = st.sampled_from([*whole_lines, *marks, *words])
 
 @given(st.lists(pieces, max_size=30).map(b"".join), st.data())
 def test_twins_agree_on_any_bytes(text: bytes, data: st.DataObject) -> None:
-    compiled = pytest.importorskip("calipers.collection._scanner")
+    compiled = pytest.importorskip("calipers.native._scanner")
     cut = data.draw(st.integers(0, len(text)))
     for kind in TEXTS:
         plain = outcome(maker(_plain, kind), [text])
@@ -613,18 +613,18 @@ def python(code: str, **environment: str) -> str:
 
 
 def test_the_plain_twin_can_be_asked_for(compiled: ModuleType) -> None:
-    code = "from calipers.collection.scanner import COMPILED, RunScanner; print(COMPILED, RunScanner.__module__)"
-    assert python(code, CALIPERS_PLAIN="1") == "False calipers.collection._plain"
-    assert python(code, CALIPERS_PLAIN="") == "True calipers.collection._scanner"
+    code = "from calipers.native.scanner import COMPILED, RunScanner; print(COMPILED, RunScanner.__module__)"
+    assert python(code, CALIPERS_PLAIN="1") == "False calipers.native.plain"
+    assert python(code, CALIPERS_PLAIN="") == "True calipers.native._scanner"
 
 
 def test_the_compiled_scanner_loads_without_numpy(compiled: ModuleType) -> None:
-    code = "import sys, calipers.collection.scanner; print('numpy' in sys.modules)"
+    code = "import sys, calipers.native.scanner; print('numpy' in sys.modules)"
     assert python(code, CALIPERS_PLAIN="") == "False"
 
 
 def test_both_have_the_same_names(compiled: ModuleType) -> None:
-    from calipers.collection import scanner
+    from calipers.native import scanner
 
     for module in (_plain, compiled):
         assert [name for name in scanner.__all__ if not hasattr(module, name)] == []

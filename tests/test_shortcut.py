@@ -15,10 +15,10 @@ import calipers as cal
 from calipers.cli import commands
 from calipers.cli.quick import is_done
 from calipers.cli.shortcut import Answer, short_answer
-from calipers.collection.scanner import COMPILED
+from calipers.native.scanner import COMPILED
 from calipers.notes import seen_in
-from calipers.trec_eval.request import read_request
-from calipers.trec_eval.shortcut import short_reports
+from calipers.tools.trec_eval.request import read_request
+from calipers.tools.trec_eval.shortcut import short_reports
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="the plain scanner does not score")
 

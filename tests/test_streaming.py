@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.cli.reading import _Bar, _Lines, files_in, progress_line, reading
-from calipers.collection import external
-from calipers.collection.meter import Meter, opened, watched
+from calipers.cli.reading_progress import _Bar, _Lines, files_in, progress_line, reading
+from calipers.collection import external_sort as external
 from calipers.collection.model import FileRun, Judgments
+from calipers.collection.read_progress import Meter, opened, watched
 from calipers.collection.reader import scan_run
 from calipers.collection.simulate import simulate
 from calipers.collection.sources import read_judgments, read_runs
@@ -274,7 +274,7 @@ def test_bytes_are_counted_once_a_pass(tmp_path, shuffled):
 
 
 def test_a_file_that_is_read_again_counts_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("calipers.collection.meter.LOOKS", 0)
+    monkeypatch.setattr("calipers.collection.read_progress.LOOKS", 0)
     path = tmp_path / "file"
     path.write_bytes(bytes(100))
     meter = Meter([str(path)], lambda done, total: None)

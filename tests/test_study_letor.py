@@ -18,11 +18,11 @@ from calipers.cli import main
 from calipers.collection.formats.letor import read_scores
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
+from calipers.papers.conventions_study import convention_study
+from calipers.papers.letor_study import EIGHT, letor_study
+from calipers.papers.study_folder import LetorCollection
 from calipers.rankers import LetorData, folds_of, load, ranker, read_letor_data, synthetic_letor, write_letor
 from calipers.rankers.synthetic import write_collection
-from calipers.studies.conventions import convention_study
-from calipers.studies.letor import EIGHT, letor_study
-from calipers.studies.workshop import LetorCollection
 from conftest import Require
 
 QUICK = ("adarank", "rankboost", "coordinateascent")  # need nothing but NumPy
@@ -247,7 +247,7 @@ def test_all_eight_beside_the_printed_figures(collection: Path, tmp_path: Path) 
     counts = tables["TINY-nDCG-power"][1]
     assert power[6] == counts["V2(nDCG(gain=exp))", "uninformative"]
     # The folder is one that reproduce reads, once the collections are the papers'.
-    from calipers.reproduce.letor_study import METHODS
+    from calipers.papers.normalisation_rerun import METHODS
 
     assert {f"{name}.txt" for name in (*METHODS, "judgments")} <= {
         p.name for p in (tmp_path / "study" / "TINY").iterdir()
@@ -383,8 +383,8 @@ def test_the_study_of_conventions(collection: Path, tmp_path: Path) -> None:
             assert study.means[1, t, e, 6] == pytest.approx(np.mean(values))
             assert study.errors[1, t, e, 6] == pytest.approx(np.sqrt(np.sum(np.square(errors))) / 2)
     assert study.empty == pytest.approx(np.mean([t.judgments().pool.relevant(1) == 0 for t in tests]))
+    from calipers.papers.study_charts import convention_charts
     from calipers.plot import save
-    from calipers.studies.charts import convention_charts
 
     for name, (_, draw) in convention_charts(study).items():
         save(draw(), str(tmp_path / f"{name}.png"))

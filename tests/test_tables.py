@@ -21,8 +21,8 @@ from markdown_it import MarkdownIt
 import calipers as cal
 from calipers import progress
 from calipers.errors import CalipersError
-from calipers.stats.marks import MOST, marked
-from calipers.tables import Table
+from calipers.results.tables import Table
+from calipers.stats.significance_marks import MOST, marked
 
 NEW = [0.9, 0.8, 0.7, 0.85, 0.75]
 OLD = [0.5, 0.41, 0.3, 0.44, 0.36]

@@ -407,7 +407,7 @@ def test_tables_8_1_to_8_3(
     data: Path, model: str, few: Summaries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On three documents, and one at either end: figures come out, and say which encoder made them."""
-    from calipers.reproduce import summeval
+    from calipers.papers import summeval
 
     whole = read_summaries(data / "summaries/SummEval.json.xz").of_systems(summeval.ABSTRACTIVE)
     nested = {

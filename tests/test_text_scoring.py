@@ -19,8 +19,8 @@ from scipy import stats
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.normalize import Limits, upper, v1, v2
-from calipers.scores import Reason
+from calipers.limits.normalisation import Limits, upper, v1, v2
+from calipers.results.scores import Reason
 from calipers.text import (
     Document,
     Preference,
@@ -34,7 +34,7 @@ from calipers.text import (
     rouge,
     win_lost_tie,
 )
-from calipers.text.measured import Measured
+from calipers.text.bounded_scores import Measured
 from calipers.text.names import text_measure, text_measures
 
 LINES = [

@@ -284,7 +284,7 @@ def test_bad_lines(line: str, message: str, trec_eval: Run, tmp_path: Path) -> N
 
 def test_wrong_calls_load_nothing_heavy() -> None:
     code = (
-        "import sys; from calipers.trec_eval.request import Refused, read_request\n"
+        "import sys; from calipers.tools.trec_eval.request import Refused, read_request\n"
         "try: read_request(['-m', 'nope', 'a', 'b'])\n"
         "except Refused: print('numpy' in sys.modules)"
     )

@@ -11,21 +11,21 @@ from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
-from calipers.collection.columns import Retrieved
 from calipers.collection.frames import is_frame
 from calipers.collection.model import ArrayRun, DictRun, Judgments, Run
-from calipers.collection.naming import distinct_names
+from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CalipersWarning, CheckFailed
 from calipers.exactness import drawn_among, inexact_measures
+from calipers.limits.normalisation import Normalised
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
-from calipers.normalize import Normalised
+from calipers.native.columns import Retrieved
 from calipers.notes import Note, notes_about, seen_in
 from calipers.record import Record
-from calipers.scores import Coverage, Reason, Scores
+from calipers.results.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]
 ROWS_AT_ONCE = 2_000_000  # judged documents whose lists are scored in one go

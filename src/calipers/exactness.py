@@ -48,7 +48,7 @@ def exactness_notes(found: Mapping[str, str]) -> list[str]:
     >>> exactness_notes({"Z(RR)": "sampled", "infAP": "sampled", "P@5": "exact"})
     ['Z(RR), infAP: sampled, not exact (seed 42)']
     """
-    from calipers.sampling import SEED
+    from calipers.measures.random_rankings import SEED
 
     notes = []
     for word, sentence in SENTENCES.items():

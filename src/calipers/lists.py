@@ -16,9 +16,9 @@ from weakref import proxy
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.columns import Retrieved
-from calipers.collection.scanner import rank_segments
 from calipers.errors import CalipersError
+from calipers.native.columns import Retrieved
+from calipers.native.scanner import rank_segments
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.integer[Any]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from calipers.collection.model import Run
-    from calipers.scores import Coverage
+    from calipers.results.scores import Coverage
 
 
 class Seen(NamedTuple):
@@ -33,7 +33,7 @@ class Note(NamedTuple):
 
 
 def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | None = None) -> list[Seen]:
-    from calipers.collection.naming import distinct_names
+    from calipers.collection.run_names import distinct_names
 
     columns = (
         coverage.unjudged_queries.tolist(),

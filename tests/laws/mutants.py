@@ -116,9 +116,9 @@ MUTANTS = (
         "*map(mean, run.scores)",
         "*(mean([score for score in scores if score]) for scores in run.scores)",
     ),
-    Mutant("drop_in: double precision", "src/calipers/drop_in.py", "single=_RULES.single", "single=False"),
+    Mutant("drop_in: double precision", "src/calipers/tools/pytrec_eval.py", "single=_RULES.single", "single=False"),
     # What others read.
-    Mutant("escape: & in LaTeX", "src/calipers/tables.py", '"&%$#_{}"', '"%$#_{}"', ("tests/test_tables.py",)),
+    Mutant("escape: & in LaTeX", "src/calipers/results/tables.py", '"&%$#_{}"', '"%$#_{}"', ("tests/test_tables.py",)),
     Mutant(
         "escape: < in a script",
         "src/calipers/plot/page.py",
@@ -126,7 +126,7 @@ MUTANTS = (
         'for character in ">&\\u2028\\u2029":',
         ("tests/test_report.py", "-k", "script"),
     ),
-    Mutant("output: written in place", "src/calipers/output.py", "yield temporary", "yield output", ACCIDENTS),
+    Mutant("output: written in place", "src/calipers/atomic_files.py", "yield temporary", "yield output", ACCIDENTS),
 )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from calipers.collection.scanner import COMPILED
+from calipers.native.scanner import COMPILED
 from laws.odd import collection, usual
 from laws.ways import WAYS, Taken, Way, difference, plain_twin, traced
 

@@ -35,10 +35,14 @@ import calipers as cal
 import oracle
 from calipers import tables
 from calipers.cli import commands, quick
-from calipers.collection import _plain, external, files, reader, rows, scanner
+from calipers.collection import external_sort as external
+from calipers.collection import files, reader
+from calipers.collection import table_rows as rows
 from calipers.collection.formats import parquet as parquet_format
 from calipers.errors import CalipersError
 from calipers.measures.grammar import parse_all
+from calipers.native import plain as _plain
+from calipers.native import scanner
 from laws.odd import PACKINGS, TREC, Collection, Rows
 
 Values = dict[tuple[int, str, str], float | None]  # system, measure, query; None where undefined
@@ -185,7 +189,7 @@ def fast_command(arguments: list[str]) -> int | None:
 
 def long_command(arguments: list[str]) -> int | None:
     with patch("calipers.cli.shortcut.short_answer", lambda *_, **__: None), \
-         patch("calipers.trec_eval.shortcut.short_reports", lambda *_: None), \
+         patch("calipers.tools.trec_eval.shortcut.short_reports", lambda *_: None), \
          patch("calipers.cli.trec_eval.short_reports", lambda *_: None, create=True):  # fmt: skip
         return commands.run(arguments)
 
@@ -638,7 +642,7 @@ def trec_difference(case: Collection, folder: Path, taken: Taken | None = None) 
         return None
     judged = {query: {d: int(g) for d, g in of.items()} for query, of in nested(case.grades or []).items()}
     run = nested(case.scores[0] or [])
-    answers = {"drop_in": _evaluator("calipers.drop_in", judged, run)}
+    answers = {"drop_in": _evaluator("calipers.tools.pytrec_eval", judged, run)}
     if (theirs := _evaluator("pytrec_eval", judged, run)) is not None:
         answers["pytrec_eval"] = theirs
     try:

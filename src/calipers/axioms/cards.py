@@ -9,6 +9,7 @@ from typing import Any
 from calipers.axioms.notes import NOTES
 from calipers.axioms.subjects import Examined, Subject, subject_of
 from calipers.axioms.verdicts import NINE, Properties, examine, number
+from calipers.limits.normalisation import Normalised
 from calipers.measures.forms import (
     CUTOFF,
     FOUND,
@@ -53,7 +54,6 @@ from calipers.measures.values import (
     Telescoping,
     Weights,
 )
-from calipers.normalize import Normalised
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from calipers.atomic_files import write_whole
 from calipers.axioms import table
 from calipers.axioms.cards import measure_card, references
-from calipers.axioms.impossible import contradictions, in_words
+from calipers.axioms.impossibility import contradictions, in_words
 from calipers.axioms.subjects import subjects_of
 from calipers.axioms.verdicts import NINE, SEVEN, Properties, examine
 from calipers.errors import CalipersError
 from calipers.measures.registry import Declaration, declared
-from calipers.output import write_whole
-from calipers.tables import Markdown, Table
+from calipers.results.tables import Markdown, Table
 
 MARK = re.compile(r"(<!-- derived: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

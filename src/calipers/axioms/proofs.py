@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.axioms.subjects import Subject, walk
+from calipers.limits.normalisation import Normalised, standard_score, upper, v1, v2, v2s, worst_to_ideal
 from calipers.measures.forms import (
     CUTOFF,
     IDEAL,
@@ -57,7 +58,6 @@ from calipers.measures.values import (
     Telescoping,
     Weights,
 )
-from calipers.normalize import Normalised, standard_score, upper, v1, v2, v2s, worst_to_ideal
 
 Proofs = dict[str, str]  # of each property that is proved, the reason
 

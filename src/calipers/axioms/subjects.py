@@ -12,12 +12,12 @@ import numpy as np
 
 from calipers.axioms.states import Space
 from calipers.errors import CalipersError
+from calipers.limits.normalisation import Normalised, upper, v1
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, Free
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import NEEDED, Declaration, Measure
 from calipers.measures.values import TableGain
-from calipers.normalize import Normalised, upper, v1
 from calipers.record import Record, values_of
 
 Examined = str | Measure | Declaration | Form | Callable[[Floats], float]

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from calipers.axioms.notes import NOTES
 from calipers.axioms.verdicts import NINE, SEVEN, Properties
 from calipers.errors import CalipersError
-from calipers.tables import Table
+from calipers.results.tables import Table
 
 # The rows of Table 2 of the document, in its order.
 DOCUMENT = ("DCG", "SP", "RPrec", "SN-DCG", "SN-AP", "P", "nDCG", "SDCG", "HIT", "RR", "Recall", "AP", "RBP")

@@ -104,7 +104,7 @@ class Properties:
     def _repr_html_(self) -> str:
         from html import escape
 
-        from calipers.tables import Table
+        from calipers.results.tables import Table
 
         rows = tuple((name, self[name].word, str(self[name])) for name in NINE)
         return f"<p><b>{escape(self.measure)}</b></p>{Table(('property', '', 'why'), rows)._repr_html_()}"

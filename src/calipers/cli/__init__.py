@@ -8,8 +8,8 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
+from calipers.cli.printing import note, told_of_output
 from calipers.cli.quick import is_done
-from calipers.cli.telling import note, told_of_output
 from calipers.errors import CalipersError
 
 OUR_FAULT = 3
@@ -48,7 +48,7 @@ def main() -> None:
         note(f"{error.filename or 'a file or stream cannot be used'}: {error.strerror or error}")
         code = 2
     except Exception as error:
-        from calipers.cli.mistakes import reported
+        from calipers.cli.suggestions import reported
 
         note(reported(error, sys.argv[1:]))
         code = OUR_FAULT

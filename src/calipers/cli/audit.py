@@ -18,15 +18,15 @@ from calipers.cli.options import (
     progress,
     several_output_options,
 )
-from calipers.cli.several import write_several
-from calipers.cli.telling import show as show_text
+from calipers.cli.printing import show as show_text
+from calipers.cli.score_inputs import write_several
 from calipers.errors import CalipersError
 from calipers.printable import visible
 
 if TYPE_CHECKING:
-    from calipers.auditing.audit import Audit
     from calipers.collection.model import Judgments, Run
-    from calipers.tables import Table
+    from calipers.conventions.auditing.audit import Audit
+    from calipers.results.tables import Table
 
 SHOWN = ("figures", "causes", "parts", "correlations", "swaps", "significance", "changes")
 BY_DEFAULT = ("figures", "causes", "correlations", "swaps", "significance", "changes")
@@ -86,8 +86,8 @@ def command(
     calipers audit qrels.txt runs/* -m "nDCG@10 AP" --tool trec_eval --tool lightgbm
     calipers audit test.svm a.txt -m "nDCG@10" --tool letor4 --explain 18219
     """
-    from calipers.auditing.audit import audit
     from calipers.conventions import CONVENTIONS, TOOLS
+    from calipers.conventions.auditing.audit import audit
     from calipers.measures.grammar import parse_all
 
     wanted = [name for name, _ in parse_all(measures or ("nDCG@10",))]
@@ -130,8 +130,8 @@ def _explain(
     form: str,
     output: str | None,
 ) -> None:
-    from calipers.auditing.bench import Bench
-    from calipers.auditing.explanation import explained
+    from calipers.conventions.auditing.explanation import explained
+    from calipers.conventions.auditing.rescoring import Bench
 
     if query not in known.queries:
         raise CalipersError(f"query '{query}' is not judged", file=known.name)
@@ -188,7 +188,7 @@ def _say(found: Audit) -> None:
 
 
 def _tables(found: Audit, show: tuple[str, ...], form: str) -> dict[str, tuple[str, Table]]:
-    from calipers.tables import Table
+    from calipers.results.tables import Table
 
     tables: dict[str, tuple[str, Table]] = {}
     for what in dict.fromkeys(show or BY_DEFAULT):

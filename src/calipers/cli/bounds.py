@@ -61,7 +61,7 @@ def command(
     calipers bounds qrels.txt run.txt -m "RBP(p=0.8)" --residual
     """
     from calipers.exactness import exactness_notes
-    from calipers.limits import bounds, residuals
+    from calipers.limits.pool_bounds import bounds, residuals
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
     asked = parse_all(measures or DEFAULT_MEASURES)

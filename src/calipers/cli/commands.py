@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import click
 
 from calipers._version import __version__
-from calipers.cli.telling import note
+from calipers.cli.printing import note
 from calipers.errors import CalipersError, CheckFailed
 
 COMMANDS = {
@@ -63,7 +63,7 @@ class _Commands(click.Group):
 
 
 def _version() -> str:
-    plain = bool(os.environ.get("CALIPERS_PLAIN")) or find_spec("calipers.collection._scanner") is None
+    plain = bool(os.environ.get("CALIPERS_PLAIN")) or find_spec("calipers.native._scanner") is None
     return f"calipers {__version__} ({'plain' if plain else 'compiled'} scanner)"
 
 
@@ -102,12 +102,12 @@ def run(arguments: list[str]) -> int:
         click.echo(error.format_message(), err=True)
         return 2
     except CalipersError as error:
-        from calipers.cli.mistakes import explained_input
+        from calipers.cli.suggestions import explained_input
 
         note(explained_input(error))
         return 1 if isinstance(error, CheckFailed) else 2
     except click.ClickException as error:
-        from calipers.cli.mistakes import explained
+        from calipers.cli.suggestions import explained
 
         note(explained(error))
         return 2

@@ -19,12 +19,12 @@ from calipers.cli.options import (
     significance_options,
     warn,
 )
-from calipers.cli.several import are_matrices, open_matrices, write_several
+from calipers.cli.score_inputs import are_matrices, open_matrices, write_several
 
 if TYPE_CHECKING:
-    from calipers.scores import Scores
+    from calipers.results.scores import Scores
+    from calipers.results.tables import Table
     from calipers.stats.comparison import Comparison
-    from calipers.tables import Table
 
 SHOWN = ("pairs", "wins", "matrix")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for

@@ -26,7 +26,7 @@ def command(source: str, output: str, what: str | None, name: str | None) -> Non
     calipers convert qrels.json qrels.txt --as judgments
     """
     from calipers.collection.formats import FORMATS, sniff
-    from calipers.collection.irds import PREFIX
+    from calipers.collection.ir_datasets import PREFIX
     from calipers.collection.sources import read_judgments, read_run
     from calipers.collection.writing import write_qrels, write_run
 

@@ -16,7 +16,7 @@ from calipers.notes import Seen, notes_about, some
 
 if TYPE_CHECKING:
     from calipers.engine.spark.summary import Summary
-    from calipers.tables import Table
+    from calipers.results.tables import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -97,7 +97,7 @@ def _files(systems: Sequence[str]) -> list[str]:
     """Globs and directories as elsewhere; a directory of Parquet files is one table, and addresses are Spark's own."""
     from pathlib import Path
 
-    from calipers.collection.naming import files_of
+    from calipers.collection.run_names import files_of
 
     found: list[str] = []
     for system in systems:
@@ -120,7 +120,7 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any]) -> None:
     """What the local engine refuses once it has all scores."""
     from calipers.engine.spark.plan import largest_pool
     from calipers.evaluation import refuse_flat
-    from calipers.scores import Reason
+    from calipers.results.scores import Reason
 
     if all(system.missing == summary.queries for system in summary.systems):
         raise CalipersError("no query in common: none of the runs answers a query of the judgments")
@@ -161,7 +161,7 @@ def _note_undefined(summary: Summary, scores: Any) -> None:
 
 
 def _table(summary: Summary, interval: float | None) -> Table:
-    from calipers.tables import Cell, Table
+    from calipers.results.tables import Cell, Table
 
     rows: list[tuple[Cell, ...]]
     if interval is None:

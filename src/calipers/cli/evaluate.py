@@ -19,14 +19,14 @@ from calipers.cli.options import (
     warn,
     write,
 )
-from calipers.cli.reading import progress_option, reading
+from calipers.cli.reading_progress import progress_option, reading
 from calipers.errors import CalipersError
 from calipers.notes import some
 
 if TYPE_CHECKING:
     from calipers.cli.shortcut import Answer
     from calipers.collection.model import Judgments
-    from calipers.scores import Scores
+    from calipers.results.scores import Scores
 
 
 @click.command("evaluate")
@@ -104,7 +104,7 @@ def command(
     elif interval is not None:
         write(_with_intervals(scores, interval), form, output)
     elif for_paper:
-        from calipers.stats.marks import marked
+        from calipers.stats.significance_marks import marked
 
         write(marked(scores, baseline), form, output)
     else:
@@ -143,7 +143,7 @@ def _with_intents(known: Judgments, path: str) -> Judgments:
 
 
 def _with_intervals(scores: Scores, level: float) -> Any:
-    from calipers.tables import Table
+    from calipers.results.tables import Table
 
     low, high = scores.interval(level)
     mean = scores.mean()
@@ -158,7 +158,7 @@ def _with_intervals(scores: Scores, level: float) -> Any:
 def note_undefined(scores: Scores) -> None:
     """How many queries have no score of their own, and what they count."""
     from calipers.exactness import exactness_notes
-    from calipers.scores import Reason
+    from calipers.results.scores import Reason
 
     if like := scores.metadata.get("like"):
         note(f"like {like}: {scores.metadata['like_sentence']}")
@@ -186,7 +186,7 @@ POLICIES = {"NO_RELEVANT": "empty", "NOTHING_FOUND": "missing", "MISSING": "miss
 
 def counted_as(said: Mapping[str, Any], policy: str, reason: Any, plain: bool) -> str:
     """What such queries count: as was given, or as the convention says."""
-    from calipers.scores import Reason
+    from calipers.results.scores import Reason
 
     given = said["empty_plain"] if said[policy] is None and policy == "empty" and plain else said[policy]
     if isinstance(given, int | float):

@@ -109,8 +109,8 @@ def command(
     if bound is not None and qrels is None:
         raise CalipersError("--bound needs the judgments: --qrels FILE")
     runs = open_systems(systems)
-    from calipers.fusion.ceiling import GREEDY, fusion_bound
     from calipers.fusion.combine import fuse
+    from calipers.fusion.oracles import GREEDY, fusion_bound
 
     with progress(len(runs), "runs") as advance:
         if bound is not None and qrels is not None:

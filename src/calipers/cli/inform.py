@@ -24,7 +24,7 @@ from calipers.cli.options import (
     warn,
     write,
 )
-from calipers.cli.several import open_matrices
+from calipers.cli.score_inputs import open_matrices
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -257,8 +257,8 @@ def difference(
     """  # fmt: skip
     from calipers.evaluation import evaluate
     from calipers.information.difference import difference_of
-    from calipers.metaeval.sets import RememberedRun
-    from calipers.tables import Table
+    from calipers.metaeval.query_sets import RememberedRun
+    from calipers.results.tables import Table
 
     of_group = None if groups is None else _groups(groups)
     known, opened = open_collection(judgments, systems)

@@ -20,12 +20,12 @@ from calipers.cli.options import (
     significance_options,
     warn,
 )
-from calipers.cli.several import are_matrices, open_matrices, write_several
+from calipers.cli.score_inputs import are_matrices, open_matrices, write_several
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.metaeval.study import MetaEvaluation
-    from calipers.tables import Table
+    from calipers.results.tables import Table
 
 SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 

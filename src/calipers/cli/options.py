@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calipers.cli.telling import note as note
-from calipers.cli.telling import show as show
-from calipers.cli.telling import warn as warn
-from calipers.cli.telling import write as _write
+from calipers.cli.printing import note as note
+from calipers.cli.printing import show as show
+from calipers.cli.printing import warn as warn
+from calipers.cli.printing import write as _write
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments, Run
     from calipers.measures.registry import Measure
-    from calipers.tables import Table
+    from calipers.results.tables import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,7 +50,7 @@ class OutputFile(FileName):
         self.folder = folder  # may be a folder as well, for several tables
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from calipers.output import check_folder, check_output
+        from calipers.atomic_files import check_folder, check_output
 
         if self.folder and (value.endswith("/") or os.path.isdir(value)):
             check_folder(value)
@@ -65,7 +65,7 @@ class OutputFolder(FileName):
     name = "folder"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from calipers.output import check_folder
+        from calipers.atomic_files import check_folder
 
         check_folder(value)
         return value

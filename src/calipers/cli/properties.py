@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.atomic_files import write_whole
 from calipers.cli.options import note, output_options, progress, show, write
 from calipers.errors import CalipersError
-from calipers.output import write_whole
 
 if TYPE_CHECKING:
     from calipers.axioms.verdicts import Properties
@@ -49,7 +49,7 @@ def command(
     calipers properties --card "RBP(p=0.8)"
     """
     from calipers.axioms import table
-    from calipers.axioms.impossible import CONFLICT, impossibility
+    from calipers.axioms.impossibility import CONFLICT, impossibility
     from calipers.axioms.subjects import subjects_of
     from calipers.axioms.verdicts import NINE, SEVEN, examine
 

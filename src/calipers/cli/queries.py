@@ -63,10 +63,10 @@ def command(
     """
     from calipers.evaluation import evaluate
     from calipers.exactness import exactness_notes
-    from calipers.limits import bounds
+    from calipers.limits.pool_bounds import bounds
+    from calipers.limits.query_types import Thresholds, query_types
     from calipers.measures.grammar import parse_all
-    from calipers.queries import Thresholds, query_types
-    from calipers.tables import Table
+    from calipers.results.tables import Table
 
     asked = parse_all(measures or ("nDCG@10",))
     wanted = [name for name, _ in asked]

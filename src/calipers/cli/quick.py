@@ -30,9 +30,9 @@ def _evaluate(arguments: Sequence[str]) -> bool:
     asked = _options(arguments)
     if asked is None or len(asked["files"]) < 2 or asked["form"] not in _FORMS:
         return False
-    from calipers.cli.reading import reading
+    from calipers.cli.printing import warn, write
+    from calipers.cli.reading_progress import reading
     from calipers.cli.shortcut import short_answer
-    from calipers.cli.telling import warn, write
     from calipers.measures.names import DEFAULT_MEASURES
 
     judgments, *systems = asked["files"]
@@ -67,10 +67,10 @@ def _options(arguments: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _trec_eval(arguments: Sequence[str]) -> bool:
-    from calipers.cli.telling import show
+    from calipers.cli.printing import show
     from calipers.errors import CalipersError
-    from calipers.trec_eval.request import read_request
-    from calipers.trec_eval.shortcut import short_reports
+    from calipers.tools.trec_eval.request import read_request
+    from calipers.tools.trec_eval.shortcut import short_reports
 
     try:
         request = read_request(arguments)

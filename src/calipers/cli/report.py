@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from calipers.atomic_files import write_whole
 from calipers.cli.options import (
     OUTPUT,
     TYPED,
@@ -22,7 +23,6 @@ from calipers.cli.options import (
     significance_options,
     warn,
 )
-from calipers.output import write_whole
 
 
 @click.command("report")

@@ -26,10 +26,10 @@ def command(tables: tuple[str, ...], listing: bool, data: str | None, form: str,
     calipers reproduce 000 003 --format csv
     calipers reproduce 004/table-2 --data scores/
     """
-    from calipers.reproduce.figures import VERDICTS
-    from calipers.reproduce.registry import listing as list_of_tables
-    from calipers.reproduce.registry import reproductions
-    from calipers.tables import Table
+    from calipers.papers.printed_figures import VERDICTS
+    from calipers.papers.registry import listing as list_of_tables
+    from calipers.papers.registry import reproductions
+    from calipers.results.tables import Table
 
     if listing:
         write(list_of_tables(), form, output)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from calipers.averages import mean
-from calipers.collection.naming import distinct_names, files_of
+from calipers.collection.run_names import distinct_names, files_of
 from calipers.collection.scored import UNUSUAL, Scored, ShortOfIt, plan, read_graded, score_runs
-from calipers.collection.text import decode
 from calipers.measures.names import typed_names
+from calipers.native.id_text import decode
 from calipers.notes import Seen, notes_about
-from calipers.tables import Cell, Table
+from calipers.results.tables import Cell, Table
 
 Row = tuple[Cell, ...]
 # Spellings that mean here what they mean to `measures.grammar`; whatever else that takes or refuses is left to it.

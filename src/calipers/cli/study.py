@@ -82,7 +82,7 @@ def fusion(
     \b
     calipers study fusion qrels.txt runs/* --samples 100 --size 10 --plot fusion.html
     """  # fmt: skip
-    from calipers.fusion.ceiling import GREEDY
+    from calipers.fusion.oracles import GREEDY
     from calipers.fusion.study import FUSIONS, fusion_study
 
     known, runs = open_collection(judgments, systems)
@@ -178,12 +178,12 @@ def letor(
     calipers reproduce 000 --data study/          for those two: the printed figures against yours
     """
     from calipers.conventions import convention
+    from calipers.papers.letor_study import EIGHT, letor_study
+    from calipers.papers.study_charts import letor_charts
+    from calipers.papers.study_folder import LetorCollection
+    from calipers.papers.study_page import write_study
     from calipers.rankers.objective import Goal
-    from calipers.studies.charts import letor_charts
-    from calipers.studies.letor import EIGHT, letor_study
-    from calipers.studies.report import write_study
-    from calipers.studies.workshop import LetorCollection
-    from calipers.tables import markdown_text
+    from calipers.results.tables import markdown_text
 
     Goal(metric, convention(like) if like else None)
     names = rankers or EIGHT
@@ -236,11 +236,11 @@ def conventions(
     calipers study conventions MQ2008/ -o study2/
     calipers study conventions MQ2008/ --convention definition --convention letor4:stated -o study3/
     """
-    from calipers.studies.charts import convention_charts
-    from calipers.studies.conventions import CONVENTIONS, SIX, convention_study
-    from calipers.studies.report import write_study
-    from calipers.studies.workshop import LetorCollection
-    from calipers.tables import markdown_text
+    from calipers.papers.conventions_study import CONVENTIONS, SIX, convention_study
+    from calipers.papers.study_charts import convention_charts
+    from calipers.papers.study_folder import LetorCollection
+    from calipers.papers.study_page import write_study
+    from calipers.results.tables import markdown_text
 
     names, likes = rankers or SIX, conventions or CONVENTIONS
     opened = LetorCollection.of(collection, folds, queries, seed)

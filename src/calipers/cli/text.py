@@ -19,7 +19,7 @@ from calipers.cli.options import (
     warn,
     write,
 )
-from calipers.cli.several import write_several
+from calipers.cli.score_inputs import write_several
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.telling import show
+from calipers.cli.printing import show
 from calipers.errors import CalipersError
-from calipers.trec_eval.request import HELP, Request, read_request
-from calipers.trec_eval.shortcut import short_reports
+from calipers.tools.trec_eval.request import HELP, Request, read_request
+from calipers.tools.trec_eval.shortcut import short_reports
 
 
 class _Untouched(click.Command):
@@ -50,8 +50,8 @@ def _run(request: Request) -> None:
         show("".join(short))
         return
     from calipers.collection.sources import read_qrels
-    from calipers.trec_eval.lenient import LenientRun
-    from calipers.trec_eval.report import columns, reports
+    from calipers.tools.trec_eval.lenient import LenientRun
+    from calipers.tools.trec_eval.report import columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read
     judgments, *runs = request.files

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.ids import Ids
-from calipers.collection.rows import Rows, by_appearance
+from calipers.collection.table_rows import Rows, by_appearance
 from calipers.errors import CalipersError
 from calipers.extras import load
+from calipers.native.ids import Ids
 
 
 def arrow() -> Any:

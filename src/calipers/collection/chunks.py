@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import BinaryIO
 
-from calipers.collection.columns import Columns
-from calipers.collection.scanner import ColumnScanner, ScanError
+from calipers.native.columns import Columns
+from calipers.native.scanner import ColumnScanner, ScanError
 
 CHUNK = 1 << 21  # bytes
 _WINDOW = 1 << 16

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.columns import Features, Labels
 from calipers.collection.files import Path, shown_name
 from calipers.collection.reader import scan
-from calipers.collection.scanner import FeatureScanner, LetorScanner, ScanError
 from calipers.errors import CalipersError
+from calipers.native.columns import Features, Labels
+from calipers.native.scanner import FeatureScanner, LetorScanner, ScanError
 
 MOST_CELLS = 1 << 27  # of a dense matrix that is mostly empty: a gigabyte
 OTHER = "other features than in training"

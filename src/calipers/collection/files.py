@@ -15,8 +15,8 @@ from collections.abc import Callable, Generator, Iterator
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from calipers.collection.meter import opened
-from calipers.collection.start import shows_content
+from calipers.collection.first_line import shows_content
+from calipers.collection.read_progress import opened
 from calipers.errors import CalipersError
 from calipers.extras import load
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from calipers.collection.arrow import arrow, rows_of
+from calipers.collection.column_names import columns_of
 from calipers.collection.model import Judgments
-from calipers.collection.roles import columns_of
-from calipers.collection.rows import Rows, RowsRun, runs_of
+from calipers.collection.table_rows import Rows, RowsRun, runs_of
 from calipers.errors import CalipersError
 from calipers.extras import load
 

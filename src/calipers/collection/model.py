@@ -12,19 +12,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calipers.collection.columns import Columns, Labels, Retrieved
-from calipers.collection.ids import Ids, decode, encode
 from calipers.collection.reader import scan, scan_run
-from calipers.collection.scan_error import duplicate
-from calipers.collection.scanner import (
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints, Pool
+from calipers.native.columns import Columns, Labels, Retrieved
+from calipers.native.ids import Ids, decode, encode
+from calipers.native.scan_error import duplicate
+from calipers.native.scanner import (
     ColumnScanner,
     JudgedIndex,
     NumberScanner,
     rank_documents,
     rank_segments,
 )
-from calipers.errors import CalipersError
-from calipers.lists import Floats, Ints, Pool
 
 
 @dataclass(frozen=True, eq=False)

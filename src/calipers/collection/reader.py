@@ -16,12 +16,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
 from calipers.collection.files import BLOCK, Block, Named, Path, blocks, packing_of, plain_blocks, regular, shown_name
-from calipers.collection.meter import opened
-from calipers.collection.scanner import COMPILED, JudgedIndex, RunScanner, ScanError
+from calipers.collection.read_progress import opened
 from calipers.errors import CalipersError
+from calipers.native.scanner import COMPILED, JudgedIndex, RunScanner, ScanError
 
 if TYPE_CHECKING:
-    from calipers.collection.columns import Retrieved
+    from calipers.native.columns import Retrieved
 
 Part = tuple[int, int]  # of a file: where it starts and ends
 Result = TypeVar("Result", covariant=True)
@@ -98,7 +98,7 @@ def scan_run(
         return RunScanner(index, depth=depth, single=single, regroup=regroup)
 
     def sorted_on_disk() -> Retrieved:
-        from calipers.collection.external import sorted_file
+        from calipers.collection.external_sort import sorted_file
 
         return sorted_file(path, index, depth=depth, single=single, memory=room, max_unpacked=max_unpacked)
 
@@ -251,8 +251,8 @@ def joined(results: Sequence[Retrieved]) -> Retrieved:
     """What the parts of a run retrieved, one after another."""
     import numpy as np
 
-    from calipers.collection.columns import Retrieved
-    from calipers.collection.ids import Ids
+    from calipers.native.columns import Retrieved
+    from calipers.native.ids import Ids
 
     query = np.concatenate([result.query for result in results])
     sizes = np.concatenate([np.diff(result.offsets) for result in results])

@@ -15,12 +15,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from calipers.collection.files import blocks, start_of
+from calipers.collection.first_line import first_fields
 from calipers.collection.reader import feed_run, in_threads, processors
-from calipers.collection.scan_error import ScanError
-from calipers.collection.scanner import COMPILED, ColumnScanner
-from calipers.collection.start import first_fields
-from calipers.collection.text import decode
 from calipers.errors import CalipersError
+from calipers.native.id_text import decode
+from calipers.native.scan_error import ScanError
+from calipers.native.scanner import COMPILED, ColumnScanner
 
 
 class ShortOfIt(Exception):

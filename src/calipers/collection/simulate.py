@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.atomic_files import replacing
 from calipers.errors import CalipersError
-from calipers.output import replacing
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

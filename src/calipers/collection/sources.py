@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from calipers.collection.columns import Columns
+from calipers.collection.column_names import check_roles
 from calipers.collection.formats import FORMATS, TABLES, sniff, table_form
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
-from calipers.collection.irds import PREFIX, read_irds
+from calipers.collection.ir_datasets import PREFIX, read_irds
 from calipers.collection.model import FileRun, Judgments, Run, ScoreFile
-from calipers.collection.naming import files_of
 from calipers.collection.reader import scan
-from calipers.collection.roles import check_roles
-from calipers.collection.rows import Rows, runs_of
-from calipers.collection.scanner import ColumnScanner, LetorScanner
+from calipers.collection.run_names import files_of
+from calipers.collection.table_rows import Rows, runs_of
 from calipers.errors import CalipersError
+from calipers.native.columns import Columns
+from calipers.native.scanner import ColumnScanner, LetorScanner
 
 JUDGMENT_FORMS = ("qrels", "subtopics", "letor", *TABLES)
 SYSTEM_FORMS = ("run", "scores", *TABLES)

@@ -17,13 +17,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from calipers.collection.coding import as_words, coded
-from calipers.collection.columns import Columns
 from calipers.collection.formats.trec import read_subtopics as read_columns
-from calipers.collection.ids import Ids, decode
+from calipers.collection.id_codes import as_words, coded
 from calipers.collection.model import Judgments
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
+from calipers.native.columns import Columns
+from calipers.native.ids import Ids, decode
 
 Nested = Mapping[str, Mapping[str, Mapping[str, float]]]
 Probabilities = Mapping[str, Mapping[str, float]]

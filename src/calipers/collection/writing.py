@@ -15,16 +15,16 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from calipers.atomic_files import replacing
 from calipers.collection.arrow import arrow
 from calipers.collection.files import lz4, zstd
 from calipers.collection.frames import is_frame
-from calipers.collection.ids import encode
 from calipers.collection.model import DictRun, Judgments, Run
-from calipers.collection.scan_error import shown
 from calipers.collection.sources import read_judgments, read_run
 from calipers.errors import CalipersError
 from calipers.extras import load
-from calipers.output import replacing
+from calipers.native.ids import encode
+from calipers.native.scan_error import shown
 
 Nested = Mapping[str, Mapping[str, float]]
 Opener = Callable[[str], AbstractContextManager[Any]]

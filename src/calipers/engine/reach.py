@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from calipers.limits.normalisation import Normalised
 from calipers.measures.forms import (
     CUTOFF,
     IDEAL,
@@ -32,7 +33,6 @@ from calipers.measures.forms import (
 )
 from calipers.measures.precision import WhereRelevant
 from calipers.measures.values import Weights
-from calipers.normalize import Normalised
 
 # These depend on the pool alone, or, as the last one, on whether a list ends before the cutoff of the form.
 _OF_THE_POOL = (RELEVANT, TotalValue, CUTOFF)

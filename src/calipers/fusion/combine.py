@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection.ids import Ids
 from calipers.collection.model import Run
-from calipers.collection.rows import Rows, RowsRun
+from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError
 from calipers.evaluation import as_runs
-from calipers.fusion.ballots import Ballots
+from calipers.fusion.candidates import Ballots
 from calipers.fusion.methods import Votes, method
 from calipers.fusion.scaling import constant
 from calipers.lists import Floats
+from calipers.native.ids import Ids
 
 
 @dataclass(eq=False, repr=False)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
-from calipers.fusion.ballots import Ballots
+from calipers.fusion.candidates import Ballots
 from calipers.fusion.pairwise import condorcet_order, copeland_score
 from calipers.fusion.scaling import scaled
 from calipers.lists import Floats, Ints

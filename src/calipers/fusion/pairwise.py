@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.fusion.ballots import Ballots, Ranks
+from calipers.fusion.candidates import Ballots, Ranks
 from calipers.lists import Floats, Ints
 
 CELLS_AT_ONCE = 1 << 20  # of a block of pairs: what fits a cache

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
-from calipers.fusion.ballots import Ballots
+from calipers.fusion.candidates import Ballots
 from calipers.lists import Floats
 
 Scaling = Callable[[Ballots], Floats]

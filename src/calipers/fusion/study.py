@@ -17,17 +17,17 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, evaluate
-from calipers.fusion.ballots import Ballots
-from calipers.fusion.ceiling import BOUNDS, bound_score, judged
+from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import FusedRun, fused
 from calipers.fusion.methods import METHODS, Votes
+from calipers.fusion.oracles import BOUNDS, bound_score, judged
 from calipers.information.joint import joint_of
 from calipers.information.patterns import check_number_of_lists
 from calipers.information.rankings import Rankings
 from calipers.lists import Floats, Ints
-from calipers.metaeval.sets import RememberedRun
+from calipers.metaeval.query_sets import RememberedRun
+from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import rank_correlation
-from calipers.tables import Cell, Table
 
 FUSIONS = ("combanz", "combmnz", "condorcet", "majoritarian", "pareto", "naive")  # table 3
 SAMPLES = 100

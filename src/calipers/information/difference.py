@@ -19,8 +19,8 @@ from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
-from calipers.metaeval.sets import RememberedRun
-from calipers.tables import Table
+from calipers.metaeval.query_sets import RememberedRun
+from calipers.results.tables import Table
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20

@@ -20,7 +20,7 @@ from calipers.errors import CalipersError
 from calipers.information.patterns import check_number_of_lists, merged, tally, told, written
 from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
 from calipers.lists import Floats
-from calipers.tables import Table
+from calipers.results.tables import Table
 
 DRAWS = 20
 SEED = 42

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments, Run
-from calipers.collection.naming import distinct_names
+from calipers.collection.run_names import distinct_names
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists

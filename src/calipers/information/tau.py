@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from calipers.errors import CalipersError
 from calipers.information.patterns import check_number_of_lists
 from calipers.lists import Floats
-from calipers.scores import Scores
-from calipers.tables import Cell, Table
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell, Table
 
 TIES = ("null", "drop")
 CELLS_AT_ONCE = 4_000_000  # pairs of things, over several queries

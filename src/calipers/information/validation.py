@@ -18,10 +18,10 @@ from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, evaluate
 from calipers.lists import Floats
 from calipers.metaeval.power import DiscriminativePower, discriminative_power
-from calipers.scores import Scores
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import rank_correlation
 from calipers.stats.significance import SEED, Samples
-from calipers.tables import Cell, Table
 
 OTHERS = ("AP", "nDCG", "GAP")
 TOP = 10

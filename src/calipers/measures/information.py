@@ -16,9 +16,9 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
+from calipers.measures.random_rankings import sampled_error, sampled_mean
 from calipers.measures.registry import measure
 from calipers.record import Record
-from calipers.sampling import sampled_error, sampled_mean
 
 
 @measure("RIC", rel=1, signed=False)

@@ -150,7 +150,7 @@ def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
 
 def _load_common() -> None:
     """The families declare themselves when imported; these are what most people ask for."""
-    from calipers import normalize  # noqa: F401
+    from calipers.limits import normalisation as normalize  # noqa: F401
     from calipers.measures import gain, precision, preference, sets, user_models  # noqa: F401
 
 

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.results.tables import Table
 from calipers.stats.correlation import pair_counts
 from calipers.stats.differences import all_pairs
-from calipers.stats.rows import descending_ranks, times_drawn
+from calipers.stats.row_ranks import descending_ranks, times_drawn
 from calipers.stats.significance import SEED
-from calipers.tables import Table
 
 CELLS_AT_ONCE = 2_000_000
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from calipers.errors import CalipersError
 from calipers.measures.registry import Measure
-from calipers.scores import Scores
+from calipers.results.scores import Scores
 
 _CUTOFF = re.compile(r"@(\d+)(?![\w.])")
 _NORMALISED = re.compile(r"(?:U|W|V1|V2|V2s|Z)\((.*)\)$")

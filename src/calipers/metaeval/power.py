@@ -14,10 +14,10 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.metaeval.families import Family, at_same_cutoffs, families
-from calipers.scores import Scores
+from calipers.results.scores import Scores
+from calipers.results.tables import Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.significance import SEED, Samples
-from calipers.tables import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,15 @@ import numpy as np
 from calipers.collection.model import Run
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, evaluate
-from calipers.limits import bounds
+from calipers.limits.pool_bounds import bounds
+from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.metaeval.consistency import Stability, split_half_swap_rate, stability, swap_rate
 from calipers.metaeval.distance import percentage_absolute_difference
 from calipers.metaeval.families import Family, base_measure, confronted, families
 from calipers.metaeval.power import DiscriminativePower, conflicts, power_of
-from calipers.metaeval.sets import (
+from calipers.metaeval.query_sets import (
     BY_DIFFERENCE,
     BY_GRADES,
     HALVES,
@@ -34,12 +35,11 @@ from calipers.metaeval.sets import (
     by_difference,
     document_halves,
 )
-from calipers.queries import QueryTypes, query_types
-from calipers.scores import Scores, means
+from calipers.results.scores import Scores, means
+from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.correlation import correlation_name, rank_correlation
 from calipers.stats.significance import SEED, Samples
-from calipers.tables import Cell, Table
 
 TABLES = {
     "scores": "mean scores of the systems",

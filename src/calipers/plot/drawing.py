@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CalipersError
 from calipers.extras import load
-from calipers.output import check_output, write_whole
 from calipers.plot.page import chart_page
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from calipers.plot.drawing import COLOURS, TYPE_COLOURS, altair, diagonal, numbers, rows_of
 
 if TYPE_CHECKING:
-    from calipers.limits import Bounds
-    from calipers.queries import QueryTypes
+    from calipers.limits.pool_bounds import Bounds
+    from calipers.limits.query_types import QueryTypes
 
 
 def query_map(types: QueryTypes, measure: str = "score") -> Any:

@@ -10,9 +10,9 @@ from calipers.errors import CalipersError
 from calipers.plot.drawing import BETTER, COLOURS, NEITHER, RULE, WORSE, altair, cell_size, name_axis, numbers, rows_of
 
 if TYPE_CHECKING:
-    from calipers.limits import Bounds
+    from calipers.limits.pool_bounds import Bounds
     from calipers.lists import Floats
-    from calipers.scores import Scores
+    from calipers.results.scores import Scores
     from calipers.stats.comparison import Comparison
 
 STEP = 18  # pixels that a system takes
@@ -44,7 +44,7 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
 def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -> Any:
     """Each system from random (0) to ideal (1): the mean over the queries, and the middle half of them.
 
-    The scale is that of V2 (`calipers.normalize`): (A - E) / (U - E) above a random ranking, (A - E) / E below it.
+    The scale is that of V2 (`calipers.limits.normalisation`): (A - E) / (U - E) above a random ranking, (A - E) / E below it.
     """
     alt = altair()
     name = _one(scores, measure)
@@ -79,7 +79,7 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
 
 def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
     """The scores of one measure on the scale of V2: [system, query]; NaN where all rankings score the same."""
-    from calipers.normalize import Limits, v2
+    from calipers.limits.normalisation import Limits, v2
 
     if scores.queries != bounds.queries:
         raise CalipersError("the scores and the bounds are not of the same queries")

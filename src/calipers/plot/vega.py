@@ -13,9 +13,9 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
+from calipers.atomic_files import write_whole
 from calipers.errors import CalipersError
 from calipers.extras import load
-from calipers.output import write_whole
 from calipers.plot.page import script_code
 
 NOTICE = "vega-notice.txt"

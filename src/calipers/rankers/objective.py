@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.model import Judgments
-from calipers.collection.scanner import rank_segments
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import Policy, reads_subtopics, scored
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
-from calipers.scores import AVERAGES
+from calipers.native.scanner import rank_segments
+from calipers.results.scores import AVERAGES
 
 ROWS_AT_ONCE = 2_000_000  # documents that are ranked in one go
 SAME = 1e-12  # scores that differ by less are the same

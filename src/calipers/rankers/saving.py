@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from calipers._version import __version__
+from calipers.atomic_files import write_whole
 from calipers.collection.files import Named, regular
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.measures.registry import Measure
-from calipers.output import write_whole
 from calipers.rankers.base import Arrays, Ranker
 
 MAGIC = b"calipers-model"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from calipers.atomic_files import replacing, write_whole
 from calipers.errors import CalipersError
-from calipers.output import replacing, write_whole
 from calipers.rankers.data import LetorData
 from calipers.rankers.examples import by_query
 

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.auditing.reading import read_once
 from calipers.collection.model import Judgments, Run
+from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, CheckFailed
 from calipers.evaluation import as_judgments, as_runs, evaluate, reads_subtopics
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
-from calipers.metaeval.sets import RememberedRun
+from calipers.metaeval.query_sets import RememberedRun
 from calipers.record import Record
 from calipers.report.provenance import Provenance
-from calipers.scores import Reason, Scores
+from calipers.results.scores import Reason, Scores
 
 if TYPE_CHECKING:
-    from calipers.auditing.audit import Audit
     from calipers.axioms.verdicts import Properties
+    from calipers.conventions.auditing.audit import Audit
     from calipers.information.difference import InformationDifference
-    from calipers.limits import Bounds
+    from calipers.limits.pool_bounds import Bounds
+    from calipers.limits.query_types import QueryTypes
     from calipers.metaeval.power import DiscriminativePower
-    from calipers.queries import QueryTypes
     from calipers.stats.comparison import Comparison
 
 SEED = 42
@@ -83,7 +83,7 @@ class Material:
     @cached_property
     def bounds(self) -> Bounds:
         """Of the measures that have them; of the others `unbounded` says why not."""
-        from calipers.limits import bounds
+        from calipers.limits.pool_bounds import bounds
 
         found = []
         for name in self.plain.measures:
@@ -105,7 +105,7 @@ class Material:
         return replace(found[0], measures=tuple(each.measures[0] for each in found), **merged)
 
     def types(self, measure: str) -> QueryTypes:
-        from calipers.queries import query_types
+        from calipers.limits.query_types import query_types
 
         return query_types(self.plain.of_measures([measure]), self.bounds)
 
@@ -138,7 +138,7 @@ class Material:
 
     @cached_property
     def audit(self) -> Audit:
-        from calipers.auditing.audit import audit
+        from calipers.conventions.auditing.audit import audit
 
         return audit(
             self.judgments, self.runs, self.plain.measures[0], reference=self.policies.get("like") or "calipers",

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from calipers._version import __version__
+from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
-from calipers.output import check_output, write_whole
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
 from calipers.report.material import Choices, Material, gather

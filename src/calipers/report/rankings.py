@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.collection.model import Judgments, Run
 from calipers.errors import CalipersError
-from calipers.fusion.ballots import Ballots
+from calipers.fusion.candidates import Ballots
 
 RUNS_AT_ONCE = 8  # are held in memory whole
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from calipers.report.compact import chart_spec
+from calipers.report.embedded_data import chart_spec
 from calipers.report.material import Material
 
 ALL = ""  # the chart does not depend on the measure

@@ -11,7 +11,8 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.scores import Scores, means
+from calipers.results.scores import Scores, means
+from calipers.results.tables import Table
 from calipers.stats.correction import CORRECTIONS, correction_name
 from calipers.stats.differences import Bools, against, all_pairs
 from calipers.stats.significance import (
@@ -24,7 +25,6 @@ from calipers.stats.significance import (
     Settings,
     test_name,
 )
-from calipers.tables import Table
 
 COLUMNS = ("measure", "system_a", "system_b", "difference", "low", "high", "p", "p_adjusted", "effect", "n")
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -21,7 +21,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.stats.differences import Differences, blocks, ratio, root_of_squares
-from calipers.stats.rows import ranks_of_sorted, times_drawn
+from calipers.stats.row_ranks import ranks_of_sorted, times_drawn
 
 Samples = int | Literal["all"]
 SEED = 42

@@ -1,8 +1,6 @@
 from calipers.text.bertscore import Matcher as Matcher
 from calipers.text.bertscore import bert_score as bert_score
 from calipers.text.bertscore import matcher as matcher
-from calipers.text.chance import ExpectedRouge as ExpectedRouge
-from calipers.text.chance import expected_rouge as expected_rouge
 from calipers.text.encoder import Encoder as Encoder
 from calipers.text.human import HumanCorrelation as HumanCorrelation
 from calipers.text.human import human_correlation as human_correlation
@@ -16,6 +14,8 @@ from calipers.text.preferences import read_preferences as read_preferences
 from calipers.text.preferences import win_lost_tie as win_lost_tie
 from calipers.text.profiles import Profiles as Profiles
 from calipers.text.profiles import document_profiles as document_profiles
+from calipers.text.random_summaries import ExpectedRouge as ExpectedRouge
+from calipers.text.random_summaries import expected_rouge as expected_rouge
 from calipers.text.scoring import TextScores as TextScores
 from calipers.text.scoring import evaluate_summaries as evaluate_summaries
 from calipers.text.summaries import Document as Document

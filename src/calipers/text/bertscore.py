@@ -24,8 +24,8 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.text.bounded_scores import Progress
 from calipers.text.encoder import Encoded, Encoder, Vectors
-from calipers.text.measured import Progress
 from calipers.text.overlap import PARTS, SEVERAL, Score, texts_of
 
 

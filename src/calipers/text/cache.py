@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from calipers.atomic_files import replacing
 from calipers.errors import CalipersError
-from calipers.output import replacing
 
 PARTS = ("tokens", "vectors", "special", "cut")
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.network import may_download, offline
+from calipers.text.bounded_scores import Progress
 from calipers.text.cache import Cache
-from calipers.text.measured import Progress
 
 Vectors = NDArray[np.float32]
 

@@ -20,10 +20,10 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.measures.random_rankings import SEED
 from calipers.metaeval.distance import percentage_absolute_increase
-from calipers.sampling import SEED
-from calipers.scores import Scores
-from calipers.tables import Cell, Table
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell, Table
 
 LEVELS = ("system", "summary", "pooled")
 COEFFICIENTS = ("tau-b", "spearman", "pearson")

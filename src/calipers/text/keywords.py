@@ -16,8 +16,8 @@ import numpy as np
 
 from calipers.lists import Floats, Ints
 from calipers.text.bertscore import Matcher, over_references
+from calipers.text.bounded_scores import Progress
 from calipers.text.encoder import Encoded, Encoder
-from calipers.text.measured import Progress
 from calipers.text.options import Keywords
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from calipers.errors import CalipersError
-from calipers.sampling import DRAWS, SEED
+from calipers.measures.random_rankings import DRAWS, SEED
 from calipers.text.overlap import SEVERAL
 
 UPPER = ("1", "attainable")

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.scores import Scores
-from calipers.tables import Cell, Table
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell, Table
 
 COLUMNS = ("id", "first", "second", "preferred")
 NEITHER = frozenset({"", "tie", "neither", "both"})

@@ -20,11 +20,11 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.tables import Cell, Table
+from calipers.results.tables import Cell, Table
 from calipers.text.bertscore import Matcher
+from calipers.text.bounded_scores import Progress
 from calipers.text.encoder import Encoded, Vectors
 from calipers.text.keywords import expected_parts, expected_texts, similarities, tokens_of_references
-from calipers.text.measured import Progress
 from calipers.text.options import TextOptions
 from calipers.text.scored_bert import encoded_references
 from calipers.text.scored_rouge import needed_source

@@ -9,9 +9,9 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.text.bertscore import Matcher, over_references
+from calipers.text.bounded_scores import Measured, Progress
 from calipers.text.encoder import Encoded
 from calipers.text.keywords import expected_parts, expected_texts, tokens_of_references
-from calipers.text.measured import Measured, Progress
 from calipers.text.options import TextOptions
 from calipers.text.overlap import PARTS
 from calipers.text.scored_rouge import needed_source

@@ -8,10 +8,10 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.text.chance import Chances
-from calipers.text.measured import Measured, Progress
+from calipers.text.bounded_scores import Measured, Progress
 from calipers.text.options import TextOptions
 from calipers.text.overlap import PARTS, References, attainable, sentence_parts
+from calipers.text.random_summaries import Chances
 from calipers.text.summaries import Document, Summaries
 from calipers.text.tokens import Tokenizer, sentences, tokenizer_of
 

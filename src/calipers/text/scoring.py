@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.scores import Reason, Scores
+from calipers.results.scores import Reason, Scores
 from calipers.text.bertscore import Matcher
-from calipers.text.measured import Measured, Progress
+from calipers.text.bounded_scores import Measured, Progress
 from calipers.text.names import TextMeasure, text_measures
 from calipers.text.options import TextOptions
 from calipers.text.scored_bert import bertscore_of, texts_to_encode

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from calipers.collection.files import Path, shown_name, start_of
+from calipers.collection.first_line import first_content
 from calipers.collection.formats.csv import CSV
 from calipers.collection.formats.format import Format
 from calipers.collection.formats.json import JSON
 from calipers.collection.formats.letor import LETOR, SCORES
 from calipers.collection.formats.parquet import PARQUET
 from calipers.collection.formats.trec import QRELS, RUN
-from calipers.collection.start import first_content
 from calipers.errors import CalipersError
 
 __all__ = ["FORMATS", "TABLES", "Format", "first_line", "sniff", "table_form"]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.collection.arrow import arrow, coded, rows_of
+from calipers.collection.column_names import columns_of
 from calipers.collection.files import Path, plain_file, shown_name, start_of
+from calipers.collection.first_line import first_content
 from calipers.collection.formats.format import Format
-from calipers.collection.roles import columns_of
-from calipers.collection.rows import Rows
-from calipers.collection.start import first_content
+from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.extras import load
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from calipers.collection.columns import Retrieved
 from calipers.collection.files import Path
-from calipers.collection.scanner import JudgedIndex
+from calipers.native.columns import Retrieved
+from calipers.native.scanner import JudgedIndex
 
 Content = TypeVar("Content", covariant=True)
 

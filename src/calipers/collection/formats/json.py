@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from calipers.collection.column_names import columns_of
 from calipers.collection.files import Path, shown_name, start_of, whole
 from calipers.collection.formats.format import Format
-from calipers.collection.ids import Ids
-from calipers.collection.roles import columns_of
-from calipers.collection.rows import Rows
+from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
+from calipers.native.ids import Ids
 
 _START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\{\]])')
 _NESTED = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*+"\s*:\s*\{', re.DOTALL)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.columns import Labels
 from calipers.collection.files import Path
+from calipers.collection.first_line import first_fields
 from calipers.collection.formats.format import Format
 from calipers.collection.reader import scan
-from calipers.collection.scanner import LetorScanner, NumberScanner
-from calipers.collection.start import first_fields
+from calipers.native.columns import Labels
+from calipers.native.scanner import LetorScanner, NumberScanner
 
 
 def read_letor(path: Path, *, max_unpacked: int | None = None) -> Labels:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.arrow import arrow, check_nulls, coded, rows_of
+from calipers.collection.column_names import columns_of
 from calipers.collection.files import RATIO, ROOM, Path, plain_file, shown_name
 from calipers.collection.formats.format import Format
-from calipers.collection.roles import columns_of
-from calipers.collection.rows import AT_ONCE, SMALLEST_PART, Parts, Rows
+from calipers.collection.table_rows import AT_ONCE, SMALLEST_PART, Parts, Rows
 from calipers.errors import CalipersError
 from calipers.extras import load
 

@@ -6,12 +6,12 @@ run     query Q0 document rank score tag        (the rank field is not read: sco
 
 from __future__ import annotations
 
-from calipers.collection.columns import Columns
 from calipers.collection.files import Path
+from calipers.collection.first_line import first_fields
 from calipers.collection.formats.format import Format
 from calipers.collection.reader import scan, scan_run
-from calipers.collection.scanner import ColumnScanner
-from calipers.collection.start import first_fields
+from calipers.native.columns import Columns
+from calipers.native.scanner import ColumnScanner
 
 
 def read_qrels(path: Path, *, max_unpacked: int | None = None) -> Columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calipers.collection.roles import columns_of
+from calipers.collection.column_names import columns_of
 from calipers.engine.spark.failures import MARK
 from calipers.errors import CalipersError
 

@@ -20,9 +20,9 @@ from calipers.engine.spark.worker import JUDGMENTS, Flat, Shipped, Task
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, Policy, check_depth, reads_subtopics, refuse_flat
 from calipers.exactness import inexact_measures
+from calipers.limits.normalisation import Normalised
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
-from calipers.normalize import Normalised
 from calipers.record import Record
 
 LARGEST_LIST = 20_000_000  # rows of one list, or of one query's judgments, that a worker holds: about 2 GB
@@ -72,7 +72,7 @@ def evaluate(
 
     Returns one row a system and judged query: `system`, `query`, a column a measure, named as it was typed and null
     where a score is skipped, and `about`: what was `read` of the list (0 where the run lacks the query), documents in
-    ties, judged documents among the first ten, and for each measure the `calipers.scores.Reason` where it is undefined.
+    ties, judged documents among the first ten, and for each measure the `calipers.results.scores.Reason` where it is undefined.
     The judgments are read at once, for their number and largest grade; the rest happens when the result is used.
     """
     rules = convention(like)
@@ -158,7 +158,7 @@ def _systems(
 ) -> list[str]:
     found = list(given) if given is not None else known_systems(runs, columns)
     if found is None:
-        from calipers.collection.roles import columns_of
+        from calipers.collection.column_names import columns_of
 
         roles = {role: column for role, column in (columns or {}).items() if role not in ("subtopic", ORDER)}
         if "system" not in columns_of(runs.columns, "score", roles, file="runs"):

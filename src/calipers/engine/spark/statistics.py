@@ -23,11 +23,11 @@ from calipers.record import Record
 
 if TYPE_CHECKING:
     from calipers.metaeval.power import DiscriminativePower
-    from calipers.scores import Scores
+    from calipers.results.scores import Scores
     from calipers.stats.comparison import Comparison
 
 ROWS_AT_ONCE = 1 << 18  # scores that are turned into a matrix together
-FLOOR = 1e-5  # of geometric means, as in calipers.scores
+FLOOR = 1e-5  # of geometric means, as in calipers.results.scores
 
 
 def measures_of(scores: Frame) -> list[str]:
@@ -201,7 +201,7 @@ def discriminative_power(
 def collect(scores: Frame) -> Scores:
     """All scores as `calipers.Scores`, on the driver: for what needs them in one place. Queries are in their order as
     text."""
-    from calipers.scores import Coverage, Scores
+    from calipers.results.scores import Coverage, Scores
 
     measures, systems = measures_of(scores), systems_of(scores)
     with translated():
@@ -251,7 +251,7 @@ def systems_of(scores: Frame) -> list[str]:
 def _named_only(scores: Frame) -> Scores:
     """Scores without any, for what asks for names and definitions."""
     from calipers.measures.grammar import parse
-    from calipers.scores import Scores
+    from calipers.results.scores import Scores
 
     measures = measures_of(scores)
     known = [about(scores, name).get("measure") for name in measures]

@@ -11,7 +11,7 @@ from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.statistics import means, measures_of, systems_of
 from calipers.record import Record
-from calipers.scores import Reason
+from calipers.results.scores import Reason
 
 UNDEFINED = (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING, Reason.DEGENERATE)
 SKEWED = 10  # times the mean rows of a query

@@ -14,15 +14,15 @@ import numpy as np
 
 from calipers.collection.arrow import arrow, ids
 from calipers.collection.chunks import line_start, parsed, whole_lines
-from calipers.collection.columns import Columns
 from calipers.collection.files import BLOCK, blocks
-from calipers.collection.ids import Ids, decode
-from calipers.collection.naming import distinct_names
-from calipers.collection.scanner import ScanError
+from calipers.collection.run_names import distinct_names
 from calipers.engine.spark.columns import ORDER, Frame, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.quiet import map_in_arrow
 from calipers.errors import CalipersError
+from calipers.native.columns import Columns
+from calipers.native.ids import Ids, decode
+from calipers.native.scanner import ScanError
 from calipers.network import check_online
 from calipers.record import Record
 
@@ -285,7 +285,7 @@ def _parquet_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
 
     from pyspark.sql import functions as F
 
-    from calipers.collection.roles import NAMES
+    from calipers.collection.column_names import NAMES
 
     parts = []
     for path in paths:

@@ -25,18 +25,18 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.arrow import arrow, coded, ids
-from calipers.collection.columns import Columns, Retrieved
-from calipers.collection.ids import Ids
 from calipers.collection.model import Judgments
-from calipers.collection.scanner import RunScanner, ScanError
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, refuse_infinite, refuse_undefined
+from calipers.limits.normalisation import Normalised
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Form
-from calipers.normalize import Normalised
+from calipers.native.columns import Columns, Retrieved
+from calipers.native.ids import Ids
+from calipers.native.scanner import RunScanner, ScanError
 from calipers.record import Record
-from calipers.scores import Coverage
+from calipers.results.scores import Coverage
 
 Batch = Any  # a pyarrow.RecordBatch
 

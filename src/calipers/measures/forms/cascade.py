@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.scanner import symmetric_means
 from calipers.lists import Floats, Groups, Ints, Lists
 from calipers.measures.forms.base import Form
 from calipers.measures.values import Value, Weights
+from calipers.native.scanner import symmetric_means
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
 

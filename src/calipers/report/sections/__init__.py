@@ -1,7 +1,10 @@
 """The sections of the page, in their order: one module each, one template each."""
 
 from calipers.report.section import Maker
-from calipers.report.sections import alike, between, differs, measures, method, quality, queries, systems, tools
+from calipers.report.sections import bounds as between
+from calipers.report.sections import comparison as differs
+from calipers.report.sections import measures, method, quality, queries, systems, tools
+from calipers.report.sections import similarity as alike
 
 SECTIONS: dict[str, tuple[str, Maker]] = {
     "systems": ("Systems and scores", systems.section),

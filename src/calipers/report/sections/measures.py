@@ -7,8 +7,8 @@ from typing import Any
 from calipers import plot
 from calipers.axioms.verdicts import SEVEN, Properties
 from calipers.errors import CalipersError
-from calipers.report.grid import Cell, Column, Grid, Row, name, share
 from calipers.report.material import Material
+from calipers.report.page_tables import Cell, Column, Grid, Row, name, share
 from calipers.report.section import Detail, Section, one
 
 WORDS = {

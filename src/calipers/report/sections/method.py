@@ -6,8 +6,8 @@ from typing import Any
 
 from calipers.exactness import exactness_notes
 from calipers.plot.vega import notice
-from calipers.report.grid import Cell, Column, Grid, name, number, plain_rows
 from calipers.report.material import Material
+from calipers.report.page_tables import Cell, Column, Grid, name, number, plain_rows
 from calipers.report.section import Detail, Section
 
 

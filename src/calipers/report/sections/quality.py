@@ -6,10 +6,10 @@ import numpy as np
 
 from calipers import plot
 from calipers.lists import Floats
-from calipers.report.grid import Cell, Column, Grid, Row, count, name, plain_rows, share
 from calipers.report.material import Material
+from calipers.report.page_tables import Cell, Column, Grid, Row, count, name, plain_rows, share
 from calipers.report.section import Detail, Section, one
-from calipers.scores import Reason
+from calipers.results.scores import Reason
 
 
 def section(material: Material, detail: Detail) -> Section:

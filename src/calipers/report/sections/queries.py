@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from calipers import plot
-from calipers.queries import QueryTypes
-from calipers.report.compact import rounded
-from calipers.report.grid import Cell, Column, Grid, Row, name, number
+from calipers.limits.query_types import QueryTypes
+from calipers.report.embedded_data import rounded
 from calipers.report.material import Material
+from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.rankings import as_data, first_documents
 from calipers.report.section import Detail, Section, by_measure
 

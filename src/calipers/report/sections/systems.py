@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from calipers import plot
-from calipers.report.grid import Cell, Column, Grid, Row, name, number
 from calipers.report.material import Material
+from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, by_measure
 
 LEVEL = 0.95

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
-from calipers.auditing.advice import SHOWN
-from calipers.auditing.audit import Audit
-from calipers.report.grid import Column, Grid, Row, name, number
+from calipers.conventions.auditing.advice import SHOWN
+from calipers.conventions.auditing.audit import Audit
 from calipers.report.material import Material
+from calipers.report.page_tables import Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, one
 
 

@@ -1,0 +1,68 @@
+"""What commands print: tables, and notes beside them. Without click: some are done before it would be loaded."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.results.tables import Table
+
+
+def write(table: Table, form: str, output: str | None = None) -> None:
+    """Print a table, or write it whole to a file: through a temporary file, so that nothing is left half written."""
+    text = table.to(form)
+    if output is None or output == "-":
+        show(text)
+        return
+    from calipers.atomic_files import write_whole
+
+    write_whole(output, text.encode("utf-8", "surrogateescape"))
+
+
+def show(text: str) -> None:
+    """Ids are printed as the bytes that they were read as; on a terminal, what it would obey is written out."""
+    if sys.stdout.isatty():
+        from calipers.printable import visible
+
+        text = visible(text, keep="\n\t")
+    stream = getattr(sys.stdout, "buffer", None)
+    with told_of_output():
+        if stream is None:
+            sys.stdout.write(text)
+        else:
+            sys.stdout.flush()
+            stream.write(text.encode("utf-8", "surrogateescape"))
+
+
+@contextmanager
+def told_of_output() -> Iterator[None]:
+    """An error of the system while standard output is written is said to be one."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # the reader has gone, which is no error
+    except OSError as error:
+        why = "it is closed" if error.errno == errno.EBADF else error.strerror
+        raise CalipersError(f"standard output cannot be written: {why}") from None
+
+
+def note(text: str) -> None:
+    """One line beside the result, never in it. Whether anybody reads it does not matter."""
+    from calipers.printable import visible
+
+    with suppress(OSError):
+        print(f"calipers: {visible(text)}", file=sys.stderr)
+
+
+def warn(texts: Sequence[str], strict: bool) -> None:
+    """Warnings, each once; with --strict the first is an error."""
+    if texts and strict:
+        raise CalipersError(f"{texts[0]} (--strict)")
+    for text in texts:
+        note(f"warning: {text}")

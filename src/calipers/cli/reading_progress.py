@@ -1,0 +1,124 @@
+"""Progress of reading: bytes done, bytes in all, and the time that is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+FIRST = 1.0  # seconds before anything is shown
+EVERY = 0.2  # seconds between two looks of a bar
+LINES_EVERY = 5.0  # and between two lines, where there is no terminal
+
+
+def progress_option(command: Any) -> Any:
+    import click
+
+    return click.option(
+        "--progress/--no-progress", "show", default=None,
+        help="Show how much has been read and what is left [default: on a terminal].",
+    )(command)  # fmt: skip
+
+
+@contextmanager
+def reading(paths: Sequence[str], show: bool | None = None) -> Iterator[None]:
+    """While files are read: a bar on a terminal; elsewhere, where asked for, a line now and then; both on stderr."""
+    terminal = sys.stderr.isatty()
+    if show is False or (show is None and not terminal):
+        yield
+        return
+    from calipers.collection.read_progress import watched
+
+    teller = _Bar() if terminal else _Lines()
+    with watched(files_in(paths), teller.tell):
+        try:
+            yield
+        finally:
+            teller.stop()
+
+
+def files_in(paths: Sequence[str]) -> list[str]:
+    """The files that arguments stand for, as far as there are any: what is wrong with them others will say."""
+    from calipers.collection.run_names import files_of
+    from calipers.errors import CalipersError
+
+    found: list[str] = []
+    for path in paths:
+        try:
+            found += [file for file in files_of(path) if os.path.isfile(file)]
+        except CalipersError:
+            continue
+    return found
+
+
+class _Bar:
+    """rich's, started once it is worth it."""
+
+    def __init__(self) -> None:
+        self._start = self._last = monotonic()
+        self._bar: Any = None
+
+    def tell(self, done: int, total: int) -> None:
+        now = monotonic()
+        if now - self._start < FIRST or now - self._last < EVERY:
+            return
+        self._last = now
+        if self._bar is None:
+            self._bar = _rich_bar()
+            self._bar.start()
+            self._bar.add_task("reading", total=total)
+        self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _rich_bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+class _Lines:
+    """One line every few seconds."""
+
+    def __init__(self, write: Callable[[str], None] = lambda text: print(text, file=sys.stderr)) -> None:
+        self._start = monotonic()
+        self._next = self._start + FIRST
+        self._write = write
+        self._told: tuple[int, int] | None = None
+
+    def tell(self, done: int, total: int) -> None:
+        self._told = done, total
+        now = monotonic()
+        if now >= self._next:
+            self._next = now + LINES_EVERY
+            self._write(progress_line(done, total, now - self._start))
+
+    def stop(self) -> None:
+        if self._told is not None:
+            self._write(progress_line(*self._told, monotonic() - self._start))
+
+
+def progress_line(done: int, total: int, seconds: float) -> str:
+    """
+    >>> progress_line(500_000_000, 2_000_000_000, 10)
+    'calipers: read 0.50 of 2.00 GB (25%), 30 s left'
+    """
+    left = seconds * (total - done) / done if done else float("nan")
+    share = done / total if total else 1.0
+    return f"calipers: read {done / 1e9:.2f} of {total / 1e9:.2f} GB ({share:.0%}), {left:.0f} s left"

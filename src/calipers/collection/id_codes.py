@@ -1,0 +1,62 @@
+"""Ids as numbers: to find equal ones among millions, and to sort them, without an object for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.native.ids import Ids
+
+Ints = NDArray[np.integer[Any]]
+Words = NDArray[np.uint64]
+
+
+def as_words(ids: Ids) -> Words:
+    """Each id as a row of 64-bit numbers, padded with zeros: rows order as the bytes of the ids do."""
+    length = np.diff(ids.offsets)
+    width = max(-(-int(length.max(initial=1)) // 8), 1)
+    padded = np.zeros((len(ids), 8 * width), np.uint8)
+    data = ids.data[ids.offsets[0] : ids.offsets[-1]]
+    if len(ids) and (length == length[0]).all():
+        padded[:, : length[0]] = data.reshape(len(ids), length[0])
+    else:
+        padded[np.arange(8 * width) < length[:, None]] = data
+    return padded.view(">u8").astype(np.uint64)
+
+
+def side_by_side(words: Sequence[Words]) -> Words:
+    """Several blocks of such rows as one."""
+    width = max(each.shape[1] for each in words)
+    together = np.zeros((sum(map(len, words)), width), np.uint64)
+    start = 0
+    for each in words:
+        together[start : start + len(each), : each.shape[1]] = each
+        start += len(each)
+    return together
+
+
+def coded(query: Ints, word: Words) -> tuple[Ints, Ints]:
+    """A number for each pair of query and document, and a row that has it: by a hash, then checked."""
+    _, one, code = np.unique(_mixed(query, word), return_index=True, return_inverse=True)
+    code = code.reshape(-1)
+    same = one[code]
+    if (query == query[same]).all() and (word == word[same]).all():
+        return code, one
+    # Two pairs share a hash: sort them instead.
+    order = np.lexsort((*word.T[::-1], query))
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = (query[order[1:]] != query[order[:-1]]) | (word[order[1:]] != word[order[:-1]]).any(axis=1)
+    code = np.empty(len(order), np.int64)
+    code[order] = np.cumsum(fresh) - 1
+    return code, order[fresh]
+
+
+def _mixed(query: Ints, word: Words) -> Words:
+    mixed = (query.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    for column in word.T:
+        mixed = (mixed ^ column) * np.uint64(0xFF51AFD7ED558CCD)
+        mixed ^= mixed >> np.uint64(32)
+    return mixed

@@ -1,0 +1,42 @@
+"""Judgments of ir_datasets, named as `irds:DATASET_ID`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers.collection.model import Judgments
+from calipers.collection.table_rows import Rows
+from calipers.errors import CalipersError
+from calipers.extras import load
+from calipers.native.ids import Ids
+from calipers.network import may_download
+
+PREFIX = "irds:"
+
+
+def read_irds(name: str) -> Judgments:
+    """The judgments of a dataset; ir_datasets downloads them the first time, unless CALIPERS_OFFLINE is set."""
+    ir_datasets = load("ir_datasets", extra="irds", what=f"{PREFIX} judgments")
+    try:
+        with may_download("a dataset that is not on this machine", file=name):
+            dataset = ir_datasets.load(name.removeprefix(PREFIX))
+            if not dataset.has_qrels():
+                raise CalipersError("this dataset has no judgments", file=name)
+            found = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels_iter()]
+    except KeyError:
+        raise CalipersError("ir_datasets does not know this dataset", file=name) from None
+    except CalipersError:
+        raise
+    except Exception as error:  # whatever a download may meet
+        raise CalipersError(f"ir_datasets cannot read it: {type(error).__name__}: {error}", file=name) from error
+    if not found:
+        raise CalipersError("this dataset has no judgments", file=name)
+    codes: dict[str, int] = {}
+    rows = Rows(
+        query=np.array([codes.setdefault(query, len(codes)) for query, _, _ in found], np.int32),
+        queries=Ids.of(codes),
+        documents=Ids.of(document for _, document, _ in found),
+        value=np.array([grade for _, _, grade in found], np.float64),
+        file=name,
+    )
+    return rows.judgments(name)

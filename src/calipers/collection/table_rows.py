@@ -1,0 +1,250 @@
+"""Tables of judgments and of runs: a row a document, in columns that are read at once.
+
+Whatever a table was (CSV, Parquet, rows of JSON, a frame), it becomes `Rows`. Ids stay one block of bytes; no row is
+ever a Python object. A run goes through the same scanner as a run of lines, some rows at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain, pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.collection.model import Judgments
+from calipers.collection.reader import in_threads, joined, usual_memory
+from calipers.errors import CalipersError
+from calipers.native.columns import Columns, Retrieved
+from calipers.native.ids import Ids, encode
+from calipers.native.scan_error import duplicate
+from calipers.native.scanner import RunScanner, ScanError
+
+AT_ONCE = 1 << 17  # rows that go through the scanner in one call: few enough to stay in the cache
+SMALLEST_PART = 1 << 18  # rows that are worth a thread of their own
+
+Parts = Sequence[Callable[[], Iterable["Rows"]]]  # of a run, to be read side by side; a query is in one of them only
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table's rows, in their order."""
+
+    queries: Ids  # distinct, in order of first appearance
+    query: NDArray[np.int32]  # row of `queries`
+    documents: Ids
+    value: NDArray[np.float64]  # the grade, or the score; finite
+    systems: tuple[str, ...] = ()  # of a run, where a column names them
+    system: NDArray[np.int32] | None = None  # row of `systems`
+    number: NDArray[np.int64] | None = None  # of each row, where that is not its place; from 1
+    lines: bool = False  # these numbers are lines of the file
+    file: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def judgments(self, name: str) -> Judgments:
+        """The grades, query by query."""
+        number = np.arange(1, len(self) + 1) if self.number is None else self.number
+        try:
+            return Judgments.from_columns(Columns(self.queries, self.query, self.documents, self.value, number), name)
+        except CalipersError as error:
+            if self.lines or error.line is None:
+                raise
+            raise CalipersError(f"row {error.line}: {error.message}", file=self.file) from None
+
+    def error(self, message: str, row: int) -> CalipersError:
+        """What is wrong with a row, counted from 0."""
+        number = row + 1 if self.number is None else int(self.number[row])
+        if self.lines:
+            return CalipersError(message, file=self.file, line=number)
+        return CalipersError(f"row {number}: {message}", file=self.file)
+
+    def of_system(self, system: str) -> Rows:
+        """Only the rows of this system."""
+        assert self.system is not None
+        row = np.flatnonzero(self.system == self.systems.index(system))
+        used, query = by_appearance(self.query[row], len(self.queries))
+        return Rows(
+            queries=self.queries.take(used),
+            query=query,
+            documents=self.documents.take(row),
+            value=self.value[row],
+            number=row + 1 if self.number is None else self.number[row],
+            lines=self.lines,
+            file=self.file,
+        )
+
+    def between(self, start: int, stop: int) -> Rows:
+        """Some of the rows, without a copy of what is large."""
+        cuts = self.documents.offsets[start : stop + 1]
+        return replace(
+            self,
+            query=self.query[start:stop],
+            documents=Ids(self.documents.data[cuts[0] : cuts[-1]], cuts - cuts[0]),
+            value=self.value[start:stop],
+            system=None if self.system is None else self.system[start:stop],
+            number=None if self.number is None else self.number[start:stop],
+        )
+
+    def parts(self, count: int) -> Parts:
+        """About equal parts, cut where the query changes."""
+        cuts = [0]
+        for target in (len(self) * k // count for k in range(1, count)):
+            other = self.query[target:] != self.query[target - 1]
+            change = int(np.argmax(other))
+            if target > cuts[-1] and other[change]:
+                cuts.append(target + change)
+        return [partial(self._pieces, start, stop) for start, stop in pairwise([*cuts, len(self)])]
+
+    def _pieces(self, start: int, stop: int) -> Iterator[Rows]:
+        for place in range(start, stop, AT_ONCE):
+            yield self.between(place, min(place + AT_ONCE, stop))
+
+
+def by_appearance(code: NDArray[np.integer], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Codes below `count` as numbers in order of first appearance: the code of each number, and the numbers."""
+    changes = np.flatnonzero(code[1:] != code[:-1]) + 1
+    met = code[np.concatenate([np.zeros(min(len(code), 1), np.int64), changes])]
+    used = met[np.sort(np.unique(met, return_index=True)[1])].astype(np.int64)
+    if len(used) == count and (used == np.arange(count)).all():
+        return used, code.astype(np.int32, copy=False)
+    place = np.zeros(max(count, 1), np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    return used, place[code]
+
+
+@dataclass(eq=False)
+class RowsRun:
+    """One system's rows: `load` gives them all, `parts` gives them piece by piece where they need not be held."""
+
+    load: Callable[[], Rows] = field(repr=False)
+    name: str
+    path: str | None = None
+    parts: Callable[[int], Parts] | None = field(default=None, repr=False)
+    memory: int | None = None  # bytes to hold of rows that are read in parts and whose queries are in no order
+
+    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+        def scanner(regroup: bool = False) -> RunScanner:
+            return RunScanner(judgments.index, depth=depth, single=single, regroup=regroup)
+
+        rows = None if self.parts else self.load()
+        parts = _parts_of(rows) if rows is not None else self.parts
+        assert parts is not None
+        try:
+            found = None
+            if jobs > 1 and len(several := parts(jobs)) > 1:
+                found = _side_by_side(several, scanner)
+            # One thread; or an error, of which reading from the top meets the first one.
+            if found is None:
+                found = _scanned(parts(1), scanner())
+            if found.scattered and rows is None and self._is_large():
+                found = self._sorted_on_disk(judgments, depth, single)
+            elif found.scattered:
+                found = _scanned(parts(1), scanner(True))
+        except ScanError as error:
+            if rows is not None:
+                raise rows.error(error.message, error.line - 1) from None
+            raise CalipersError(f"row {error.line}: {error.message}", file=self.path) from None
+        return replace(found, tag=self.name.encode("utf-8", "surrogateescape"))
+
+    def _is_large(self) -> bool:
+        return self._size() > (usual_memory() if self.memory is None else self.memory)
+
+    def _size(self) -> int:
+        """About what the rows would take in memory."""
+        from calipers.collection.external_sort import UNPACKED
+
+        return UNPACKED * os.path.getsize(self.path) if self.path and os.path.isfile(self.path) else 0
+
+    def _sorted_on_disk(self, judgments: Judgments, depth: int, single: bool) -> Retrieved:
+        from calipers.collection.external_sort import Chunk, sorted_run
+
+        def chunks() -> Iterator[Chunk]:
+            before = 0
+            assert self.parts is not None
+            for rows in chain.from_iterable(part() for part in self.parts(1)):
+                number = before + 1 + np.arange(len(rows))
+                yield Chunk(rows.queries, rows.query, rows.documents, rows.value, number)
+                before += len(rows)
+
+        memory = usual_memory() if self.memory is None else self.memory
+        return sorted_run(chunks, judgments.index, depth=depth, single=single, memory=memory, size=self._size())
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        rows = self.load()
+        found: dict[str, dict[str, float]] = {query: {} for query in rows.queries.texts()}
+        lists = [*found.values()]
+        for row, (code, document, score) in enumerate(
+            zip(rows.query.tolist(), rows.documents.texts(), rows.value.tolist(), strict=True)
+        ):
+            ranked = lists[code]
+            if document in ranked:
+                raise rows.error(duplicate(encode(document), rows.queries[code]), row)
+            ranked[document] = score
+        return found
+
+
+def _parts_of(rows: Rows) -> Callable[[int], Parts]:
+    return lambda count: rows.parts(max(1, min(count, len(rows) // SMALLEST_PART)))
+
+
+def _scanned(parts: Parts, scanner: RunScanner) -> Retrieved:
+    """All parts through one scanner."""
+    for rows in chain.from_iterable(part() for part in parts):
+        scanner.feed_rows(rows.queries, rows.query, rows.documents, rows.value)
+        if scanner.idle:
+            break
+    return scanner.finish()
+
+
+def _side_by_side(parts: Parts, scanner: Callable[[], RunScanner]) -> Retrieved | None:
+    """A thread a part; None if one meets an error."""
+    results = in_threads([partial(_scanned, [part], scanner()) for part in parts])
+    return None if results is None else joined(results)
+
+
+def runs_of(
+    systems: Sequence[str],
+    load: Callable[[], Rows],
+    *,
+    path: str | None = None,
+    name: str | None = None,
+    parts: Callable[[int], Parts] | None = None,
+    memory: int | None = None,
+) -> list[RowsRun]:
+    """A run for each of the systems that a table names, or one for all of it."""
+    if len(systems) < 2:
+        file = None if path is None else Path(path).name
+        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory)]
+    if name is not None:
+        raise CalipersError(f"one name ('{name}') for {len(systems)} runs: {_some(systems)}", file=path)
+    table = _Once(load)
+    return [RowsRun(partial(_of, table, system), system, f"{path}:{system}" if path else None) for system in systems]
+
+
+def _of(table: Callable[[], Rows], system: str) -> Rows:
+    return table().of_system(system)
+
+
+class _Once:
+    """A table that several runs share: loaded by the first that needs it."""
+
+    def __init__(self, load: Callable[[], Rows]) -> None:
+        self._load, self._lock = load, threading.Lock()
+        self._rows: Rows | None = None
+
+    def __call__(self) -> Rows:
+        with self._lock:
+            if self._rows is None:
+                self._rows = self._load()
+            return self._rows
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")

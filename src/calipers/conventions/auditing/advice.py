@@ -1,0 +1,109 @@
+"""What an audit comes down to, in one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from calipers.conventions.auditing.audit import Audit
+
+SHOWN = 5e-5  # what four digits show
+
+
+def advice(audit: Audit) -> str:
+    """What to report, and what not to compare, where the data calls for it.
+
+    What to report is what the reference has, which is what `calipers evaluate` prints unless another was asked for.
+    """
+    name = max(audit.measures, key=lambda each: _largest(audit, each))
+    if _largest(audit, name) < SHOWN:
+        return f"All tools agree on {', '.join(audit.measures)} here; report it, and name the tool."
+    found = [about for cause, sentence in SENTENCES.items() if (about := _about(audit, name, cause, sentence))]
+    said = [about for _, about in sorted(found, reverse=True)[:MOST]]
+    swap = audit.largest_swap
+    if len(audit.systems) > 1:
+        said.append(
+            "the order of the systems is the same under all tools"
+            if swap is None
+            else f"{swap[3]} pairs of systems change places between {swap[1]} and {swap[2]} under {swap[0]}, so never "
+            "mix the figures of two tools"
+        )
+    return f"Report {name} as {_reported(audit, name)}, and say so: {'; '.join(said)}."
+
+
+def _reported(audit: Audit, name: str) -> str:
+    """Whose figure to report, and the command that prints it."""
+    from calipers.conventions import PLAIN
+    from calipers.measures.grammar import parse_all
+
+    reference = audit.reference
+    [(_, measure)] = parse_all([name], reference.defaults)
+    gain = measure.parameters.get("gain")
+    with_gain = f", with the {gain} gain" if isinstance(gain, str) else ""
+    if reference == PLAIN:
+        return f"calipers evaluate prints it{with_gain}"
+    return f"{reference.name} has it (calipers evaluate --like {reference.name}){with_gain}"
+
+
+def _largest(audit: Audit, name: str) -> float:
+    """The largest difference from the reference."""
+    return max((float(abs(a.difference).max()) for (of, _), a in audit.attributions.items() if of == name), default=0.0)
+
+
+MOST = 2  # causes that a sentence can hold
+SENTENCES = {
+    "no relevant document": "{lists} lists belong to queries without a relevant document, for which {tools} {verb} "
+    "{setting} ({part}) whatever the ranking: leave such queries out",
+    "lists shorter than k": "{lists} lists are shorter than k, which {tools} {verb} {setting} ({part}): do not "
+    "compare with such figures",
+    "where the ideal comes from": "{tools} {verb} the ideal of the retrieved documents alone ({part}), which "
+    "rewards leaving relevant documents out",
+    "gain": "{tools} {verb} the {setting} gain ({part})",
+    "discount": "{tools} {verb} the {setting} discount ({part})",
+    "relevance level": "{tools} {verb} relevant what has grade {setting} or more ({part})",
+    "tied scores": "{tools} {verb} tied scores by {setting} ({part})",
+}
+_VERBS = {
+    "no relevant document": "count",
+    "lists shorter than k": "count as",
+    "where the ideal comes from": "take",
+    "gain": "use",
+    "discount": "use",
+    "relevance level": "call",
+    "tied scores": "order",
+}
+_FOR_ONE = {
+    "count": "counts",
+    "count as": "counts as",
+    "take": "takes",
+    "use": "uses",
+    "call": "calls",
+    "order": "orders",
+}
+
+
+def _about(audit: Audit, name: str, cause: str, sentence: str) -> tuple[float, str] | None:
+    """How far one cause moves figures, and the sentence on the tools that it moves most."""
+    moved = {}
+    for tool in audit.tools:
+        found = audit.attributions.get((name, tool.name))
+        if found is None or cause not in found.causes:
+            continue
+        place = found.causes.index(cause)
+        part = float(found.parts[place].mean())
+        if abs(part) >= SHOWN:
+            setting = {"zero": "0", "n": "lists of n documents"}.get(found.settings[place][1], found.settings[place][1])
+            moved[tool.name] = (setting, found.lists[place], part)
+    if not moved:
+        return None
+    setting = max(moved.values(), key=lambda each: abs(each[2]))[0]
+    alike = {tool: each for tool, each in moved.items() if each[0] == setting}
+    parts = sorted(each[2] for each in alike.values())
+    span = f"{parts[0]:+.4f}" if parts[-1] - parts[0] < SHOWN else f"{parts[0]:+.4f} to {parts[-1]:+.4f}"
+    tools = list(alike)
+    several = len(tools) > 1
+    verb = _VERBS[cause] if several else _FOR_ONE[_VERBS[cause]]
+    listed = ", ".join(tools[:-1]) + " and " + tools[-1] if several else tools[0]
+    lists = max(each[1] for each in alike.values())
+    size = max(abs(part) for part in parts)
+    return size, sentence.format(lists=lists, tools=listed, verb=verb, setting=setting, part=span)

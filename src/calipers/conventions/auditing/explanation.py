@@ -1,0 +1,209 @@
+"""One query's arithmetic, term by term, as each of some conventions has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calipers.conventions import Convention, convention
+from calipers.conventions.auditing.rescoring import Bench
+from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments, as_runs
+from calipers.limits.normalisation import Normalised
+from calipers.lists import Floats, Lists, Population
+from calipers.measures.forms import (
+    IDEAL,
+    IDEAL_TO_THE_END,
+    Form,
+    JudgedOnly,
+    Linear,
+    MeanOverCutoffs,
+    OwnIdeal,
+    Share,
+    ZeroIfShort,
+)
+from calipers.measures.grammar import parse_all
+from calipers.measures.registry import Measure
+from calipers.results.scores import Reason
+from calipers.results.tables import Cell, Table
+
+COLUMNS = ("part", "rank", "document", "grade", "gain", "weight", "term")
+Row = tuple[Cell, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """How some conventions come to the score of one system for one query."""
+
+    measure: str
+    system: str
+    query: str
+    scores: dict[str, float]  # of each convention
+    tables: dict[str, Table]
+
+    def table(self, like: str) -> Table:
+        """The terms under one convention."""
+        return self.tables[like]
+
+    def __str__(self) -> str:
+        head = f"{self.measure} of {self.system} for query {self.query}\n"
+        return head + "\n".join(f"{name}: {self.scores[name]:.4f}\n{table}" for name, table in self.tables.items())
+
+
+def explain(
+    judgments: Any,
+    runs: Any,
+    query: str,
+    measure: str | Measure = "nDCG@10",
+    *,
+    like: Sequence[str | Convention] = ("definition", "letor4"),
+    system: str | None = None,
+    depth: int | None = None,
+) -> Explanation:
+    """The terms that a score is the sum of, under each of some conventions.
+
+    Ranks without a line hold unjudged documents. Tied documents that a convention averages over share their ranks.
+
+    >>> found = explain({"q": {"a": 1, "b": 0}}, {"q": {"b": 2, "a": 1}}, "q", "nDCG@10", like=["definition", "letor4"])
+    >>> found.scores
+    {'definition': 0.6309297535714575, 'letor4': 0.0}
+    """
+    known = as_judgments(judgments)
+    [(name, _)] = parse_all(measure)
+    if query not in known.queries:
+        raise CalipersError(f"query '{query}' is not judged", file=known.name)
+    bench = Bench(known, as_runs(runs, known), depth)
+    return explained(bench, name, query, [convention(each) for each in like], system)
+
+
+def explained(
+    bench: Bench, name: str, query: str, conventions: Sequence[Convention], system: str | None = None
+) -> Explanation:
+    """The same for lists that were read already."""
+    system = bench.systems[0] if system is None else system
+    if system not in bench.systems:
+        raise CalipersError(f"system '{system}' is not one of {', '.join(bench.systems[:10])}")
+    row, column = bench.systems.index(system), bench.queries.index(query)
+    tables, scores = {}, {}
+    for each in conventions:
+        each.check(bench.judgments, [bench.measure(name, each)])
+        found = bench.scores(name, each)
+        scores[each.name] = float(found.values[0, row, column])
+        lists = _only(bench.lists(each), row * len(bench.queries) + column)
+        reason = Reason(int(found.reasons[0, row, column]))
+        rows = _rows(bench, bench.measure(name, each), lists, scores[each.name], reason)
+        tables[each.name] = Table(COLUMNS, tuple(rows), {"like": each.name})
+    return Explanation(name, system, query, scores, tables)
+
+
+def _rows(bench: Bench, measure: Measure, lists: Lists, score: float, reason: Reason) -> list[Row]:
+    form = measure.form
+    rows: list[Row] = []
+    why = []
+    while True:
+        if isinstance(form, Normalised):
+            limits = form.limits(lists)
+            rows += [
+                _result("ideal, of the measure inside", float(limits.ideal[0])),
+                _result("expected, of the measure inside", float(limits.expected[0])),
+            ]
+            form = form.base
+        elif isinstance(form, ZeroIfShort):
+            if lists.length[0] < form.cutoff:
+                why.append(f"{lists.length[0]} documents, fewer than {form.cutoff}: 0")
+            form = form.of
+        elif isinstance(form, JudgedOnly):
+            lists, form = lists.where(lists.grade >= 0).condensed(), form.of
+        else:
+            break
+    core, by = (form.of, form.by) if isinstance(form, Share) else (form, None)
+    lines = _terms(bench, "list", core, lists)
+    lines.append(_result("sum of the list", float(np.nan_to_num(core.score(lists)[0]))))
+    if by is IDEAL or by is IDEAL_TO_THE_END or isinstance(by, OwnIdeal):
+        lines += _terms(bench, "ideal", core, _ideal(core, lists, own=isinstance(by, OwnIdeal)))
+    if by is not None:
+        lines.append(_result("divided by", float(np.ravel(by(core, lists))[0])))
+    if isinstance(core, MeanOverCutoffs):
+        why.append("the weights are means over all cutoffs")
+    if reason in (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING):
+        counted = "left out" if np.isnan(score) else f"counts {score:g}"
+        why.append(f"{reason}: {counted}")
+    return [*lines, *rows, ("score", None, "; ".join(why), None, None, None, score)]
+
+
+def _result(what: str, value: float) -> Row:
+    return (what, None, "", None, None, None, value)
+
+
+def _terms(bench: Bench, part: str, form: Form, lists: Lists) -> list[Row]:
+    """What each rank adds: the score of the list down to it less that of the list before it."""
+    weight_of = form.of if isinstance(form, MeanOverCutoffs) else form
+    cutoff = getattr(getattr(weight_of, "weight", None), "cutoff", getattr(form, "cutoff", None))
+    names = bench.judgments.document_names if bench.judgments.names is not None else None
+    rows: list[Row] = []
+    before = 0.0
+    weighed = _weighed(form, lists)
+    for first in np.unique(lists.first).tolist():
+        if cutoff is not None and first > cutoff:
+            break
+        score = 0.0 if weighed else float(np.nan_to_num(form.score(lists.where(lists.first <= first))[0]))
+        here = np.flatnonzero(lists.first == first)
+        last = int(lists.last[here[0]])
+        for place in here.tolist():
+            document = int(lists.document[place])
+            gain = weight = None
+            term: float | None = score - before if len(here) == 1 else None
+            if weighed:
+                gain, weight = float(weighed[0][place]), float(weighed[1][place])
+                term = gain * weight
+            rows.append(
+                (
+                    part,
+                    str(first) if first == last else f"{first}-{last}",
+                    names[document] if names else f"row {document + 1}",
+                    float(lists.grade[place]),
+                    gain,
+                    weight,
+                    term,
+                )
+            )
+        if len(here) > 1 and not weighed:
+            rows.append((f"{part}, the tie together", f"{first}-{last}", "", None, None, None, score - before))
+        before = score
+    return rows
+
+
+def _weighed(form: Form, lists: Lists) -> tuple[Floats, Floats] | None:
+    """The worth of each document and the weight of its ranks, where a form is a sum of their products."""
+    if isinstance(form, MeanOverCutoffs):
+        return lists.worth(form.of.value), form.weights(lists)
+    if isinstance(form, Linear):
+        return lists.worth(form.value), form.weight.mean(lists.first, lists.last)
+    return None
+
+
+def _ideal(form: Form, lists: Lists, own: bool) -> Lists:
+    """The best ranking of what the query, or the list, has."""
+    if own:
+        return lists.all_shuffled().best_first(form.worth)
+    pool, query = lists.pool, int(lists.query[0])
+    documents = np.arange(pool.offsets[query], pool.offsets[query + 1])
+    size = np.array([len(documents)])
+    return Population(pool, lists.query, size, np.array([0, len(documents)]), documents).best_first(form.worth)
+
+
+def _only(lists: Lists, place: int) -> Lists:
+    """One of the lists, alone."""
+    rows = slice(int(lists.offsets[place]), int(lists.offsets[place + 1]))
+    return Lists(
+        pool=lists.pool,
+        query=lists.query[place : place + 1],
+        length=lists.length[place : place + 1],
+        offsets=np.array([0, rows.stop - rows.start]),
+        document=lists.document[rows],
+        first=lists.first[rows],
+        last=lists.last[rows],
+    )

@@ -1,0 +1,139 @@
+"""The same lists under any convention: read once, scored as often as is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.collection.model import Judgments, Run
+from calipers.collection.run_names import distinct_names
+from calipers.conventions import Convention
+from calipers.conventions.profile import Policy
+from calipers.errors import CalipersError
+from calipers.evaluation import in_batches, scored
+from calipers.lists import Floats, Lists
+from calipers.measures.grammar import parse_all
+from calipers.measures.registry import Measure
+from calipers.native.columns import Retrieved
+from calipers.results.scores import Reason, Scores
+
+Setting = tuple[str, str, bool, bool, Policy, Policy]  # all that a score depends on
+
+
+@dataclass(eq=False)
+class Bench:
+    """Judgments, and what some systems retrieved."""
+
+    judgments: Judgments
+    runs: Sequence[Run]
+    depth: int | None = None
+    jobs: int | None = None
+    progress: Callable[[int], None] | None = None
+    _read: dict[bool, list[Retrieved]] = field(default_factory=dict)
+    _lists: dict[tuple[bool, bool, str], Lists] = field(default_factory=dict)
+    _scored: dict[Setting, Scores] = field(default_factory=dict)
+    _measures: dict[tuple[str, Convention], Measure] = field(default_factory=dict)
+    _whole: dict[bool, Judgments] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        first = self.retrieved(False)
+        if all(not len(run.query) for run in first):
+            raise CalipersError(f"no query in common: none of the runs answers a query of {self.judgments.name}")
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in distinct_names(self.runs))
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        return self.judgments.queries
+
+    def retrieved(self, single: bool) -> list[Retrieved]:
+        """What each system retrieved, its scores compared in single precision or as they are."""
+        if single not in self._read:
+            found: list[Retrieved] = []
+            for batch in in_batches(self.runs, self.judgments, self.depth or 0, single, self.jobs):
+                found.extend(batch)
+                if self.progress:
+                    self.progress(len(batch))
+            self._read[single] = found
+        return self._read[single]
+
+    def lists(self, convention: Convention) -> Lists:
+        """The lists, in the order that the convention gives to ties."""
+        known = self._known(convention)
+        key = (convention.single, known is not self.judgments, convention.ties)
+        if key not in self._lists:
+            plain = replace(convention, ties="average")
+            if convention.ties != "average":
+                self._lists[key] = self.lists(plain).under(convention.ties)
+            else:
+                self._lists[key] = Lists.of(known.pool, self.retrieved(convention.single))
+        return self._lists[key]
+
+    def _known(self, convention: Convention) -> Judgments:
+        """The judgments as the convention reads them."""
+        if convention.whole_grades not in self._whole:
+            self._whole[convention.whole_grades] = convention.judgments(self.judgments)
+        return self._whole[convention.whole_grades]
+
+    def tied(self, *conventions: Convention) -> NDArray[np.bool_]:
+        """[system, query]: whether documents share a score, in the precision of one of the conventions."""
+        tied = np.zeros((len(self.runs), len(self.queries)), bool)
+        for single in {convention.single for convention in conventions}:
+            for row, run in enumerate(self.retrieved(single)):
+                tied[row, run.query] |= run.tied > 0
+        return tied
+
+    @cached_property
+    def length(self) -> NDArray[Any]:
+        """[system, query]: documents retrieved."""
+        length = np.zeros((len(self.runs), len(self.queries)), np.int64)
+        for row, run in enumerate(self.retrieved(False)):
+            length[row, run.query] = run.length
+        return length
+
+    def measure(self, name: str, convention: Convention) -> Measure:
+        """What a name means under a convention."""
+        if (name, convention) not in self._measures:
+            [(_, measure)] = parse_all([name], convention.defaults)
+            self._measures[name, convention] = measure.bind(self._known(convention).pool)
+        return self._measures[name, convention]
+
+    def setting(self, name: str, convention: Convention) -> Setting:
+        """All that the scores under a convention depend on."""
+        return (
+            repr(self.measure(name, convention)),
+            convention.ties,
+            convention.single,
+            self._known(convention) is not self.judgments,
+            convention.empty,
+            convention.missing,
+        )
+
+    def scores(self, name: str, convention: Convention) -> Scores:
+        """The scores of all systems under one measure, as the convention has it."""
+        key = self.setting(name, convention)
+        if key not in self._scored:
+            self._scored[key] = self._score(name, convention)
+        return self._scored[key]
+
+    def means(self, name: str, convention: Convention) -> Floats:
+        """What stands for all queries, of each system."""
+        return np.array(self.scores(name, convention).mean().column(name), np.float64)
+
+    def _score(self, name: str, convention: Convention) -> Scores:
+        measure = self.measure(name, convention)
+        shape = (len(self.runs), len(self.queries))
+        missing: Any = convention.missing
+        score, reason = scored(measure, self.lists(convention), None, missing, None, convention.empty)  # type: ignore[arg-type]  # a number or skip
+        score, reason = score.reshape(shape), reason.reshape(shape)
+        if missing == "skip":
+            absent = self.length == 0
+            score[absent], reason[absent] = np.nan, Reason.MISSING
+        return Scores((name,), self.systems, self.queries, score[None], reason[None], (measure,))

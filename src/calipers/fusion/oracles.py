@@ -1,0 +1,192 @@
+"""What fusing some runs could reach, for one who knows the judgments.
+
+    naive         every candidate by its grade: nothing that is made of these runs can be better
+    pareto        what all runs put above something stays above it; apart from that, by grade
+    majoritarian  what at least half of the runs put above something, and not half the other way round, stays above it;
+                  apart from that, by grade
+
+"Above, and otherwise by grade" is no order: runs A B C D and C D A B, B and D relevant, put A over B, B over C by
+grade, C over D, and D over A by grade. So the result of sorting with it would depend on the sort. Here what has to stay
+above what is a directed graph; documents that it ties into a circle are taken as one; and of those with nothing left
+above them the one with the best grade comes next, ties by id, ascending: A B C D.
+
+So only `naive` is a bound. The other two take the best document that is allowed at each rank, and an order that puts a
+worse one first may reach a better one sooner: they are greedy, and a fusion that keeps to the same rule may score more.
+
+Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth College 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.collection.model import Judgments
+from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments
+from calipers.fusion.candidates import Ballots, Ranks
+from calipers.fusion.combine import FusedRun, fused, several
+from calipers.lists import Floats, Ints
+from calipers.native.ids import encode
+
+BOUNDS = ("naive", "pareto", "majoritarian")
+GREEDY = dict.fromkeys(BOUNDS[1:], "found greedily, so no bound: a fusion that keeps to the same rule may score more")
+UNJUDGED = 0.0  # the grade of what nobody judged
+MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
+Above = NDArray[np.bool_]
+
+
+def fusion_bound(
+    judgments: Any,
+    runs: Any,
+    kind: str = "naive",
+    *,
+    depth: int | None = None,
+    keep: int | None = None,
+    name: str | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> FusedRun:
+    """The run that an upper bound on metasearch stands for: naive, pareto or majoritarian.
+
+    Montague calls all three bounds; pareto and majoritarian are greedy here, and their `exactness` says so: another
+    order by the same rule may score more.
+
+    Unjudged documents count as grade 0. Queries without judgments are left out. depth and keep as for `fuse`.
+
+    >>> runs = {"x": {"q": dict(A=4, B=3, C=2, D=1)}, "y": {"q": dict(C=4, D=3, A=2, B=1)}}
+    >>> list(fusion_bound({"q": {"B": 1, "D": 1}}, runs, "pareto").documents()["q"])
+    ['A', 'B', 'C', 'D']
+    >>> list(fusion_bound({"q": {"B": 1, "D": 1}}, runs, "naive").documents()["q"])
+    ['B', 'D', 'A', 'C']
+    """
+    check_kind(kind)
+    if depth is not None and depth < 1:
+        raise CalipersError(f"depth {depth} is not a whole number of at least 1")
+    known = as_judgments(judgments)
+    ballots = judged(Ballots.of(several(runs), depth, jobs, progress), known)
+    made = fused(ballots, bound_score(ballots, kind), name or kind, keep)
+    return replace(made, exactness="greedy" if kind in GREEDY else "exact")
+
+
+def check_kind(kind: str) -> None:
+    if kind not in BOUNDS:
+        raise CalipersError(f"unknown bound '{kind}'; expected one of {', '.join(BOUNDS)}")
+
+
+def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
+    """The ballots on queries that have judgments, with the grades of the candidates."""
+    if judgments.pool.by_subtopic:
+        raise CalipersError(
+            "the bounds need one grade a document, but these look like judgments by subtopic", file=judgments.name
+        )
+    index = judgments.index
+    place = [index.query(encode(query)) for query in ballots.queries]
+    kept = [q for q, at in enumerate(place) if at >= 0]
+    if not kept:
+        raise CalipersError(f"no query in common: none of the runs answers a query of {judgments.name}")
+    if len(kept) < len(ballots.queries):
+        ballots, place = ballots.of_queries(kept), [place[q] for q in kept]
+    query = np.repeat(place, np.diff(ballots.offsets)).tolist()
+    row = np.fromiter(map(index.find, query, ballots.documents.tolist()), np.int64, len(ballots))
+    grade = np.full(len(ballots), np.nan)
+    grade[row >= 0] = judgments.pool.grade[row[row >= 0]]
+    return replace(ballots, grade=grade)
+
+
+def bound_score(ballots: Ballots, kind: str) -> Floats:
+    """A score for each candidate that says nothing but the order of the bound: n for the first of n, 1 for the last."""
+    assert ballots.grade is not None
+    score = np.empty(len(ballots))
+    grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
+    for q, (start, end) in enumerate(zip(ballots.offsets[:-1].tolist(), ballots.offsets[1:].tolist(), strict=True)):
+        by_id: Ints = np.lexsort(ballots.words[start:end].T[::-1])
+        worth = grade[start:end][by_id]
+        if kind == "naive":
+            order: Ints = np.argsort(-worth, kind="stable")
+        else:
+            order = emitted(worth, *stays_above(ballots.ranks(q)[:, by_id], ballots.missing, kind == "pareto"))
+        score[start + by_id[order]] = np.arange(end - start, 0, -1)
+    return score
+
+
+def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above]:
+    """Which documents have to stay above which: the documents that stand above some, and [one of them, document].
+
+    rank: [run, document]. unanimous: all runs say so; otherwise at least half of them, and not half the opposite.
+    """
+    runs, size = rank.shape
+    needed = runs if unanimous else runs / 2
+    # Only what so many runs retrieve can stand above something: mostly a small part.
+    upper = np.flatnonzero((rank != missing).sum(axis=0) >= needed)
+    if len(upper) * size > MOST_CELLS:
+        raise CalipersError(
+            f"{size} documents of one query, {len(upper)} of them retrieved by many runs, are too many to compare each "
+            "two; give a depth"
+        )
+    votes = np.zeros((len(upper), size), np.uint16)
+    for each in rank:
+        votes += each[upper, None] < each
+    above = votes >= needed
+    if not unanimous:
+        inside = above[:, upper]
+        above[:, upper] = inside & ~inside.T
+    return upper, above
+
+
+def emitted(worth: Floats, upper: Ints, above: Above) -> Ints:
+    """The documents in an order that keeps to the graph, the best that is free at each step; given by ascending id."""
+    component, above = _condensed(len(worth), upper, above)
+    by_grade = np.argsort(-worth, kind="stable")  # inside a circle: by grade, then id
+    inside = by_grade[np.argsort(component[by_grade], kind="stable")]
+    start = np.searchsorted(component[inside], np.arange(above.shape[1] + 1))
+    best = -worth[inside[start[:-1]]]
+    first = np.minimum.reduceat(inside, start[:-1])  # the smallest id
+    keys = list(zip(best.tolist(), first.tolist(), range(len(best)), strict=True))
+    waits = above.sum(axis=0, dtype=np.int32)
+    free = [keys[c] for c in np.flatnonzero(waits == 0).tolist()]
+    heapify(free)
+    order = []
+    while free:
+        c = heappop(free)[2]
+        order.append(c)
+        if c < len(above):
+            below = above[c]
+            waits -= below
+            for each in np.flatnonzero(below & (waits == 0)).tolist():
+                heappush(free, keys[each])
+    size = np.diff(start)[order]
+    ends = np.cumsum(size)
+    return inside[np.repeat(start[order] - (ends - size), size) + np.arange(len(worth))]
+
+
+def _condensed(size: int, upper: Ints, above: Above) -> tuple[Ints, Above]:
+    """The graph with each circle as one: the component of each document, and [component, component] which stay above
+    which. Those that stand above some come first."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    circles, label = connected_components(csr_array(above[:, upper]), directed=True, connection="strong")
+    component = np.empty(size, np.int64)
+    rest = np.ones(size, bool)
+    rest[upper] = False
+    component[upper] = label
+    component[rest] = np.arange(circles, circles + rest.sum())
+    joined = np.zeros((circles, circles + int(rest.sum())), bool)
+    if circles == len(upper):
+        joined[np.ix_(label, component)] = above
+    else:
+        by_circle = np.argsort(label, kind="stable")
+        starts = np.searchsorted(label[by_circle], np.arange(circles))
+        rows = np.logical_or.reduceat(above[by_circle], starts, axis=0)
+        columns = np.argsort(component, kind="stable")
+        joined = np.logical_or.reduceat(
+            rows[:, columns], np.searchsorted(component[columns], np.arange(joined.shape[1])), axis=1
+        )
+    np.fill_diagonal(joined, False)
+    return component, joined

@@ -1,0 +1,1 @@
+"""What a score could have been: ideal, worst, expected; normalisation between them; types of queries."""

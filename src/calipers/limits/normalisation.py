@@ -1,0 +1,315 @@
+"""Scores between their bounds: normalisations by the ideal, the worst and the expected score of a random ranking.
+
+With A the score, U that of the ideal ranking, m0 that of the worst, E and sd the mean and standard deviation over
+random rankings of the same documents:
+
+    U   = A / U
+    W   = (A - m0) / (U - m0)
+    V1  = (A / U) * A / (A + E)
+    V2  = (A - E) / (U - E)  where A >= E,  (A - E) / E         below
+    V2s = (A - E) / (U - E)  where A >= E,  (A - E) / (E - m0)  below, never under -1
+    Z   = (A - E) / sd
+
+Under ties A is the average over their orders, which is then normalised. For U, W and Z, which are linear in A, that is
+the average of the normalised scores of all orders too; V1, V2 and V2s are not linear, and there it is not.
+
+Gienapp et al., SIGIR 2020 (W); the V1 and V2 normalisations are those of the papers on lower-bound normalisation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Lists, Pool, Population
+from calipers.measures.forms.base import Exactness, Form, Share, inexact
+from calipers.measures.forms.paired import Paired
+from calipers.measures.grammar import parse
+from calipers.measures.random_rankings import sampled_deviation
+from calipers.measures.registry import NEEDED, Measure, measure
+from calipers.measures.values import Value
+
+NOISE = 1e-12  # differences of sums of floats that mean no difference
+LARGEST_COLLECTION = 150_000_000  # documents: some measures take weights of all their ranks
+POPULATIONS = "pool, retrieved, collection(N)"
+NEGATIVE = "V1 and V2 measure from 0 upwards; W, V2s and Z take measures that can be negative"
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """The bounds of a measure for each of some lists or pools."""
+
+    ideal: Floats
+    expected: Floats
+    worst: Floats
+    deviation: Floats | None = None
+
+    @property
+    def degenerate(self) -> NDArray[np.bool_]:
+        """Where every ranking scores the same: there is no room between random and ideal."""
+        return np.asarray((self.ideal > 0) & (self.ideal - self.expected <= NOISE * self.ideal))
+
+    def of(self, query: NDArray[Any]) -> Limits:
+        """The bounds of these queries."""
+        deviation = None if self.deviation is None else self.deviation[query]
+        return Limits(self.ideal[query], self.expected[query], self.worst[query], deviation)
+
+
+def upper(score: Floats, limits: Limits) -> Floats:
+    """A / U: the share of the ideal score.
+
+    >>> upper(np.array([0.5]), Limits(np.array([2.0]), np.array([0.5]), np.array([0.0])))
+    array([0.25])
+    """
+    return _divided(score, limits.ideal)
+
+
+def worst_to_ideal(score: Floats, limits: Limits) -> Floats:
+    """(A - m0) / (U - m0): 0 at the worst ranking, 1 at the ideal one; 0 where both are the same."""
+    room = limits.ideal - limits.worst
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(room > NOISE * limits.ideal, (score - limits.worst) / room, 0.0)
+    return _where_positive(limits.ideal, value)
+
+
+def v1(score: Floats, limits: Limits) -> Floats:
+    """(A / U) * A / (A + E). A perfect ranking gets U / (U + E), a random one E / (2 U).
+
+    >>> v1(np.array([1.0, 0.25]), Limits(np.ones(2), np.full(2, 0.25), np.zeros(2)))
+    array([0.8  , 0.125])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weight = np.where(score + limits.expected > 0, score / (score + limits.expected), 0.0)
+    return _divided(score, limits.ideal) * weight
+
+
+def v2(score: Floats, limits: Limits) -> Floats:
+    """(A - E) / (U - E) from the random ranking up, (A - E) / E below: -1 for nothing, 0 for random, 1 for ideal.
+
+    >>> v2(np.array([0.0, 0.25, 1.0]), Limits(np.ones(3), np.full(3, 0.25), np.zeros(3)))
+    array([-1.,  0.,  1.])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = np.where(limits.expected > 0, (score - limits.expected) / limits.expected, 0.0)
+    return _two_sided(score, limits, below)
+
+
+def v2s(score: Floats, limits: Limits) -> Floats:
+    """V2 with (A - E) / (E - m0) below random, so that exactly the worst ranking gets -1."""
+    room = limits.expected - limits.worst
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = np.where(room > NOISE * limits.ideal, (score - limits.expected) / room, -1.0)
+    return _two_sided(score, limits, np.maximum(below, -1.0))
+
+
+def standard_score(score: Floats, limits: Limits) -> Floats:
+    """(A - E) / sd: how many standard deviations above a random ranking; 0 where they do not vary."""
+    assert limits.deviation is not None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(limits.deviation > NOISE, (score - limits.expected) / limits.deviation, 0.0)
+    return _where_positive(limits.ideal, np.where(np.isnan(limits.deviation), np.nan, value))
+
+
+def _two_sided(score: Floats, limits: Limits, below: Floats) -> Floats:
+    expected = np.minimum(limits.expected, limits.ideal)
+    room = limits.ideal - expected
+    reaches = score >= expected - NOISE * limits.ideal
+    with np.errstate(divide="ignore", invalid="ignore"):
+        above = np.where(limits.degenerate | (room <= 0), 0.0, np.maximum(score - expected, 0.0) / room)
+    above = np.where(np.abs(above - 1) < 1e-10, 1.0, above)
+    return _where_positive(limits.ideal, np.where(np.isnan(score), np.nan, np.where(reaches, above, below)))
+
+
+def _divided(score: Floats, by: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(by > 0, score / by, np.nan)
+
+
+def _where_positive(ideal: Floats, value: Floats) -> Floats:
+    return np.where(ideal > 0, value, np.nan)
+
+
+# -- as measures made from measures --------------------------------------------------------------------
+
+
+class Normalised(Form):
+    """A form between its bounds over a population of documents."""
+
+    base: Form
+    function: Callable[[Floats, Limits], Floats]
+    population: str = "pool"
+    published_expected: bool = False
+    published_ideal: bool = False
+
+    @property
+    def exactness(self) -> Exactness:
+        return "sampled" if self._samples_deviation else self.base.exactness
+
+    @property
+    def rests_on(self) -> tuple[Exactness, ...]:
+        """What is not exact of the bounds that this normalisation reads."""
+        reads_expected = self.function not in (upper, worst_to_ideal) and not self.published_expected
+        reads_extremes = self.function is not standard_score and not (
+            self.published_ideal and self.function in (v1, v2)
+        )
+        return inexact(
+            *((self.base.exactness,) if reads_expected else ()),
+            *(("sampled",) if self._samples_deviation else ()),
+            *((self.base.extremes,) if reads_extremes else ()),
+        )
+
+    @property
+    def may_draw_ties(self) -> bool:
+        return self.base.may_draw_ties
+
+    def error(self, lists: Lists) -> Floats:
+        """Of the score inside: above 0 where its average over ties was drawn."""
+        return self.base.error(lists)
+
+    @property
+    def worth(self) -> Value:
+        return self.base.worth
+
+    def score(self, lists: Lists) -> Floats:
+        score, limits = self.base.score(lists), self.limits(lists)
+        if self.function in (v1, v2) and ((score < -NOISE).any() or (limits.expected < -NOISE).any()):
+            raise CalipersError(f"the measure inside is negative for some ranking: {NEGATIVE}")
+        return self.function(score, limits)
+
+    def counted_as(self, score: float, lists: Lists) -> Floats:
+        return self.function(np.full(len(lists), score), self.limits(lists))
+
+    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
+        return super().hopeless(lists) | self.base.hopeless(lists)
+
+    def degenerate(self, lists: Lists) -> NDArray[np.bool_]:
+        """The lists whose documents leave no room between random and ideal."""
+        return self.limits(lists).degenerate
+
+    def limits(self, lists: Lists) -> Limits:
+        """The bounds for each list; those of pools are worked out once for all systems."""
+        if self.population == "retrieved":
+            return self._limits(lists.all_shuffled())
+        return self._limits(population_of(self.population, lists.pool, lists.length)).of(lists.query)
+
+    def _limits(self, population: Population) -> Limits:
+        return population.once(("limits", self), lambda: self._worked_out(population))
+
+    def _worked_out(self, population: Population) -> Limits:
+        ideal = published(self.base, population, "ideal") if self.published_ideal else self.base.ideal(population)
+        expected = (
+            np.minimum(published(self.base, population, "expected"), ideal)
+            if self.published_expected
+            else self.base.expected(population)
+        )
+        deviation = None
+        if self.function is standard_score:
+            variance = self.base.variance(population)
+            deviation = sampled_deviation(self.base, population) if variance is None else np.sqrt(variance)
+        reads_worst = self.function in (worst_to_ideal, v2s)
+        worst = self.base.worst(population) if reads_worst else np.full(len(ideal), np.nan)
+        return Limits(ideal, expected, worst, deviation)
+
+    @property
+    def _samples_deviation(self) -> bool:
+        return self.function is standard_score and not self.base.has_variance
+
+
+def published(form: Form, population: Population, what: str) -> Floats:
+    """The expected or ideal value that the papers print for SP and AP."""
+    if isinstance(form, Paired):
+        return form.published_expected(population) if what == "expected" else form.published_ideal(population)
+    if isinstance(form, Share) and isinstance(form.of, Paired):
+        by = form.by(form.of, population.shuffled)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(np.asarray(by) > 0, published(form.of, population, what) / by, np.nan)
+    raise CalipersError(f"a published {what} value exists for SP and AP only")
+
+
+_COLLECTION = re.compile(r"collection\((\d{1,20})\)$")
+
+
+def check_population(population: str) -> None:
+    if population in ("pool", "retrieved"):
+        return
+    found = _COLLECTION.match(str(population))
+    if found and int(found[1]) > LARGEST_COLLECTION:
+        raise CalipersError(f"population {population} is above {LARGEST_COLLECTION:,} documents")
+    if not found:
+        raise CalipersError(f"unknown population '{population}'; expected one of {POPULATIONS}")
+
+
+def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = None) -> Population:
+    """The documents of each query that a random ranking shuffles."""
+    check_population(population)
+    if population == "pool":
+        return pool.everything
+    if population == "retrieved":
+        raise CalipersError("population 'retrieved' needs a run")
+    size = int(_COLLECTION.match(population).group(1))  # type: ignore[union-attr]  # checked above
+    largest = int(max(pool.size.max(initial=0), 0 if lengths is None else lengths.max(initial=0)))
+    if size < largest:
+        raise CalipersError(f"population {population} is smaller than a list of {largest} documents")
+    everything = pool.everything
+    return pool.once(
+        ("collection", size),
+        lambda: Population(
+            everything.pool, everything.query, np.full(pool.queries, size), everything.offsets, everything.document
+        ),
+    )
+
+
+def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: str) -> Callable[..., Measure]:
+    """Declare the normalisation, and make the function that applies it to a measure."""
+
+    def build(of: Measure, population: str, expected: str, ideal: str) -> Form:
+        if isinstance(of.form, Normalised):
+            raise CalipersError(
+                f"{name} of {of!r}: a normalised measure is not normalised again; name the measure itself"
+            )
+        gain = of.parameters.get("gain")
+        if isinstance(gain, Mapping) and min(gain.values()) < 0:
+            raise CalipersError(
+                f"{name} of {of!r}: with negative gains the expected score may exceed the ideal's range, "
+                "so the normalised score means nothing; negative grades are fine"
+            )
+        if function in (v1, v2) and of.form.can_be_negative:
+            raise CalipersError(f"{name} of {of!r}, which can be negative: {NEGATIVE}")
+        check_population(population)
+        for what, value, other in (("expected", expected, "paper"), ("ideal", ideal, "k")):
+            if value not in ("exact", other):
+                raise CalipersError(f"{what}={value} of '{name}' is not one of exact, {other}")
+        return Normalised(of.form, function, population, expected == "paper", ideal == "k")
+
+    build.__doc__ = sentence
+    build.__module__ = __name__
+    declaration = measure(
+        name, example=f"{name}(nDCG@10)", of=NEEDED, population="pool", expected="exact", ideal="exact"
+    )(build)
+
+    def normalised(of: str | Measure, **options: str) -> Measure:
+        return Measure.of(declaration, {"of": parse(of) if isinstance(of, str) else of, **options})
+
+    normalised.__name__ = normalised.__qualname__ = name
+    normalised.__doc__ = f"""{sentence}
+
+    Options: population, one of {POPULATIONS}; expected="paper" and ideal="k" for the published values of SP and AP.
+
+    >>> {name}("AP(rel=2)@30")
+    {name}(AP(rel=2)@30)
+    """
+    return normalised
+
+
+U = _declare("U", upper, "The score as a share of the ideal ranking's.")
+W = _declare("W", worst_to_ideal, "Where the score lies from the worst ranking (0) to the ideal one (1).")
+V1 = _declare("V1", v1, "The share of the ideal score, discounted where a random ranking would score much too.")
+V2 = _declare("V2", v2, "Where the score lies from nothing (-1) over random (0) to ideal (1).")
+V2s = _declare("V2s", v2s, "Where the score lies from the worst (-1) over random (0) to the ideal ranking (1).")
+Z = _declare("Z", standard_score, "How many standard deviations the score lies above that of a random ranking.")

@@ -1,0 +1,301 @@
+"""The bounds of measures: what the best, the worst and a random ranking of the same documents would get."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.conventions import Convention, convention
+from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments, as_runs, reads_subtopics
+from calipers.exactness import exactness_notes
+from calipers.limits.normalisation import Normalised, check_population, population_of, published
+from calipers.lists import Floats, Ints, Lists, Population
+from calipers.measures.forms import Complement, Form, Linear, Share
+from calipers.measures.forms.base import inexact
+from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.random_rankings import sampled_deviation
+from calipers.measures.registry import Measure
+from calipers.measures.values import Judged
+from calipers.results.tables import Cell, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The bounds of measures, query by query; arrays are in the order of `queries`.
+
+    With the population `retrieved` of several runs, arrays have one line a system.
+    """
+
+    measures: tuple[str, ...]
+    queries: tuple[str, ...]
+    systems: tuple[str, ...]  # empty where the bounds do not depend on one
+    population: str
+    n: Ints  # documents that a random ranking shuffles
+    relevant: Ints  # of them relevant, at grade 1
+    ideal: dict[str, Floats]
+    expected: dict[str, Floats]
+    worst: dict[str, Floats]
+    sd: dict[str, Floats]  # over random rankings; NaN where there is no closed form and none was asked for
+    error: dict[str, Floats]  # standard error of `expected` where that is sampled, else 0
+    exactness: dict[str, dict[str, str]]  # of ideal, expected, worst and, where there is one, sd: how it was found
+
+    @property
+    def inexact(self) -> dict[str, str]:
+        """The bounds that are sampled, greedy or only sorted: {"expected of infAP": "sampled", ...}."""
+        return {
+            f"{part} of {measure}": how
+            for measure, parts in self.exactness.items()
+            for part, how in parts.items()
+            if inexact(how)  # type: ignore[arg-type]  # one of the words
+        }
+
+    def table(self) -> Table:
+        """One row a query and measure: query, measure, n, relevant, ideal, expected, sd, worst."""
+        shape = (max(len(self.systems), 1), len(self.queries))
+        arrays = [(self.ideal[m], self.expected[m], self.sd[m], self.worst[m]) for m in self.measures]
+        lines = [[a.reshape(shape).tolist() for a in four] for four in arrays]
+        n, relevant = self.n.reshape(shape).tolist(), self.relevant.reshape(shape).tolist()
+        several = len(self.systems) > 1
+        rows: list[tuple[Cell, ...]] = [
+            (
+                *((self.systems[s],) if several else ()),
+                query,
+                measure,
+                n[s][q],
+                relevant[s][q],
+                *(a[s][q] for a in four),
+            )
+            for s in range(shape[0])
+            for q, query in enumerate(self.queries)
+            for measure, four in zip(self.measures, lines, strict=True)
+        ]
+        columns = ("query", "measure", "n", "relevant", "ideal", "expected", "sd", "worst")
+        about = {"population": self.population, "exactness": self.exactness}
+        return Table((("system", *columns) if several else columns), tuple(rows), about)
+
+    def to_pandas(self) -> Any:
+        return self.table().to_pandas()
+
+    def __repr__(self) -> str:
+        shape = f"{len(self.measures)} measures x {len(self.queries)} queries, population {self.population}"
+        return f"<Bounds: {shape}>\n{self.means()}"
+
+    def means(self) -> Table:
+        """The mean over the queries for which a measure is defined."""
+        rows = tuple(
+            (m, _mean(self.ideal[m]), _mean(self.expected[m]), _mean(self.sd[m]), _mean(self.worst[m]))
+            for m in self.measures
+        )
+        return Table(("measure", "ideal", "expected", "sd", "worst"), rows, {"population": self.population})
+
+    def _repr_html_(self) -> str:
+        about = escape(f"means over {len(self.queries)} queries, population {self.population}")
+        notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in exactness_notes(self.inexact))
+        return f"{self.means()._repr_html_()}<p>{about}</p>{notes}"
+
+
+def bounds(
+    judgments: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    population: str = "pool",
+    runs: Any = None,
+    like: str | Convention | None = None,
+    sd: str = "exact",
+    expected: str = "exact",
+    ideal: str = "exact",
+) -> Bounds:
+    """The ideal, worst and expected score of measures for each query, and the standard deviation of random rankings.
+
+    population: whose random rankings: `pool`, all judged documents of the query; `retrieved`, the documents that
+        a run returned (needs `runs`); `collection(N)`, N documents of which the unjudged are not relevant.
+    like: the tool whose conventions say what a measure leaves open, as in `evaluate`.
+    sd: `exact` where there is a closed form, else NaN; `sampled` draws random rankings for the others.
+    expected: the mean itself (`exact`), or for SP and AP `paper`, the published k p^2, at most the ideal.
+    ideal: that of the best ranking (`exact`), or for SP and AP `k`.
+
+    Not everything has a closed form: `exactness` says of each bound how it was found, and `error` holds the standard
+    errors of expected scores that are sampled.
+
+    >>> b = bounds({"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0, "c": 0}}, ["RR", "AP"])
+    >>> b.expected["RR"], b.ideal["RR"], b.worst["RR"]
+    (array([0.75      , 0.61111111]), array([1., 1.]), array([0.5       , 0.33333333]))
+    """
+    for option, value, choices in (
+        ("sd", sd, ("exact", "sampled")),
+        ("expected", expected, ("exact", "paper")),
+        ("ideal", ideal, ("exact", "k")),
+    ):
+        if value not in choices:
+            raise CalipersError(f"{option}={value} is not one of {', '.join(choices)}")
+    check_population(population)
+    rules = convention(like)
+    asked = parse_all(measures, rules.defaults)
+    known = rules.judgments(as_judgments(judgments, reads_subtopics(measure for _, measure in asked)))
+    systems: tuple[str, ...] = ()
+    if population == "retrieved":
+        if runs is None:
+            raise CalipersError("population 'retrieved' needs a run")
+        read = as_runs(runs, known)
+        whole = Lists.of(known.pool, [run.retrieved(known) for run in read]).all_shuffled()
+        systems = tuple(run.name for run in read)
+    else:
+        whole = population_of(population, known.pool)
+    shape = (len(systems), len(known.queries)) if len(systems) > 1 else (len(known.queries),)
+    named = {name: measure.bind(known.pool) for name, measure in asked}
+    rules.check(known, named.values())
+    for name, measure in named.items():
+        if isinstance(measure.form, Normalised):
+            raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
+
+    def each(of: Any) -> dict[str, Floats]:
+        return {name: np.asarray(of(measure.form)).reshape(shape) for name, measure in named.items()}
+
+    def best(form: Form) -> Floats:
+        return published(form, whole, "ideal") if ideal == "k" else form.ideal(whole)
+
+    def mean(form: Form) -> Floats:
+        if expected == "exact":
+            return form.expected(whole)
+        return np.minimum(published(form, whole, "expected"), best(form))
+
+    errors = {} if expected == "paper" else each(lambda f: f.expected_error(whole))
+    shown = whole.shuffled
+    return Bounds(
+        measures=tuple(named),
+        queries=known.queries,
+        systems=systems,
+        population=population,
+        n=whole.size.reshape(shape),
+        relevant=shown.count(shown.grade >= 1).reshape(shape),
+        ideal=each(best),
+        expected=each(mean),
+        worst=each(lambda f: f.worst(whole)),
+        sd=each(lambda f: _deviation(f, whole, sd)),
+        error=errors or each(lambda f: np.zeros(len(whole.size))),
+        exactness={name: _exactness(measure.form, errors.get(name), sd) for name, measure in named.items()},
+    )
+
+
+def _exactness(form: Form, error: Floats | None, sd: str) -> dict[str, str]:
+    """How each bound of a form was found; error: of the expected score, None where that is a published formula."""
+    expected: str = form.exactness
+    if error is None:
+        expected = "exact"
+    elif form.may_draw_ties:
+        expected = "sampled" if (error > 0).any() else "enumerated"
+    found = {"ideal": form.extremes, "expected": expected, "worst": form.extremes}
+    if form.has_variance or sd == "sampled":
+        found["sd"] = "exact" if form.has_variance else "sampled"
+    return found
+
+
+def _deviation(form: Form, population: Population, how: str) -> Floats:
+    variance = form.variance(population)
+    if variance is not None:
+        return np.sqrt(variance)
+    if how == "sampled":
+        return sampled_deviation(form, population)
+    return np.full(len(population.size), np.nan)
+
+
+def _mean(values: Floats) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan
+
+
+# -- what judging the unjudged documents could lead to ---------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """The smallest and the largest score that judging the unjudged documents could lead to: system x query."""
+
+    measures: tuple[str, ...]
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    low: dict[str, Floats]
+    high: dict[str, Floats]
+
+    def table(self) -> Table:
+        rows = tuple(
+            (system, query, measure, float(self.low[measure][s, q]), float(self.high[measure][s, q]))
+            for s, system in enumerate(self.systems)
+            for q, query in enumerate(self.queries)
+            for measure in self.measures
+        )
+        return Table(("system", "query", "measure", "low", "high"), rows)
+
+
+def residuals(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    ties: str = "average",
+) -> Residuals:
+    """For linear measures: the score if every unjudged document were worth nothing, and if each were worth the most.
+
+    Ranks that a list does not show, down to the cutoff, count as unjudged: for RBP without a cutoff that is
+    the tail, p^length. The most that a document can be worth is 1 for a relevance level, and the gain of the largest
+    grade of the judgments otherwise. Measures divided by their own ideal have no residual: judging more changes it.
+
+    >>> r = residuals({"q": {"a": 1}}, {"q": {"b": 2, "a": 1}}, "RBP(p=0.5)")
+    >>> float(r.low["RBP(p=0.5)"][0, 0]), float(r.high["RBP(p=0.5)"][0, 0])      # ranks 1, 3, 4, ... could be relevant
+    (0.25, 1.0)
+    """
+    known = as_judgments(judgments)
+    read = as_runs(runs, known)
+    lists = Lists.of(known.pool, [run.retrieved(known) for run in read]).under(ties)
+    shape = (len(read), len(known.queries))
+    low, high = {}, {}
+    for name, measure in parse_all(measures):
+        form = measure.bind(known.pool).form
+        linear, by = _linear(form, name, lists)
+        most = float(linear.value(np.array([known.pool.largest_grade])).max(initial=0.0))
+        unjudged = _total_weight(linear, name) - Linear(linear.weight, Judged()).score(lists)
+        low[name] = (linear.score(lists) / by).reshape(shape)
+        high[name] = ((linear.score(lists) + most * unjudged) / by).reshape(shape)
+    return Residuals(tuple(low), tuple(run.name for run in read), known.queries, low, high)
+
+
+def _linear(form: Form, name: str, lists: Lists) -> tuple[Linear, float]:
+    """The linear form, and the constant that divides it."""
+    if isinstance(form, Linear):
+        return form, 1.0
+    if isinstance(form, Share) and isinstance(form.of, Linear):
+        by: NDArray[Any] = np.asarray(form.by(form.of, lists))
+        if by.ndim == 0:
+            return form.of, float(by)
+    kind = "its complement" if isinstance(form, Complement) else "what it is divided by, or its form,"
+    raise CalipersError(f"{name} has no residual: {kind} depends on the judgments; try P@k, DCG@k, SDCG@k, RBP, INSQ")
+
+
+def _total_weight(linear: Linear, name: str) -> float:
+    if linear.weight.cutoff is not None:
+        return linear.weight.total()
+    total = getattr(linear.weight.at, "total", None)
+    if total is None:
+        raise CalipersError(f"{name} has no largest score without a cutoff; use {name}@k")
+    return float(total)
+
+
+def depth_for_residual(p: float, residual: float) -> int:
+    """How deep to judge so that RBP's residual is at most this much: the smallest d with p^d <= residual.
+
+    >>> depth_for_residual(0.8, 0.01)
+    21
+    """
+    if not 0 < p < 1 or not 0 < residual < 1:
+        raise CalipersError(f"p={p} and residual={residual} must lie between 0 and 1")
+    depth = math.ceil(math.log(residual) / math.log(p) - 1e-9)
+    while p**depth > residual:
+        depth += 1
+    return depth

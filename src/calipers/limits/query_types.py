@@ -1,0 +1,125 @@
+"""Types of queries, by how far systems get above a random ranking.
+
+A query is *informative* where systems score clearly above what a random ranking of its documents would, *ideal*
+where the difference is the largest, *uninformative* where they hardly do: *hard* where both score low, *easy*
+where both score high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.errors import CalipersError
+from calipers.limits.normalisation import NOISE
+from calipers.limits.pool_bounds import Bounds
+from calipers.lists import Floats, Ints
+from calipers.results.scores import Scores
+from calipers.results.tables import Table
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Where the types begin, all as shares of the ideal score."""
+
+    uninformative: float = 0.1  # a difference of at most this
+    ideal: float = 0.5  # a difference of at least this
+    hard: float = 0.3  # an actual share of at most this
+    easy: float = 0.7  # an expected share of at least this
+
+
+@dataclass(frozen=True, eq=False)
+class QueryTypes:
+    """The type of each query, with what decided it: shares of the ideal score, means over systems and measures."""
+
+    queries: tuple[str, ...]
+    types: tuple[str, ...]  # informative, ideal, uninformative, hard, easy, or undefined
+    actual: Floats
+    expected: Floats
+
+    @property
+    def difference(self) -> Floats:
+        return self.actual - self.expected
+
+    def counts(self) -> dict[str, int]:
+        """How many queries have each type; hard and easy ones are uninformative too."""
+        return {t: self.types.count(t) for t in ("ideal", "informative", "uninformative", "hard", "easy", "undefined")}
+
+    def smallest(self, count: int, absolute: bool = False) -> tuple[str, ...]:
+        """The uninformative set of a size: the queries with the smallest difference, signed or absolute."""
+        return self._first(count, np.abs(self.difference) if absolute else self.difference)
+
+    def largest(self, count: int, absolute: bool = False) -> tuple[str, ...]:
+        """The ideal set of a size: the queries with the largest difference."""
+        return self._first(count, -np.abs(self.difference) if absolute else -self.difference)
+
+    def _first(self, count: int, key: Floats) -> tuple[str, ...]:
+        defined = int((~np.isnan(key)).sum())
+        if not 0 < count <= defined:
+            raise CalipersError(f"{count} queries are not between 1 and the {defined} that have a type")
+        order: Ints = np.argsort(key, kind="stable")  # NaN last
+        return tuple(self.queries[q] for q in order[:count])
+
+    def table(self) -> Table:
+        columns = zip(self.queries, self.types, self.actual, self.expected, self.difference, strict=True)
+        rows = tuple((q, t, float(a), float(e), float(d)) for q, t, a, e, d in columns)
+        return Table(("query", "type", "actual", "expected", "difference"), rows)
+
+    def __repr__(self) -> str:
+        return f"<QueryTypes: {', '.join(f'{count} {t}' for t, count in self.counts().items() if count)}>"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = None) -> QueryTypes:
+    """The type of each query, from the scores of systems and the bounds of the same measures.
+
+    For each query, A/U and E/U are averaged over the measures (mostly one measure at several cutoffs) and A/U
+    over the systems.
+
+    >>> import calipers as cal
+    >>> qrels = {"q1": {"a": 1, "b": 0, "c": 0}, "q2": {"a": 1, "b": 1, "c": 0}}
+    >>> scores = cal.evaluate(qrels, {"q1": {"a": 2, "b": 1}, "q2": {"c": 2, "b": 1}}, ["P@1"])
+    >>> cal.query_types(scores, cal.bounds(qrels, ["P@1"])).types
+    ('ideal', 'hard')
+    """
+    thresholds = thresholds or Thresholds()
+    if scores.queries != bounds.queries:
+        raise CalipersError("the scores and the bounds are not of the same queries")
+    unknown = [name for name in scores.measures if name not in bounds.ideal]
+    if unknown:
+        raise CalipersError(f"there are no bounds of {', '.join(unknown)}")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ideal = np.stack([bounds.ideal[name] for name in scores.measures])
+        ideal = np.where(ideal > 0, ideal, np.nan)
+        room = ideal if ideal.ndim == 3 else ideal[:, None]
+        actual = _mean(scores.values / room, (0, 1))
+        expected = np.stack([bounds.expected[name] for name in scores.measures]) / ideal
+        expected = _mean(expected, (0, 1) if expected.ndim == 3 else (0,))
+    return QueryTypes(scores.queries, tuple(_types(actual, expected, thresholds)), actual, expected)
+
+
+def _mean(values: Floats, axes: tuple[int, ...]) -> Floats:
+    defined = ~np.isnan(values)
+    total = np.where(defined, values, 0.0).sum(axis=axes)
+    return np.where(defined.any(axis=axes), total / np.maximum(defined.sum(axis=axes), 1), np.nan)
+
+
+def _types(actual: Floats, expected: Floats, t: Thresholds) -> list[str]:
+    difference = actual - expected
+    near: NDArray[np.bool_] = difference <= t.uninformative + NOISE
+    types: list[str] = np.select(
+        [
+            np.isnan(difference),
+            near & (expected >= t.easy - NOISE),
+            near & (actual <= t.hard + NOISE),
+            near,
+            difference >= t.ideal - NOISE,
+        ],
+        ["undefined", "easy", "hard", "uninformative", "ideal"],
+        "informative",
+    ).tolist()
+    return types

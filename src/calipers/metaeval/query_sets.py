@@ -1,0 +1,159 @@
+"""Sets of queries and of documents on which measures are judged.
+
+    all             every query
+    uninformative   the N queries on which systems beat a random ranking by least; ideal: those by most
+    hard, easy      the uninformative queries on which systems and random rankings score low, or high
+    broad           queries of whose documents at least half have grade 2 or more; focused: as many of the others
+    left, right     every query, with a random half of its documents
+
+Karmaker & Feng 2022, sections 3.3 and 4.4; Feng, chapters 6 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from calipers.collection.model import Judgments, Run
+from calipers.errors import CalipersError
+from calipers.limits.query_types import QueryTypes
+from calipers.lists import Ints, Pool
+from calipers.native.columns import Retrieved
+from calipers.stats.significance import SEED
+
+BY_DIFFERENCE = ("uninformative", "ideal", "hard", "easy")
+BY_GRADES = ("broad", "focused")
+HALVES = ("left", "right")
+SETS = ("all", *BY_DIFFERENCE, *BY_GRADES, *HALVES)
+
+
+def set_size(size: float, queries: int) -> int:
+    """A number of queries, from a number or a share of them.
+
+    >>> set_size(0.25, 50), set_size(500, 1000)
+    (12, 500)
+    """
+    count = round(size * queries) if 0 < size < 1 else int(size)
+    if count < 1 or (size >= 1 and count != size):
+        raise CalipersError(f"the size {size:g} of a set of queries is neither a whole number nor a share below 1")
+    return min(count, queries)
+
+
+def by_difference(types: QueryTypes, name: str, size: float, absolute: bool = False) -> Ints:
+    """The places of the queries of a set that depends on how far systems get above a random ranking."""
+    defined = int((~np.isnan(types.difference)).sum())
+    place = {query: i for i, query in enumerate(types.queries)}
+    if name in ("hard", "easy"):
+        return np.flatnonzero(np.array(types.types) == name)
+    count = set_size(size, defined)
+    chosen = types.smallest(count, absolute) if name == "uninformative" else types.largest(count, absolute)
+    return np.sort(np.array([place[query] for query in chosen], dtype=np.int64))
+
+
+def broad_and_focused(judgments: Judgments, *, rel: float = 2, share: float = 0.5, seed: int = SEED) -> dict[str, Ints]:
+    """The places of the broad queries and of as many focused ones, the larger set being sampled.
+
+    >>> sets = broad_and_focused(Judgments.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1}, "q3": {"a": 0}}))
+    >>> {name: len(places) for name, places in sets.items()}
+    {'broad': 1, 'focused': 1}
+    """
+    pool = judgments.pool
+    broad = (pool.count(pool.grade >= rel) >= share * pool.size) & (pool.size > 0)
+    found = {"broad": np.flatnonzero(broad), "focused": np.flatnonzero(~broad & (pool.size > 0))}
+    size = min(map(len, found.values()))
+    random = np.random.default_rng(seed)
+    return {name: np.sort(random.permutation(places)[:size]) for name, places in found.items()}
+
+
+def document_halves(judgments: Judgments, seed: int = SEED) -> dict[str, HalfOfDocuments]:
+    """Two random halves of the judged documents of each query."""
+    pool = judgments.pool
+    order = np.lexsort((np.random.default_rng(seed).random(len(pool.grade)), pool.query))
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(pool.offsets[:-1], pool.size)
+    # Of an odd number of documents, the left half of every second query gets one more.
+    left = place < (pool.size[pool.query] + pool.query % 2) // 2
+    return {name: HalfOfDocuments(judgments, chosen) for name, chosen in (("left", left), ("right", ~left))}
+
+
+@dataclass(frozen=True, eq=False)
+class HalfOfDocuments:
+    """Judgments of some of the documents, and runs that retrieve nothing else.
+
+    The unjudged documents belong to neither half, so lists have to be condensed.
+    """
+
+    whole: Judgments
+    chosen: Any  # whether each row of the pool is in
+
+    @property
+    def judgments(self) -> Judgments:
+        pool, rows = self.whole.pool, np.flatnonzero(self.chosen)
+        offsets = np.concatenate([[0], np.cumsum(pool.count(self.chosen))])
+        names = None if self.whole.names is None else lambda: self.whole.documents.take(rows)
+        return Judgments(self.whole.name, self.whole.queries, Pool(offsets, pool.grade[rows]), names)
+
+    def run(self, run: Run) -> Run:
+        return HalfRun(run, self)
+
+
+@dataclass(frozen=True, eq=False)
+class _RunOf:
+    """A run that gives another view of one."""
+
+    run: Run
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def path(self) -> str | None:
+        path: str | None = getattr(self.run, "path", None)
+        return path
+
+
+@dataclass(frozen=True, eq=False)
+class RememberedRun(_RunOf):
+    """A run whose file is read once, for all the parts of one collection."""
+
+    found: dict[tuple[int, int, bool], Retrieved] = field(default_factory=dict)
+
+    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+        key = id(judgments), depth, single
+        if key not in self.found:
+            self.found[key] = self.run.retrieved(judgments, depth, single, jobs)
+        return self.found[key]
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        return self.run.documents()
+
+
+@dataclass(frozen=True, eq=False)
+class HalfRun(_RunOf):
+    """A run of which only some judged documents are kept."""
+
+    half: HalfOfDocuments
+
+    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+        found = self.run.retrieved(self.half.whole, depth, single, jobs)
+        kept = np.flatnonzero(self.half.chosen[found.document])
+        fresh = np.cumsum(self.half.chosen) - 1
+        lists = np.repeat(np.arange(len(found.query)), np.diff(found.offsets))
+        counts = np.bincount(lists[kept], minlength=len(found.query))
+        columns: Mapping[str, Any] = {
+            name: None if getattr(found, name) is None else getattr(found, name)[kept]
+            for name in ("score", "first", "last", "docid_rank", "input_rank")
+        }
+        return replace(
+            found,
+            document=fresh[found.document[kept]].astype(np.int32),
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+            **columns,
+        )
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        raise CalipersError("half of a run has no documents of its own", file=self.name)

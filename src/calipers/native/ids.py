@@ -1,0 +1,77 @@
+"""A column of ids, kept as the bytes that the file had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.native.id_text import decode as decode
+from calipers.native.id_text import encode as encode
+
+
+class Ids(Sequence[bytes]):
+    """An immutable column of byte strings: one block of bytes and where each id starts.
+
+    >>> ids = Ids.of(["d1", b"d22"])
+    >>> ids[1], ids.text(0), len(ids)
+    (b'd22', 'd1', 2)
+    """
+
+    __slots__ = ("data", "offsets")
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self.data = data
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, ids: Iterable[bytes | str]) -> Ids:
+        given = [*ids]
+        if {*map(type, given)} == {str} and (text := "".join(given)).isascii():  # type: ignore[arg-type]  # text
+            lengths, data = [*map(len, given)], text.encode()
+        else:
+            encoded = [encode(identifier) for identifier in given]
+            lengths, data = [*map(len, encoded)], b"".join(encoded)
+        offsets = np.zeros(len(given) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(np.frombuffer(data, np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i):  # type: ignore[no-untyped-def]  # an id, or Ids for a slice
+        if isinstance(i, slice):
+            return Ids.of(self[j] for j in range(*i.indices(len(self))))
+        if i < 0:
+            i += len(self)
+        if not 0 <= i < len(self):
+            raise IndexError(i)
+        return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes()
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.tolist())
+
+    def text(self, i: int) -> str:
+        """The id as a string; bytes that are not UTF-8 survive a round trip (surrogateescape)."""
+        return decode(self[i])
+
+    def tolist(self) -> list[bytes]:
+        whole, ends = self.data.tobytes(), self.offsets.tolist()
+        return [whole[start:end] for start, end in pairwise(ends)]
+
+    def texts(self) -> list[str]:
+        whole = self.data.tobytes()
+        if not whole.isascii():
+            return [decode(identifier) for identifier in self.tolist()]
+        text = whole.decode("ascii")
+        return [text[start:end] for start, end in pairwise(self.offsets.tolist())]
+
+    def take(self, rows: NDArray[np.integer]) -> Ids:
+        """The ids of these rows, in this order."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        shift = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
+        return Ids(self.data[np.arange(offsets[-1]) + shift], offsets)

@@ -1,0 +1,570 @@
+"""The scanner in plain Python: for machines without a compiler, and the oracle that `_scanner.pyx` is tested against.
+
+It says what a line means, once and readably; the compiled scanner asks it for the words when it refuses a line.
+
+A line is a sequence of fields between blanks (spaces and tabs), ended by LF or CR LF; the last line may lack its end.
+A UTF-8 byte order mark at the very start, empty lines, and lines that start with `#` are skipped. Ids are bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from abc import ABC, abstractmethod
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import pairwise, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.native.columns import Columns, Features, Labels, Retrieved
+from calipers.native.ids import Ids
+from calipers.native.scan_error import BINARY, TOO_LONG, ScanError, duplicate, shown
+
+COMPILED = False
+MOST_LINE = 1 << 24  # bytes; a longer line is no text file, and would be kept in memory whole
+LARGEST_INDEX = 2**31 - 2  # of a feature
+
+_BOM = b"\xef\xbb\xbf"
+_FIELD = re.compile(rb"[^ \t]+")
+_NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+_INDEX = re.compile(rb"[0-9]+")
+_DOCID = re.compile(rb"[ \t]*docid[ \t]*=[ \t]*([^ \t]+)")
+
+QRELS_FIELDS = ("query", "iteration", "document", "grade")
+RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
+
+
+# ---------------------------------------------------------------------------------------------- one line
+
+
+def number(field: bytes, what: str) -> float:
+    """A decimal number, rounded correctly. Not: hex, underscores, nan, inf, anything beyond the largest double."""
+    if _NUMBER.fullmatch(field):
+        value = float(field)
+        if math.isfinite(value):
+            return value + 0.0  # -0.0 and 0.0 are the same score
+        raise ScanError(f"{what} {shown(field)} is not a finite number")
+    if _NOT_FINITE.fullmatch(field):
+        raise ScanError(f"{what} {shown(field)} is not a finite number")
+    raise ScanError(f"{what} {shown(field)} is not a number")
+
+
+def _fields(line: bytes, names: tuple[str, ...]) -> list[bytes]:
+    fields = _FIELD.findall(line)
+    if len(fields) != len(names):
+        raise ScanError(f"expected {len(names)} fields ({' '.join(names)}), found {len(fields)}")
+    return fields
+
+
+def qrels_line(line: bytes) -> tuple[bytes, bytes, bytes, float]:
+    query, iteration, document, grade = _fields(line, QRELS_FIELDS)
+    return query, iteration, document, number(grade, "grade")
+
+
+def run_line(line: bytes) -> tuple[bytes, bytes, float, bytes]:
+    query, _, document, _, score, tag = _fields(line, RUN_FIELDS)
+    return query, document, number(score, "score"), tag
+
+
+def letor_line(line: bytes) -> tuple[float, bytes, bytes | None] | None:
+    """Label, query, and the document that the comment names; None for a line that holds a comment only."""
+    content, _, comment = line.partition(b"#")
+    fields = _FIELD.findall(content)
+    if not fields:
+        return None
+    label = number(fields[0], "label")
+    if len(fields) < 2 or not fields[1].startswith(b"qid:") or fields[1] == b"qid:":
+        found = shown(fields[1]) if len(fields) > 1 else "nothing"
+        raise ScanError(f"expected qid:ID after the label, found {found}")
+    docid = _DOCID.match(comment)
+    return label, fields[1][4:], docid[1] if docid else None
+
+
+def feature_line(line: bytes) -> list[tuple[int, float]] | None:
+    """The features of a line, (index from 1, value) each; None for a line that holds a comment only."""
+    content, _, _ = line.partition(b"#")
+    fields = _FIELD.findall(content)
+    if not fields:
+        return None
+    found: list[tuple[int, float]] = []
+    last = 0
+    for field in fields[2:]:
+        written, colon, value = field.partition(b":")
+        if not colon or not _INDEX.fullmatch(written):
+            raise ScanError(f"expected a feature as INDEX:VALUE, found {shown(field)}")
+        digits = written.lstrip(b"0")
+        index = int(digits or b"0") if len(digits) < 20 else LARGEST_INDEX + 1
+        if index == 0:
+            raise ScanError(f"feature {shown(field)}: features are counted from 1")
+        if index > LARGEST_INDEX:
+            raise ScanError(f"feature {shown(field)}: the largest index is {LARGEST_INDEX}")
+        if index == last:
+            raise ScanError(f"feature {index} is there twice")
+        if index < last:
+            raise ScanError(f"feature {index} comes after feature {last}: features must be in ascending order")
+        found.append((index, number(value, f"feature {index}")))
+        last = index
+    return found
+
+
+def number_line(line: bytes) -> float:
+    fields = _FIELD.findall(line)
+    if len(fields) != 1:
+        raise ScanError(f"expected one score a line, found {len(fields)} fields")
+    return number(fields[0], "score")
+
+
+# ------------------------------------------------------------------------------------- blocks into lines
+
+
+class _Lines(ABC):
+    """Cuts blocks into lines and hands those with content to `_row`."""
+
+    def __init__(self) -> None:
+        self.lines = 0  # whole lines so far
+        self.rows = 0  # those with content
+        self._tail = b""
+        self._closed = False
+        self.idle = False  # nothing that follows matters, be it readable or not
+
+    def feed(self, block: Any) -> None:
+        """Take the next block: any bytes-like object, cut anywhere."""
+        self._check_open()
+        if self.idle:
+            return
+        try:
+            *whole, self._tail = (self._tail + bytes(block)).split(b"\n")
+            for line in whole:
+                self._line(line)
+            if not self.idle:
+                _check_text(self._tail)
+        except ScanError as error:
+            self._refuse(error)
+
+    def _close(self) -> None:
+        self._check_open()
+        self._closed = True
+        try:
+            if self._tail:
+                self._line(self._tail)
+        except ScanError as error:
+            self._refuse(error)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ValueError("this scanner is finished, or has refused a line")
+
+    def _refuse(self, error: ScanError) -> None:
+        self._closed = True
+        error.line = self.lines + 1
+        raise error
+
+    def _line(self, line: bytes) -> None:
+        if self.idle:
+            return
+        _check_text(line)
+        if self.lines == 0:
+            line = line.removeprefix(_BOM)
+        line = line.removesuffix(b"\r")
+        if line.strip(b" \t") and not line.startswith(b"#") and self._row(line):
+            self.rows += 1
+        self.lines += 1
+
+    @abstractmethod
+    def _row(self, line: bytes) -> bool:
+        """Take a line; false if it holds nothing after all."""
+
+
+def _check_text(line: bytes) -> None:
+    nul = line.find(0)
+    if 0 <= nul <= MOST_LINE:
+        raise ScanError(BINARY)
+    if len(line) > MOST_LINE:
+        raise ScanError(TOO_LONG)
+
+
+def _row_of(rows: dict[bytes, int], identifier: bytes) -> int:
+    return rows.setdefault(identifier, len(rows))
+
+
+def _int32(values: Iterable[int]) -> NDArray[np.int32]:
+    return np.array([*values], np.int32)
+
+
+# ------------------------------------------------------------------------------------------ whole columns
+
+
+class ColumnScanner(_Lines):
+    """All lines of judgments ("qrels") or of a run ("run"), as columns."""
+
+    def __init__(self, kind: str, *, keep_second: bool = False) -> None:
+        super().__init__()
+        if kind not in ("qrels", "run"):
+            raise ValueError(f"kind is 'qrels' or 'run', not {kind!r}")
+        self._run = kind == "run"
+        self._keep_second = keep_second and not self._run
+        self._queries: dict[bytes, int] = {}
+        self._query: list[int] = []
+        self._documents: list[bytes] = []
+        self._second: list[bytes] = []
+        self._value: list[float] = []
+        self._number: list[int] = []
+        self._tag = b""
+
+    def _row(self, line: bytes) -> bool:
+        if self._run:
+            query, document, value, tag = run_line(line)
+            if not self.rows:
+                self._tag = tag
+        else:
+            query, second, document, value = qrels_line(line)
+            if self._keep_second:
+                self._second.append(second)
+        self._query.append(_row_of(self._queries, query))
+        self._documents.append(document)
+        self._value.append(value)
+        self._number.append(self.lines + 1)
+        return True
+
+    def finish(self) -> Columns:
+        self._close()
+        return Columns(
+            queries=Ids.of(self._queries),
+            query=_int32(self._query),
+            documents=Ids.of(self._documents),
+            value=np.array(self._value, np.float64),
+            line=np.array(self._number, np.int64),
+            second=Ids.of(self._second) if self._keep_second else None,
+            tag=self._tag,
+        )
+
+
+class LetorScanner(_Lines):
+    """The labels, queries and document names of a LETOR (SVMlight) file; features are skipped unread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._queries: dict[bytes, int] = {}
+        self._query: list[int] = []
+        self._label: list[float] = []
+        self._documents: list[bytes | None] = []
+        self._number: list[int] = []
+
+    def _row(self, line: bytes) -> bool:
+        row = letor_line(line)
+        if row is None:
+            return False
+        label, query, document = row
+        self._query.append(_row_of(self._queries, query))
+        self._label.append(label)
+        self._documents.append(document)
+        self._number.append(self.lines + 1)
+        return True
+
+    def finish(self) -> Labels:
+        self._close()
+        named = [document for document in self._documents if document is not None]
+        return Labels(
+            queries=Ids.of(self._queries),
+            query=_int32(self._query),
+            label=np.array(self._label, np.float64),
+            documents=Ids.of(named) if named and len(named) == len(self._label) else None,
+            line=np.array(self._number, np.int64),
+        )
+
+
+class FeatureScanner(_Lines):
+    """The features of all lines of a LETOR file. `LetorScanner` reads the label and the query.
+
+    Features are counted from 1 and ascend; one that a line leaves out is 0.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._start = [0]
+        self._index: list[int] = []
+        self._value: list[float] = []
+
+    def _row(self, line: bytes) -> bool:
+        row = feature_line(line)
+        if row is None:
+            return False
+        self._index.extend(index - 1 for index, _ in row)
+        self._value.extend(value for _, value in row)
+        self._start.append(len(self._value))
+        return True
+
+    def finish(self) -> Features:
+        self._close()
+        start = np.array(self._start, np.int64)
+        index = np.array(self._index, np.int32)
+        counts = np.diff(start)
+        width = int(index.max(initial=-1)) + 1
+        full = np.resize(np.arange(width, dtype=np.int32), len(index))  # what a file without gaps has
+        regular = bool((counts == width).all()) and bool((index == full).all())
+        return Features(start, None if regular else index, np.array(self._value, np.float64), width)
+
+
+class NumberScanner(_Lines):
+    """A file with one score a line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._value: list[float] = []
+
+    def _row(self, line: bytes) -> bool:
+        self._value.append(number_line(line))
+        return True
+
+    def finish(self) -> NDArray[np.float64]:
+        self._close()
+        return np.array(self._value, np.float64)
+
+
+# ------------------------------------------------------------------------- a run against the judgments
+
+
+class JudgedIndex:
+    """Finds judged queries and documents by id. Built once, read by any number of scanners and threads.
+
+    The documents of query q are the rows offsets[q]:offsets[q + 1]; an id that occurs twice is found at its first row.
+    """
+
+    def __init__(self, queries: Ids, offsets: NDArray[np.int64], documents: Ids) -> None:
+        bounds = [int(x) for x in offsets]
+        covers = len(bounds) == len(queries) + 1 and bounds[0] == 0 and bounds[-1] == len(documents)
+        if not covers or bounds != sorted(bounds):
+            raise ValueError("offsets do not cut the documents into one part a query")
+        self._queries = {query: q for q, query in enumerate(queries)}
+        if len(self._queries) < len(queries):
+            raise ValueError("a query occurs twice")
+        names = documents.tolist()
+        self._rows: list[dict[bytes, int]] = []
+        for start, end in pairwise(bounds):
+            rows: dict[bytes, int] = {}
+            for row in range(start, end):
+                rows.setdefault(names[row], row)
+            self._rows.append(rows)
+        self.distinct = sum(map(len, self._rows)) == len(names)  # whether no query has a document twice
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def query(self, identifier: bytes) -> int:
+        """The row of a query, -1 if it is not judged."""
+        return self._queries.get(identifier, -1)
+
+    def find(self, query: int, identifier: bytes) -> int:
+        """The row of a document among all judged documents, -1 if this query has no judgment of it."""
+        if not 0 <= query < len(self._rows):
+            raise IndexError(query)
+        return self._rows[query].get(identifier, -1)
+
+
+_Judged = tuple[int, float, int, int, int, int]  # row, score, first, last, docid_rank, input_rank
+
+
+class RunScanner(_Lines):
+    """A run against the judgments: keeps the judged documents and where they rank.
+
+    `depth` keeps that many documents a query, the first in trec_eval's order; 0 keeps all. `single` compares scores
+    as float32. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
+    the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
+    """
+
+    def __init__(self, index: JudgedIndex, *, depth: int = 0, single: bool = False, regroup: bool = False) -> None:
+        super().__init__()
+        if depth < 0:
+            raise ValueError("depth is 0 (all) or more")
+        self.scattered = False
+        self._index, self._depth, self._single, self._regroup = index, depth, single, regroup
+        self._lists: dict[int, dict[bytes, float]] = {}
+        self._unjudged: dict[bytes, int] = {}
+        self._now = -1
+        self._tag = b""
+
+    def _row(self, line: bytes) -> bool:
+        query, document, score, tag = run_line(line)
+        if not self.rows:
+            self._tag = tag
+        return self._take(query, document, score)
+
+    def _take(self, query: bytes, document: bytes, score: float) -> bool:
+        q = self._index.query(query)
+        if q < 0:
+            _row_of(self._unjudged, query)
+        elif q != self._now and q in self._lists:
+            self.scattered = True
+            if not self._regroup:
+                self.idle = True
+                return False
+        self._now = q
+        if q >= 0:
+            documents = self._lists.setdefault(q, {})
+            if document in documents:
+                raise ScanError(duplicate(document, query))
+            documents[document] = _float32(score) if self._single else score
+        return True
+
+    def feed_rows(self, queries: Ids, query: NDArray[np.int32], documents: Ids, score: NDArray[np.float64]) -> None:
+        """Take rows that are columns already: numbers of `queries`, documents, scores. A row counts as a line."""
+        if not len(query) == len(score) == len(documents) or self._tail:
+            raise ValueError("the columns do not fit together, or a line is not finished")
+        self._check_open()
+        names = queries.tolist()
+        try:
+            for code, document, value in zip(query.tolist(), documents.tolist(), score.tolist(), strict=True):
+                if self.idle:
+                    return
+                if not 0 <= code < len(names) or math.isnan(value):
+                    self._closed = True
+                    raise ValueError("a query or a document that is not there, or a score that is NaN")
+                if self._take(names[code], document, value + 0.0):
+                    self.lines += 1
+                    self.rows += 1
+        except ScanError as error:
+            self._refuse(error)
+
+    def finish(self) -> Retrieved:
+        self._close()
+        lengths: list[int] = []
+        tied: list[int] = []
+        sizes = [0]
+        rows: list[_Judged] = []
+        for q, documents in self._lists.items():
+            length, ties, judged = self._ranked(q, documents)
+            lengths.append(length)
+            tied.append(ties)
+            sizes.append(len(judged))
+            rows += judged
+        return Retrieved(
+            query=_int32(self._lists),
+            length=_int32(lengths),
+            tied=_int32(tied),
+            offsets=np.cumsum(sizes, dtype=np.int64),
+            document=_int32(row[0] for row in rows),
+            score=np.array([row[1] for row in rows], np.float64),
+            first=_int32(row[2] for row in rows),
+            last=_int32(row[3] for row in rows),
+            docid_rank=_int32(row[4] for row in rows),
+            input_rank=_int32(row[5] for row in rows),
+            tag=self._tag,
+            unjudged=Ids.of(self._unjudged),
+            scattered=self.scattered,
+        )
+
+    def _ranked(self, q: int, documents: dict[bytes, float]) -> tuple[int, int, list[_Judged]]:
+        """Length, documents in ties, and a row for each judged document."""
+        position = {document: i for i, document in enumerate(documents)}
+        ids = sorted(documents, reverse=True)
+        ids.sort(key=lambda document: -documents[document])  # stable: inside a tie, ids stay descending
+        if self._depth:
+            del ids[self._depth :]
+        falling = [-documents[document] for document in ids]
+        by_input = sorted(ids, key=lambda document: (-documents[document], position[document]))
+        input_rank = {document: rank for rank, document in enumerate(by_input, 1)}
+        tied, rows = 0, []
+        for rank, document in enumerate(ids, 1):
+            score = documents[document]
+            first, last = bisect_left(falling, -score) + 1, bisect_right(falling, -score)
+            tied += last > first
+            row = self._index.find(q, document)
+            if row >= 0:
+                rows.append((row, score, first, last, rank, input_rank[document]))
+        return len(ids), tied, rows
+
+
+def _float32(value: float) -> float:
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0]) + 0.0
+    except OverflowError:  # struct refuses what a cast in C turns into infinity
+        return math.copysign(math.inf, value)
+
+
+# -------------------------------------------------------------------------------------------- arrays
+
+
+def rank_segments(
+    score: NDArray[np.float64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Rows of each segment by score descending, input order inside ties, and the ranks that each one's tie spans."""
+    score = np.ascontiguousarray(score, np.float64)
+    offsets = np.ascontiguousarray(offsets, np.int64)
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(score) or (np.diff(offsets) < 0).any():
+        raise ValueError("offsets do not cut the scores into segments")
+    if np.isnan(score).any():
+        raise ValueError("a score is NaN")
+    segment = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    order = np.lexsort((-score, segment)).astype(np.int64)
+    first, last = np.empty(len(score), np.int32), np.empty(len(score), np.int32)
+    if len(score):
+        ranked = score[order] + 0.0
+        starts = np.r_[True, (ranked[1:] != ranked[:-1]) | (segment[1:] != segment[:-1])]
+        start = np.flatnonzero(starts)
+        group = np.cumsum(starts) - 1
+        base = offsets[segment]
+        first[:] = start[group] + 1 - base
+        last[:] = np.r_[start[1:], len(score)][group] - base
+    return order, first, last
+
+
+def symmetric_means(
+    size: NDArray[np.integer],
+    start: NDArray[np.integer],
+    members: NDArray[np.integer],
+    stop: NDArray[np.float64],
+    depth: int,
+) -> NDArray[np.float64]:
+    """Row by row for each group: q_j for j = 0 to depth, the mean of the product of (1 - stop) over j of its documents.
+
+    A group has `size` documents, of which `members`, from row `start` on, have a stop probability; the others 0.
+    """
+    inside = (start >= 0) & (members >= 0) & (members <= np.minimum(len(stop) - start, size))
+    if depth < 0 or not len(size) == len(start) == len(members) or not inside.all():
+        raise ValueError("the groups do not fit the stop probabilities")
+    column = np.arange(depth + 1, dtype=np.float64)
+    plain = (size - members).astype(np.float64)
+    through = (column <= plain[:, None]).astype(np.float64)
+    by_members = np.argsort(-members, kind="stable")
+    through = through[by_members]
+    active = np.searchsorted(-members[by_members], -np.arange(int(members.max(initial=0))), side="left")
+    for added, count in enumerate(active.tolist()):  # groups with more than `added` members come first
+        rows = by_members[:count]
+        documents = plain[rows] + added + 1.0
+        passing = 1.0 - stop[start[rows] + added]
+        share = column / documents[:, None]
+        kept = np.maximum(1.0 - share, 0.0) * through[:count]
+        kept[:, 1:] += share[:, 1:] * passing[:, None] * through[:count, :-1]
+        through[:count] = kept
+    result = np.empty_like(through)
+    result[by_members] = through
+    return result
+
+
+def rank_documents(
+    scores: dict[str, float], names: list[str], start: int, end: int, single: bool
+) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+    """Of one query's {document: score}: how many there are and how many tie with another; then, for those of
+    names[start:end] that are among them, their places in names, their scores, and the ranks that their ties span."""
+    if not 0 <= start <= end <= len(names):
+        raise ValueError("these are not places in the names")
+    ranked = np.fromiter(scores.values(), np.float64, len(scores))
+    if not np.isfinite(ranked).all():
+        raise ValueError("not finite")
+    score = np.fromiter(map(scores.get, names[start:end], repeat(np.nan)), np.float64, end - start)
+    place = np.flatnonzero(~np.isnan(score))
+    score = score[place]
+    if single:
+        with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
+            ranked, score = (numbers.astype(np.float32).astype(np.float64) for numbers in (ranked, score))
+    ranked = np.sort(ranked)
+    same = np.append(False, ranked[1:] == ranked[:-1])
+    tied = int((same | np.append(same[1:], False)).sum()) if len(ranked) else 0
+    first = len(ranked) - ranked.searchsorted(score, "right") + 1
+    last = len(ranked) - ranked.searchsorted(score, "left")
+    return len(ranked), tied, place + start, score, first, last

@@ -1,0 +1,108 @@
+"""What can be reproduced: a list to which every part of the package adds its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from calipers.errors import CalipersError
+from calipers.papers.printed_figures import VERDICTS, Figure
+from calipers.results.tables import Table
+
+Check = Callable[[Path | None], Sequence[Figure]]
+
+# The modules that add to the list.
+_MODULES = ("normalization", "increases", "information")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A printed table, and how to come by its figures."""
+
+    id: str  # document/table
+    title: str
+    check: Check
+    data: str = ""  # that some of its figures need, in short
+    layout: str = ""  # what a folder with it must hold
+
+    def table(self, folder: str | Path | None = None) -> Table:
+        """table, cell, printed, computed, verdict, reason."""
+        found = self.check(_folder(folder))
+        rows = tuple((self.id, f.cell, f.printed, f.computed, f.verdict, f.reason) for f in found)
+        counts = {verdict: sum(f.verdict == verdict for f in found) for verdict in VERDICTS}
+        columns = ("table", "cell", "printed", "computed", "verdict", "reason")
+        return Table(columns, rows, {"verdicts": counts, "data": self.data, "layout": self.layout})
+
+
+_FOUND: dict[str, Reproduction] = {}
+
+
+def reproduction(id: str, title: str, data: str = "", layout: str = "") -> Callable[[Check], Check]:
+    """Add a table to the list."""
+
+    def add(check: Check) -> Check:
+        _FOUND[id] = Reproduction(id, title, check, data, layout)
+        return check
+
+    return add
+
+
+def reproductions(*patterns: str) -> list[Reproduction]:
+    """All that can be reproduced, or what is named, as 000/table-9 or "000/*"."""
+    for module in _MODULES:
+        import_module(f"calipers.papers.{module}")
+    every = sorted(_FOUND.values(), key=lambda each: _order(each.id))
+    if not patterns:
+        return every
+    found: list[Reproduction] = []
+    for pattern in patterns:
+        matching = [each for each in every if fnmatch(each.id, pattern) or each.id.split("/")[0] == pattern]
+        if not matching:
+            raise CalipersError(f"nothing to reproduce is called '{pattern}'; calipers reproduce --list shows what is")
+        found += [each for each in matching if each not in found]
+    return found
+
+
+def listing() -> Table:
+    """What can be reproduced: table, title, data."""
+    rows = tuple((each.id, each.title, each.data) for each in reproductions())
+    return Table(("table", "title", "data"), rows)
+
+
+@cache
+def printed(document: str) -> dict[str, Any]:
+    """The figures of a document, as they are printed."""
+    text = files("calipers.papers").joinpath("printed", f"{document}.json").read_text(encoding="utf-8")
+    tables: dict[str, Any] = json.loads(text)
+    return tables
+
+
+def _folder(folder: str | Path | None) -> Path | None:
+    if folder is None:
+        return None
+    path = Path(folder)
+    if not path.is_dir():
+        raise CalipersError("no such directory", file=str(folder))
+    return path
+
+
+def _order(id: str) -> tuple[str, list[float], str]:
+    """By document, then by the numbers of the table."""
+    document, _, rest = id.partition("/")
+    return document, list(_numbers(rest)), rest
+
+
+def _numbers(text: str) -> Iterator[float]:
+    name = text.removeprefix("table-")
+    if name == text:
+        yield float("inf")
+        return
+    for part in name.split("."):
+        yield float(part)

@@ -1,0 +1,112 @@
+"""Charts of the studies with rankers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from calipers.plot.drawing import altair, numbers, palette
+
+if TYPE_CHECKING:
+    from calipers.papers.conventions_study import ConventionStudy
+    from calipers.papers.letor_study import CollectionStudy, RankerStudy
+
+Charts = dict[str, tuple[str, Callable[[], Any]]]  # by name: a title, and what draws it
+MEASURE = "nDCG(gain=exp)@10"
+
+
+def convention_charts(study: ConventionStudy) -> Charts:
+    """Figures 1 and 2 of document 002."""
+    from calipers.papers.conventions_study import FOUR
+
+    shown = tuple(name for name in FOUR if name in study.rankers) or study.rankers
+    return {
+        "figure-1": ("Conventions of training (figure 1)", partial(training_curves, study, shown)),
+        "figure-2": ("Rankers under each convention of evaluation (figure 2)", partial(ranker_curves, study)),
+    }
+
+
+def letor_charts(study: RankerStudy) -> Charts:
+    """For each collection: what random rankings and rankers get, and what the measures make of it."""
+    found: Charts = {}
+    for each in study.collections:
+        found[f"{each.name}-queries"] = (f"{each.name}: types of queries", partial(_queries, each))
+        for family in each.families:
+            found[f"{each.name}-{family}"] = (
+                f"{each.name}: {family} and its normalisations",
+                partial(_power, each, family),
+            )
+    return found
+
+
+def _queries(study: CollectionStudy) -> Any:
+    from calipers.collection.model import ArrayRun
+    from calipers.evaluation import evaluate
+    from calipers.limits.pool_bounds import bounds
+    from calipers.limits.query_types import query_types
+    from calipers.plot import expected_histogram, query_map, stacked
+
+    limits = bounds(study.judgments, MEASURE)
+    runs = [ArrayRun(values, name) for name, values in study.scores.items()]
+    types = query_types(evaluate(study.judgments, runs, MEASURE, jobs=1, warn=False), limits)
+    return stacked(expected_histogram(limits, MEASURE), query_map(types, MEASURE))
+
+
+def _power(study: CollectionStudy, family: str) -> Any:
+    from calipers.plot import significance_curves, stacked, system_scores
+
+    meta = study.families[family]
+    return stacked(significance_curves(meta.power()), system_scores(meta))
+
+
+def training_curves(study: ConventionStudy, rankers: tuple[str, ...]) -> Any:
+    """Document 002, figure 1: a row a ranker, a column a convention of evaluation, a line a convention of training."""
+    rows = [row for row in _rows(study) if row["ranker"] in rankers]
+    return (
+        _grid(rows, "trained", study.conventions, "trained under")
+        .facet(
+            row=altair().Row("ranker:N", sort=list(rankers), title=None),
+            column=altair().Column("evaluated:N", sort=list(study.conventions), title="evaluated under"),
+            title=f"{study.name}: what the convention of training changes",
+        )
+        .resolve_scale(y="independent")
+    )
+
+
+def ranker_curves(study: ConventionStudy) -> Any:
+    """Document 002, figure 2: a column a convention of evaluation, a line a ranker, trained under the first one."""
+    rows = [row for row in _rows(study) if row["trained"] == study.conventions[0]]
+    return (
+        _grid(rows, "ranker", study.rankers, "ranker", height=300)
+        .facet(
+            column=altair().Column("evaluated:N", sort=list(study.conventions), title="evaluated under"),
+            title=f"{study.name}: rankers trained under '{study.conventions[0]}'",
+        )
+        .resolve_scale(y="independent")
+    )
+
+
+def _rows(study: ConventionStudy) -> list[dict[str, Any]]:
+    table = study.curves()
+    rows: list[dict[str, Any]] = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    for row in rows:
+        row |= {"low": row["nDCG"] - row["error"], "high": row["nDCG"] + row["error"]}
+    return rows
+
+
+def _grid(rows: list[dict[str, Any]], colour: str, names: tuple[str, ...], title: str, height: int = 160) -> Any:
+    """Curves over the cutoff with error bars, for a facet."""
+    alt = altair()
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("cutoff:O", title="cutoff k", axis=alt.Axis(labelAngle=0)),
+        color=alt.Color(
+            f"{colour}:N", sort=list(names), scale=palette(names), title=title, legend=alt.Legend(symbolOpacity=1)
+        ),
+    )
+    lines = base.mark_line(point=alt.OverlayMarkDef(size=18), strokeWidth=1.5).encode(
+        y=alt.Y("nDCG:Q", title="nDCG@k", scale=alt.Scale(zero=False)),
+        tooltip=[alt.Tooltip("ranker:N"), alt.Tooltip("trained:N"), alt.Tooltip("cutoff:O"), *numbers("nDCG", "error")],
+    )
+    bars = base.mark_rule(opacity=0.45).encode(y=alt.Y("low:Q", title="nDCG@k"), y2="high:Q")
+    return (bars + lines).properties(width=230, height=height)

@@ -1,0 +1,71 @@
+"""Document 003, tables 8.1 to 8.3 and 9.1: what normalisation adds to the correlation with human judgments (PAI)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calipers.metaeval.distance import percentage_absolute_increase
+from calipers.papers.printed_figures import DIFFERS, Figure, corners, decimals, judged
+from calipers.papers.registry import printed, reproduction
+from calipers.papers.summeval import DATA, LAYOUT, correlations
+
+TABLES = {
+    "table-8.1": "BERTScore: correlation with people and increases (PAI), 100 documents",
+    "table-8.2": "BERTScore: the same, the 20 most heterogeneous documents",
+    "table-8.3": "BERTScore: the same, the 20 most homogeneous documents",
+    "table-9.1": "ROUGE: correlation with people and increases (PAI), 100 documents",
+}
+# Printed 0.4, but its PAI of 6.2 over 0.04 can only be of 0.04.
+SLIPS = {("table-9.1", "V2", "fluency"): 0.04}
+
+
+def _increases(name: str, folder: Path | None) -> Sequence[Figure]:
+    table = printed("003")[name]
+    cells = table["cells"]
+    found: list[Figure] = []
+    values: list[float] = []
+    for version in ("V1", "V2"):
+        for aspect, figure in cells[f"PAI {version}"].items():
+            before, after = float(cells["base"][aspect]), float(cells[version][aspect])
+            reason = "base 0: 100 (new - base)" if before == 0 else ""
+            cell = f"PAI {version}, {aspect}"
+            if (name, version, aspect) in SLIPS:
+                mended = SLIPS[name, version, aspect]
+                slip = f"{table['base']} {version}, {aspect}"
+                why = f"must be {mended}: its PAI of {figure} over {before} is of about that"
+                found.append(Figure(slip, cells[version][aspect], mended, DIFFERS, why))
+                after, reason = mended, f"of {mended}, printed as {cells[version][aspect]}"
+            value = float(percentage_absolute_increase(after, before))
+            values.append(value)
+            found.append(judged(cell, figure, value, _interval(cells, version, aspect, after), reason))
+    found.append(_mean(name, table, values))
+    return [*found, *correlations(name, folder)]
+
+
+def _mean(name: str, table: Any, values: Sequence[float]) -> Figure:
+    """Of all eight increases: as computed, or, where the correlations are printed too coarsely for that, as printed."""
+    if name == "table-9.1":
+        rows = [float(figure) for version in ("V1", "V2") for figure in table["cells"][f"PAI {version}"].values()]
+        return judged("mean", table["mean"], float(np.mean(rows)), reason="mean of the printed increases")
+    return judged("mean", table["mean"], float(np.mean(values)))
+
+
+def _interval(cells: Any, version: str, aspect: str, after: float) -> tuple[float, float]:
+    """What PAI can be if both correlations are off by half of their last digit."""
+    before = float(cells["base"][aspect])
+    if before == 0:
+        value = float(percentage_absolute_increase(after, before))
+        return value, value
+    step = [0.5 * 10.0 ** -max(decimals(cells[each][aspect]), 2) for each in ("base", version)]
+    ends = corners([before - step[0], after - step[1]], [before + step[0], after + step[1]])
+    values = [float(percentage_absolute_increase(new, base)) for base, new in ends]
+    return min(values), max(values)
+
+
+for _name, _title in TABLES.items():
+    reproduction(f"003/{_name}", _title, DATA, LAYOUT)(partial(_increases, _name))

@@ -1,0 +1,82 @@
+"""Tables of the page: what is shown, what it sorts by, and what a download holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calipers.results.tables import four_digits
+
+
+@dataclass(frozen=True)
+class Column:
+    """A head; `interval` where each cell also has the ends of an interval."""
+
+    label: str
+    numeric: bool = True
+    title: str = ""
+    interval: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a reader sees, and the exact value behind it."""
+
+    text: str
+    value: Any = ""
+    kind: str = ""  # a class of the style sheet
+    title: str = ""
+    bar: float | None = None  # from 0 to 1, drawn behind the text
+    low: Any = ""
+    high: Any = ""
+    note: str = ""  # small, beside the text
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells; `query` where a click shows a query's rankings."""
+
+    cells: tuple[Cell, ...]
+    query: int | None = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table that sorts, filters and can be downloaded."""
+
+    key: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    what: str = "rows"
+    sorted_by: int | None = None  # the column by which it is sorted already, descending
+    tools: bool = True  # filter and download
+
+
+def name(text: str, **about: Any) -> Cell:
+    """An id or a name, which may contain anything."""
+    return Cell(text, text, kind="name", **about)
+
+
+def number(value: Any, form: str = ".4f", **about: Any) -> Cell:
+    """A number, or a dash where there is none."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return Cell("–", "", **about)
+    if isinstance(value, float):
+        return Cell(four_digits(value, form), repr(float(value)), **about)
+    return Cell(format(value, form), str(value), **about)
+
+
+def count(value: int, of: int | None = None) -> Cell:
+    """A number of things, with a bar where it is a share of some."""
+    bar = value / of if of else None
+    return Cell(f"{value:,}".replace(",", "\u202f"), str(value), bar=bar)
+
+
+def share(value: float) -> Cell:
+    return number(value, ".1%", bar=None if math.isnan(value) else min(max(value, 0.0), 1.0))
+
+
+def plain_rows(rows: Sequence[Sequence[Cell]]) -> tuple[Row, ...]:
+    return tuple(Row(tuple(cells)) for cells in rows)

@@ -1,0 +1,93 @@
+"""Who really differs: every pair of systems, tested and corrected."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers import plot
+from calipers.report.material import Material
+from calipers.report.page_tables import Cell, Column, Grid, count, name, number, plain_rows
+from calipers.report.section import Detail, Section, by_measure
+from calipers.stats.comparison import Comparison, compare
+
+TESTS = {
+    "t": "paired t test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "randomization": "sign-flip randomisation test",
+    "bootstrap": "Sakai's bootstrap test",
+    "tukey": "randomised Tukey HSD test",
+}
+CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini and Hochberg", "none": "nobody"}
+
+
+def section(material: Material, detail: Detail) -> Section:
+    found = material.comparison
+    about = found.metadata
+    pairs, significant = len(found.a), int(found.significant[0].sum())
+    how = TESTS[about["test"]]
+    if about["correction"] != "none":
+        how += f", corrected for {pairs:,} pairs by {CORRECTIONS[about['correction']]}"
+    shown = _first(material, found, detail)
+    measures = found.measures[: detail.measures]
+    return Section(
+        f"A blue square says that the row's system is better than the column's, an orange one that it is worse; grey "
+        f"pairs may differ by chance alone. Under {found.measures[0]} {significant:,} of {pairs:,} pairs differ "
+        f"({how}, alpha {found.alpha:g}).",
+        values={"counts": _counts(found), "wins": _wins(found), "measure": found.measures[0]},
+        charts={"differs": by_measure({m: plot.differences(shown, m) for m in measures})},
+        finding=(
+            f"{significant} of {pairs}" if pairs < 1000 else f"{significant / pairs:.0%}",
+            f"{'' if pairs < 1000 else f'of {pairs:,} '}pairs of systems really differ in {found.measures[0]}",
+        ),
+    )
+
+
+def _first(material: Material, found: Comparison, detail: Detail) -> Comparison:
+    """The comparison of the best systems only, where the page cannot hold all."""
+    if detail.systems is None or detail.systems >= len(found.systems):
+        return found
+    systems = [material.scores.systems[s] for s in material.order[: detail.systems]]
+    c = material.choices
+    return compare(
+        material.scores.of_systems(systems), c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed
+    )
+
+
+def _counts(found: Comparison) -> Grid:
+    columns = (
+        Column("measure", numeric=False),
+        Column("pairs"),
+        Column("p below alpha", title="before the correction"),
+        Column("really differ", title="after the correction"),
+        Column("smallest p"),
+        Column("pairs that miss queries", title="queries that are undefined for one of the two systems"),
+    )
+    incomplete = {row[0]: row[1] for row in found.incomplete().rows}
+    rows: list[list[Cell]] = []
+    for m, measure in enumerate(found.measures):
+        before = int((found.p[m] < found.alpha).sum())
+        after = int(found.significant[m].sum())
+        p = found.p_adjusted[m]
+        least = float(np.nanmin(p)) if not np.isnan(p).all() else None
+        rows.append([
+            name(measure), count(len(found.a)), count(before, len(found.a)), count(after, len(found.a)),
+            number(least, ".2g"), count(int(incomplete[measure] or 0)),
+        ])  # fmt: skip
+    return Grid("differs-counts", columns, plain_rows(rows), "measures", tools=False)
+
+
+def _wins(found: Comparison) -> Grid:
+    table = found.wins(found.measures[0])
+    lettered = any(letters for *_, letters in table.rows)  # there are none where too many would be needed
+    columns = [Column("system", numeric=False), Column(f"mean {found.measures[0]}")]
+    columns += [Column("beats", title="systems that it is better than"), Column("beaten by")]
+    if lettered:
+        title = "systems that share a letter do not differ significantly"
+        columns.append(Column("letters", numeric=False, title=title))
+    most = len(table.rows) - 1
+    rows = []
+    for system, mean, *counts, letters in table.rows:
+        numbers = [count(int(str(each)), most) for each in counts]
+        letter = [Cell(str(letters), str(letters))] if lettered else []
+        rows.append([name(str(system)), number(mean), *numbers, *letter])
+    return Grid("wins", tuple(columns), plain_rows(rows), "systems", sorted_by=1)

@@ -1,0 +1,1 @@
+"""Scores, files of scores, and tables."""

@@ -1,0 +1,254 @@
+"""Scores that somebody has computed already: matrices of queries x systems, or a row a system and query."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.results.scores import Reason, Scores
+
+QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
+UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
+
+
+def read_scores(
+    paths: str | Path | Iterable[str | Path],
+    measures: str | Iterable[str] | None = None,
+    *,
+    strict: bool = False,
+    max_unpacked: int | None = None,
+) -> Scores:
+    """Scores from CSV files.
+
+    Either a matrix, a row a query and a column a system, with or without a first column of query ids: its measure is
+    named by `measures`, or by the file. Or a table as `evaluate --per-query` writes it: system, query, and a column a
+    measure. Fields that are empty or NA are undefined. Of several files, the systems and queries that all of them
+    have are kept, and the metadata counts the others; `strict` refuses to leave any out.
+    """
+    named = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not named:
+        raise CalipersError("there is no file of scores to read")
+    parts = [_read(str(path), max_unpacked) for path in named]
+    if measures is not None:
+        parts = _renamed(parts, [measures] if isinstance(measures, str) else list(measures))
+    return merge_scores(parts, strict=strict)
+
+
+def as_scores(
+    values: ArrayLike,
+    systems: Sequence[str] | None = None,
+    queries: Sequence[str] | None = None,
+    measure: str = "score",
+) -> Scores:
+    """Scores from an array of system x query, or, with several measures as a sequence, measure x system x query.
+
+    >>> as_scores([[0.1, 0.2], [0.3, float("nan")]], systems=["a", "b"], measure="AP").mean()["b", "AP"]
+    0.3
+    """
+    array = np.asarray(values, dtype=np.float64)
+    names = (measure,) if isinstance(measure, str) else tuple(measure)
+    if array.ndim == 2:
+        array = array[None]
+    if array.ndim != 3 or len(array) != len(names):
+        raise CalipersError(f"expected scores of system x query for {len(names)} measures, found {array.shape}")
+    if np.isinf(array).any():
+        raise CalipersError("a score is infinite")
+    systems = tuple(systems) if systems is not None else tuple(f"system{i}" for i in range(1, array.shape[1] + 1))
+    queries = tuple(queries) if queries is not None else tuple(str(i) for i in range(1, array.shape[2] + 1))
+    if (len(systems), len(queries)) != array.shape[1:]:
+        raise CalipersError(
+            f"{len(systems)} systems and {len(queries)} queries are named, but the scores are {array.shape[1:]}"
+        )
+    for what, given in (("system", systems), ("query", queries), ("measure", names)):
+        if twice := _twice(given):
+            raise CalipersError(f"the {what} '{twice}' is there twice")
+    return Scores(names, systems, queries, array, np.where(np.isnan(array), Reason.MISSING, 0).astype(np.uint8))
+
+
+def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:
+    """The measures of several scores side by side, on the systems and queries that all of them have."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    systems = [name for name in first.systems if all(name in set(part.systems) for part in parts[1:])]
+    shared = set(first.queries).intersection(*(part.queries for part in parts[1:]))
+    queries = [name for name in first.queries if name in shared]
+    left_out = {
+        "queries": len(set().union(*(part.queries for part in parts))) - len(queries),
+        "systems": len(set().union(*(part.systems for part in parts))) - len(systems),
+    }
+    if not systems or not queries:
+        raise CalipersError(f"the scores have no {'system' if not systems else 'query'} in common")
+    if strict and any(left_out.values()):
+        raise CalipersError(
+            f"the scores are of different queries and systems: {left_out['queries']} queries and "
+            f"{left_out['systems']} systems are not in all of them"
+        )
+    names = [name for part in parts for name in part.measures]
+    if twice := _twice(names):
+        raise CalipersError(f"the measure '{twice}' is there twice; name the measures of each file")
+    values, reasons = [], []
+    for part in parts:
+        place_s = {name: i for i, name in enumerate(part.systems)}
+        place_q = {name: i for i, name in enumerate(part.queries)}
+        rows = np.ix_(range(len(part.measures)), [place_s[s] for s in systems], [place_q[q] for q in queries])
+        values.append(part.values[rows])
+        reasons.append(part.reasons[rows])
+    definitions = tuple(measure for part in parts for measure in part.definitions)
+    return Scores(
+        tuple(names),
+        tuple(systems),
+        tuple(queries),
+        np.concatenate(values),
+        np.concatenate(reasons),
+        definitions if len(definitions) == len(names) else (),
+        None,
+        {**first.metadata, "left_out": left_out},
+    )
+
+
+def is_score_table(path: str) -> bool:
+    """Whether a file looks like scores: CSV whose header names systems, or system and query."""
+    try:
+        lines = _lines(path, None, most=2)
+    except (CalipersError, UnicodeDecodeError):
+        return False
+    if len(lines) < 2:
+        return False
+    header, row = next(csv.reader(lines[:1])), next(csv.reader(lines[1:]))
+    if len(header) < 2 or len(row) != len(header):
+        return False
+    start = 2 if _is_long(header) else 1
+    named = all(_number(cell) is None for cell in header[start:])
+    return named and all(_number(cell) is not None or cell.strip().lower() in UNDEFINED for cell in row[start:])
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+def _lines(path: str, max_unpacked: int | None, most: int | None = None) -> list[str]:
+    from calipers.collection.files import blocks
+
+    text = bytearray()
+    for block in blocks(path, max_unpacked=max_unpacked):
+        text += block
+        if most is not None and text.count(b"\n") >= most:
+            break
+    try:
+        lines = text.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        if most is not None:
+            raise
+        raise CalipersError(f"is not text in UTF-8 (byte {error.start})", file=path) from None
+    return lines if most is None else lines[:most]
+
+
+def _read(path: str, max_unpacked: int | None) -> Scores:
+    lines = _lines(path, max_unpacked)
+    reader = csv.reader(lines)
+    rows: list[tuple[int, list[str]]] = []
+    try:
+        rows.extend((reader.line_num, [cell.strip() for cell in row]) for row in reader if any(map(str.strip, row)))
+    except csv.Error as error:
+        raise CalipersError(f"is not CSV: {error}", file=path, line=reader.line_num) from None
+    if len(rows) < 2:
+        raise CalipersError("expected a header and at least one row of scores", file=path)
+    _, header = rows[0]
+    for line, row in rows[1:]:
+        if len(row) != len(header):
+            what = f"expected {len(header)} fields as in the header, found {len(row)}"
+            raise CalipersError(what, file=path, line=line)
+    return _long(path, header, rows[1:]) if _is_long(header) else _wide(path, header, rows[1:])
+
+
+def _is_long(header: Sequence[str]) -> bool:
+    return [name.strip().lower() for name in header[:2]] == ["system", "query"]
+
+
+def _wide(path: str, header: list[str], rows: list[tuple[int, list[str]]]) -> Scores:
+    has_ids = header[0].lower() in QUERY_NAMES or any(
+        _number(row[0]) is None and row[0].lower() not in UNDEFINED for _, row in rows
+    )
+    systems = header[1:] if has_ids else header
+    if not systems:
+        raise CalipersError("there is no column of scores", file=path)
+    if all(_number(name) is not None for name in systems):
+        raise CalipersError("the first line holds numbers; expected the names of the systems", file=path, line=1)
+    queries = [row[0] for _, row in rows] if has_ids else [str(i) for i in range(1, len(rows) + 1)]
+    values = np.array([_numbers(path, line, row[1:] if has_ids else row, systems) for line, row in rows]).T
+    for what, names in (("system", systems), ("query", queries)):
+        if twice := _twice(names):
+            raise CalipersError(f"the {what} '{twice}' is there twice", file=path)
+    return as_scores(values, systems, queries, _stem(path))
+
+
+def _long(path: str, header: list[str], rows: list[tuple[int, list[str]]]) -> Scores:
+    measures = header[2:]
+    if not measures:
+        raise CalipersError("there is no column of scores beside system and query", file=path)
+    systems = list(dict.fromkeys(row[0] for _, row in rows))
+    queries = list(dict.fromkeys(row[1] for _, row in rows))
+    place_s = {name: i for i, name in enumerate(systems)}
+    place_q = {name: i for i, name in enumerate(queries)}
+    values = np.full((len(measures), len(systems), len(queries)), np.nan)
+    seen = np.zeros(values.shape[1:], bool)
+    for line, row in rows:
+        cell = place_s[row[0]], place_q[row[1]]
+        if seen[cell]:
+            raise CalipersError(f"system '{row[0]}' has query '{row[1]}' twice", file=path, line=line)
+        seen[cell] = True
+        values[:, *cell] = _numbers(path, line, row[2:], measures)
+    if twice := _twice(measures):
+        raise CalipersError(f"the measure '{twice}' is there twice", file=path)
+    reasons = np.where(np.isnan(values), Reason.MISSING, 0).astype(np.uint8)
+    return Scores(tuple(measures), tuple(systems), tuple(queries), values, reasons)
+
+
+def _numbers(path: str, line: int, cells: Sequence[str], names: Sequence[str]) -> Floats:
+    found = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        value = _number(cell)
+        if value is None:
+            if cell.lower() not in UNDEFINED:
+                raise CalipersError(f"score '{cell:.60}' of {names[i]} is not a number", file=path, line=line)
+            value = math.nan
+        found[i] = value
+    return found
+
+
+def _number(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in cell else None
+
+
+def _renamed(parts: list[Scores], measures: list[str]) -> list[Scores]:
+    from dataclasses import replace
+
+    if len(measures) != sum(len(part.measures) for part in parts):
+        raise CalipersError(f"{len(measures)} measures are named for {sum(len(p.measures) for p in parts)} of scores")
+    rest = iter(measures)
+    return [replace(part, measures=tuple(next(rest) for _ in part.measures), definitions=()) for part in parts]
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    return name.split(".", 1)[0] or name
+
+
+def _twice(names: Sequence[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None

@@ -1,0 +1,280 @@
+"""Scores: measure x system x query, with names on each axis and the reason where one is undefined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.averages import mean, total
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.measures.registry import Measure
+from calipers.results.tables import Table
+
+SHOWN = 50  # systems that a notebook shows
+
+
+class Reason(IntEnum):
+    """Why a kernel gave no number. What such a query then counts is the policy's choice."""
+
+    DEFINED = 0
+    NO_RELEVANT = 1  # undefined for every ranking of the query
+    NOTHING_FOUND = 2  # undefined for this list
+    MISSING = 3  # the run lacks the query, and missing queries are skipped
+    DEGENERATE = 4  # every ranking scores the same
+
+    def __str__(self) -> str:
+        return {
+            Reason.DEFINED: "defined",
+            Reason.NO_RELEVANT: "no relevant document",
+            Reason.NOTHING_FOUND: "nothing relevant found",
+            Reason.MISSING: "query missing from the run",
+            Reason.DEGENERATE: "all rankings score the same",
+        }[self]
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """What the lists were like: arrays of system x query."""
+
+    length: Ints  # documents retrieved
+    tied: Ints  # documents that share their score with another
+    judged_at_10: Ints  # judged documents among the first ten
+    unjudged_queries: Ints  # of each system: queries that it answers but nobody judged
+    sampled: set[int] = field(default_factory=set)  # places of the measures with an average over ties that was drawn
+
+    @classmethod
+    def blank(cls, systems: int, queries: int) -> Coverage:
+        length, tied, judged = (np.zeros((systems, queries), np.int64) for _ in range(3))
+        return cls(length, tied, judged, np.zeros(systems, np.int64))
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        return np.asarray(self.length == 0)
+
+    def unjudged_share_at_10(self) -> Floats:
+        """Of each system: the share of unjudged documents among the first ten of its lists."""
+        shown = np.minimum(self.length, 10).sum(axis=1)
+        return np.asarray(1.0 - self.judged_at_10.sum(axis=1) / np.maximum(shown, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The scores of systems on queries under measures.
+
+    >>> import calipers as cal
+    >>> scores = cal.evaluate({"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": {"a": 2, "c": 1}, "q2": {"c": 1}}, ["RR", "AP"])
+    >>> scores["RR"]
+    array([[1., 0.]])
+    >>> print(scores.mean())
+    system      RR      AP
+    ------  ------  ------
+    run     0.5000  0.5000
+    <BLANKLINE>
+    """
+
+    measures: tuple[str, ...]  # as they were named
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    values: Floats  # [measure, system, query]; NaN where skipped
+    reasons: NDArray[np.uint8]  # of the same shape, a Reason each
+    definitions: tuple[Measure, ...] = ()
+    coverage: Coverage | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what to know of the runs: queries that they lack, ties, unjudged documents
+
+    def __getitem__(self, measure: str) -> Floats:
+        """The scores of one measure: an array of system x query."""
+        return np.asarray(self.values[self._place(measure)])
+
+    def _place(self, measure: str) -> int:
+        if measure in self.measures:
+            return self.measures.index(measure)
+        lowered = [name.lower() for name in self.measures]
+        if measure.lower() in lowered:
+            return lowered.index(measure.lower())
+        raise CalipersError(f"no scores for '{measure}'; there are {', '.join(self.measures)}")
+
+    @property
+    def exactness(self) -> dict[str, str]:
+        """Of each measure: `exact`, or what is not about its scores: `sampled`, `greedy`, `sorted`."""
+        known: dict[str, str] = self.metadata.get("exactness", {})
+        return {name: known.get(name, "exact") for name in self.measures}
+
+    # -- over queries ------------------------------------------------------------------------------
+
+    def mean(self) -> Table:
+        """The mean over the queries that count: a table of systems x measures.
+
+        Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one: they say so.
+        """
+        averages = [AVERAGES[measure.declaration.average] for measure in self.definitions] or [
+            _arithmetic for _ in self.measures
+        ]
+        rows = []
+        for s, system in enumerate(self.systems):
+            cells = [row[~np.isnan(row)] for row in self.values[:, s]]
+            pairs = zip(averages, cells, strict=True)
+            rows.append((system, *(_number(average(cell)) if len(cell) else math.nan for average, cell in pairs)))
+        return Table(("system", *self.measures), tuple(rows), self.metadata)
+
+    def median(self) -> Table:
+        return self.aggregate(np.median)
+
+    def gmean(self, floor: float = 1e-5) -> Table:
+        """The geometric mean, scores below the floor counting as the floor (trec_eval's gm_map)."""
+        return self.aggregate(lambda x: _geometric(x, floor))
+
+    def std(self) -> Table:
+        """The standard deviation of a sample."""
+        return self.aggregate(lambda x: np.std(x, ddof=1) if len(x) > 1 else np.nan)
+
+    def counted(self) -> Table:
+        """How many queries each mean is over."""
+        return self.aggregate(len)
+
+    def aggregate(self, function: Callable[[Floats], Any]) -> Table:
+        """A function of the defined scores of each system under each measure."""
+        return self._table(lambda values: _number(function(values)) if len(values) else math.nan)
+
+    def interval(self, level: float = 0.95) -> tuple[Table, Table]:
+        """The lower and upper ends of Student's confidence interval of each mean."""
+        from scipy.special import stdtrit
+
+        if not 0 < level < 1:
+            raise CalipersError(f"confidence level {level} is not between 0 and 1")
+
+        def end(sign: int) -> Callable[[Floats], float]:
+            def of(values: Floats) -> float:
+                n = len(values)
+                if n < 2:
+                    return math.nan
+                spread = stdtrit(n - 1, (1 + level) / 2) * np.std(values, ddof=1) / math.sqrt(n)
+                return float(_arithmetic(values) + sign * spread)
+
+            return of
+
+        return self._table(end(-1)), self._table(end(1))
+
+    def _table(self, function: Callable[[Floats], Any]) -> Table:
+        rows = []
+        for s, system in enumerate(self.systems):
+            cells = self.values[:, s]
+            rows.append((system, *(function(row[~np.isnan(row)]) for row in cells)))
+        return Table(("system", *self.measures), tuple(rows), self.metadata)
+
+    # -- query by query ----------------------------------------------------------------------------
+
+    def per_query(self) -> Table:
+        """One row a system and query: system, query, and each measure."""
+        by_row = np.moveaxis(self.values, 0, -1).tolist()
+        rows = tuple(
+            (system, query, *by_row[s][q])
+            for s, system in enumerate(self.systems)
+            for q, query in enumerate(self.queries)
+        )
+        return Table(("system", "query", *self.measures), rows, self.metadata)
+
+    def to_pandas(self) -> Any:
+        """A pandas frame, one row a system and query: system, query, and each measure."""
+        import pandas
+
+        return pandas.DataFrame(self._columns())
+
+    def to_polars(self) -> Any:
+        """A polars frame of the same form."""
+        import polars
+
+        return polars.DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {
+            "system": np.repeat(np.array(self.systems, dtype=object), len(self.queries)).tolist(),
+            "query": list(self.queries) * len(self.systems),
+        }
+        for name, values in zip(self.measures, self.values, strict=True):
+            columns[name] = values.ravel()
+        return columns
+
+    def reason(self, measure: str, system: str, query: str) -> str:
+        """Why a score is undefined, or 'defined'."""
+        code = self.reasons[self._place(measure), self.systems.index(system), self.queries.index(query)]
+        return str(Reason(int(code)))
+
+    def undefined(self, reason: Reason) -> Ints:
+        """Of each measure: how many scores have no value of their own for this reason."""
+        return np.asarray((self.reasons == reason).sum(axis=(1, 2)))
+
+    def of_measures(self, measures: Sequence[str]) -> Scores:
+        """The scores under these measures only."""
+        place = [self._place(measure) for measure in measures]
+        return replace(
+            self,
+            measures=tuple(self.measures[p] for p in place),
+            values=self.values[place],
+            reasons=self.reasons[place],
+            definitions=tuple(self.definitions[p] for p in place) if self.definitions else (),
+        )
+
+    def of_systems(self, systems: Sequence[str]) -> Scores:
+        """The scores of these systems only."""
+        place = [self.systems.index(system) for system in systems]
+        return Scores(
+            self.measures,
+            tuple(systems),
+            self.queries,
+            self.values[:, place],
+            self.reasons[:, place],
+            self.definitions,
+            None,
+            self.metadata,
+        )
+
+    def __repr__(self) -> str:
+        shape = f"{len(self.measures)} measures x {len(self.systems)} systems x {len(self.queries)} queries"
+        return f"<Scores: {shape}>\n{self.mean()}"
+
+    def _repr_html_(self) -> str:
+        """The means with their intervals, the best in bold; systems beyond the first fifty are counted."""
+        low, high = self.interval()
+        mean = self.mean()
+        half = {
+            (s, m): f"±{(high.rows[s][m] - low.rows[s][m]) / 2:.3f}"  # type: ignore[operator]  # cells of means are numbers
+            for s in range(len(self.systems))
+            for m in range(1, len(self.measures) + 1)
+            if high.rows[s][m] == high.rows[s][m]
+        }
+        shown = mean.with_best(self.measures).changed(rows=mean.rows[:SHOWN], marks=half)
+        more = f", {len(self.systems) - SHOWN} more systems" if len(self.systems) > SHOWN else ""
+        return f"{shown._repr_html_()}<p>means over {len(self.queries)} queries, 95% intervals{more}</p>"
+
+
+def _geometric(values: Floats, floor: float = 1e-5) -> float:
+    return math.exp(_arithmetic(np.log(np.maximum(values, floor))))
+
+
+def _arithmetic(values: Floats) -> float:
+    return mean(values.tolist())
+
+
+def means(values: Floats) -> Floats:
+    """Correctly rounded over the last axis, undefined scores left out; NaN where there is nothing."""
+    rows = values.reshape(-1, values.shape[-1])
+    return np.array([_arithmetic(row[~np.isnan(row)]) for row in rows], float).reshape(values.shape[:-1])
+
+
+def _sum(values: Floats) -> float:
+    return total(values.tolist())
+
+
+AVERAGES: dict[str, Callable[[Floats], Any]] = {"arithmetic": _arithmetic, "geometric": _geometric, "sum": _sum}
+
+
+def _number(value: Any) -> float | int:
+    return value if isinstance(value, int) else float(value)

@@ -1,0 +1,70 @@
+"""What a measure gives for summaries, with its bounds: the score A, the expected score E, the upper bound U.
+
+The normalisations are those of rankings (`calipers.limits.normalisation`). With E and U the same for all summaries of a document,
+V1 and V2 grow with A, so that they cannot change the order of two summaries of that document; only means over
+documents, and what is built on them, can change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.limits.normalisation import Limits, upper, v1, v2
+from calipers.lists import Floats
+from calipers.text.names import TextMeasure
+from calipers.text.overlap import PARTS
+
+Progress = Callable[[int], None]  # is told how many more are done
+
+_FUNCTIONS = {"U": upper, "V1": v1, "V2": v2}
+NOISE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The parts of one measure: [system, document, part]; NaN where there is no summary."""
+
+    name: str  # with all that makes its figures
+    parts: Floats
+    ideal: Floats
+    expected: Floats | None = None
+    exactness: str = "exact"  # of the expected score
+    error: float = 0.0  # the largest standard error of an expected score
+    cut: int = 0  # texts that were longer than the model reads
+
+    def value(self, measure: TextMeasure) -> Floats:
+        """The scores under a measure that is made of this one: [system, document]."""
+        part = PARTS.index(measure.part)
+        score = self.parts[..., part]
+        if not measure.normal:
+            return np.asarray(score)
+        ideal = self.ideal[..., part]
+        expected = np.zeros_like(score) if self.expected is None else self.expected[..., part]
+        if measure.normal == "E":
+            return np.where(np.isnan(score), np.nan, expected)
+        # A random summary of another length than the candidate's may exceed what the candidate could reach.
+        limits = Limits(ideal.ravel(), np.minimum(expected, ideal).ravel(), np.zeros(score.size))
+        return _FUNCTIONS[measure.normal](score.ravel(), limits).reshape(score.shape)
+
+    @property
+    def clamped(self) -> int:
+        """Summaries whose expected score had to be lowered to the upper bound."""
+        if self.expected is None:
+            return 0
+        return int((self.expected > self.ideal + NOISE).any(axis=-1).sum())
+
+    @property
+    def same_within_documents(self) -> bool:
+        """Whether all summaries of a document have the same bounds, so that V1 and V2 order them as the score does."""
+        if self.expected is None:
+            return False
+        there = ~np.isnan(self.parts)
+        for bound in (self.expected, self.ideal):
+            most = np.where(there, bound, -np.inf).max(axis=0)
+            least = np.where(there, bound, np.inf).min(axis=0)
+            if (most - least > NOISE).any():
+                return False
+        return True

@@ -1,0 +1,226 @@
+"""What a random summary would score: words drawn from the source, by how often it has them.
+
+    p(w) = c(w) / n        a summary of L words, drawn independently, or without putting words back
+
+    E[matches] = sum over n-grams g of the reference, over t = 1..r(g), of Pr(the summary has g at least t times)
+
+As precision, recall and F1 are linear in the matches (L is fixed), so are their expectations. That is exact for one
+reference, and for the mean over several. The best of several, and common subsequences, are no sums over n-grams: there
+all summaries are enumerated where they are few, and drawn where they are not.
+
+Putting the expected counts into min() instead would be wrong (Jensen): min is concave.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from zlib import crc32
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.measures.random_rankings import DRAWS, SEED
+from calipers.text.automaton import tails
+from calipers.text.overlap import References, Score, rouge_name, scored, size_of, texts_of
+from calipers.text.subsequences import common
+from calipers.text.tokens import tokenizer_of
+
+ENUMERATED = 20_000  # summaries that are all gone through rather than drawn
+
+
+class ExpectedRouge(dict[str, Score]):
+    """An expected score by its name, as `rouge` gives scores; its parts are also to be had directly."""
+
+    exactness: str  # exact, enumerated or sampled
+    error: Score  # the standard error of each part; 0 unless sampled
+
+    def __init__(self, name: str, score: Score, exactness: str, error: Score) -> None:
+        super().__init__({name: score})
+        self.exactness = exactness
+        self.error = error
+        self.precision, self.recall, self.f1 = score
+
+
+def expected_rouge(
+    source: str,
+    references: str | Sequence[str],
+    length: int,
+    n: int | str = 1,
+    replacement: bool = True,
+    *,
+    tokenizer: str = "unicode",
+    stem: bool = False,
+    several: str = "max",
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> ExpectedRouge:
+    """The expected ROUGE-n of a summary of `length` words that are drawn from the source: precision, recall, F1.
+
+    Exact for one reference, and for several="mean"; for the best of several references, and for n="L", exact by
+    enumeration where there are few summaries, else from so many draws (`exactness` says which, `error` how far off).
+
+    >>> found = expected_rouge("the cat sat on the mat the end", ["the cat on the mat"], length=3)
+    >>> found["ROUGE-1"].f1 == 33 / 64, found.exactness
+    (True, 'exact')
+    >>> expected_rouge("the cat sat on the mat the end", ["the cat on the mat"], length=3, n=2).recall
+    0.078125
+    """
+    words = tokenizer_of(tokenizer, stem)
+    drawn_from = words(source)
+    name = rouge_name(f"ROUGE-{n}")
+    if name == "ROUGE-Lsum":
+        raise CalipersError("ROUGE-Lsum has no expected value here: words drawn at random form no sentences")
+    if not drawn_from:
+        raise CalipersError("the source has no words to draw a summary from")
+    if length < 0 or int(length) != length:
+        raise CalipersError(f"length {length} is not a number of words")
+    if not replacement and length > len(drawn_from):
+        raise CalipersError(f"a summary of {length} words cannot be drawn from {len(drawn_from)} without replacement")
+    known = References([words(text) for text in texts_of(references)])
+    chances = Chances(drawn_from, known, np.array([int(length)]), several, replacement, draws, seed)
+    mean, error, exactness = chances.of(name)
+    return ExpectedRouge(name, Score(*mean[0].tolist()), exactness, Score(*error[0].tolist()))
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """What summaries drawn from one source score against its references, at some lengths (ascending)."""
+
+    source: Sequence[str]
+    references: References
+    lengths: Ints
+    several: str = "max"
+    replacement: bool = True
+    draws: int = DRAWS
+    seed: int = SEED
+
+    def of(self, name: str) -> tuple[Floats, Floats, str]:
+        """The expected parts of a measure and their standard errors, [length, part] each; and how they were found."""
+        if name != "ROUGE-L" and (self.several == "mean" or self._one_reference):
+            mean = self._exact(name)
+            return mean, np.zeros_like(mean), "exact"
+        matched = self._subsequences() if name == "ROUGE-L" else self._grams(int(name.removeprefix("ROUGE-")))
+        of_candidate = size_of(name, self.lengths)
+        parts = scored(matched, of_candidate, self.references.totals(name), self.several)
+        if self._every is not None:
+            mean = np.tensordot(self._every[1], parts, axes=1)
+            return mean, np.zeros_like(mean), "enumerated"
+        return parts.mean(axis=0), parts.std(axis=0, ddof=1) / np.sqrt(self.draws), "sampled"
+
+    def _exact(self, name: str) -> Floats:
+        n = int(name.removeprefix("ROUGE-"))
+        grams = self.references.grams(n)
+        counts = grams.counts  # [reference, n-gram]
+        chance = tails(list(grams.ids), counts.max(axis=0, initial=0), self.counts, self.lengths, self.replacement)
+        asked = np.arange(1, chance.shape[1] + 1) <= counts[..., None]  # [reference, n-gram, t]
+        matched = np.tensordot(asked.astype(np.float64), chance, axes=([1, 2], [0, 1])).T
+        return scored(matched, size_of(name, self.lengths), self.references.totals(name), self.several)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        return Counter(self.source)
+
+    @cached_property
+    def _one_reference(self) -> bool:
+        return len({tuple(words) for words in self.references.words}) == 1
+
+    # -- summaries, all of them or some ------------------------------------------------------------------
+
+    @cached_property
+    def _every(self) -> tuple[Ints, Floats] | None:
+        """All summaries as rows of the references' words, and their chances; None where there are too many.
+
+        What no reference has is word 0, whatever it is.
+        """
+        ids = self.references.ids
+        times: Counter[int] = Counter()
+        for word, count in self.counts.items():
+            times[ids.get(word, 0)] += count
+        longest = int(self.lengths.max(initial=0))
+        if len(times) ** longest > ENUMERATED:
+            return None
+        rows = np.array(list(product(sorted(times), repeat=longest)), dtype=np.int64).reshape(
+            len(times) ** longest, longest
+        )
+        left = np.zeros(max(times) + 1)
+        left[list(times)] = list(times.values())
+        total = np.full(longest, float(len(self.source)))
+        there = left[rows]
+        if not self.replacement:
+            there = np.maximum(there - _met_before(rows), 0.0)
+            total -= np.arange(longest)
+        return rows, np.asarray((there / total).prod(axis=1))
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Summaries as rows of the references' words; a shorter summary is the beginning of a row."""
+        if self._every is not None:
+            return self._every[0]
+        words = np.array([self.references.ids.get(word, 0) for word in self.source])
+        # The draws depend on the document alone, not on what is scored beside it.
+        random = np.random.default_rng([self.seed, crc32(" ".join(self.source).encode("utf-8", "surrogatepass"))])
+        longest = int(self.lengths.max(initial=0))
+        if self.replacement:
+            return np.asarray(words[random.integers(len(words), size=(self.draws, longest))])
+        return np.asarray(random.permuted(np.tile(words, (self.draws, 1)), axis=1)[:, :longest])
+
+    def _subsequences(self) -> Ints:
+        return common(self.rows, self.references.places, self.lengths)
+
+    def _grams(self, n: int) -> Floats:
+        """The n-grams that each row shares with each reference: [row, length, reference]."""
+        grams = self._numbered(n)
+        counts = np.zeros((len(self.references.grams(n).ids) + 1, len(self.references)), dtype=np.int16)
+        counts[1:] = self.references.grams(n).counts.T
+        hit = _met_before(grams)[..., None] < counts[grams]
+        within = np.arange(n, n + grams.shape[1])[:, None] <= self.lengths
+        found = hit.transpose(0, 2, 1).astype(np.float32) @ within.astype(np.float32)
+        return np.asarray(found.transpose(0, 2, 1), dtype=np.float64)
+
+    def _numbered(self, n: int) -> Ints:
+        """The number of the n-gram that starts at each place of each row, from 1; 0 for one that no reference has."""
+        ids, base = self.references.ids, len(self.references.ids) + 1
+        of_references = np.array([[ids[word] for word in gram] for gram in self.references.grams(n).ids]).reshape(-1, n)
+        width = max(self.rows.shape[1] - n + 1, 0)
+        found, prefix = self.rows[:, :width], of_references[:, 0]
+        for k in range(1, n):
+            known, prefix = np.unique(prefix * base + of_references[:, k], return_inverse=True)
+            prefix = prefix + 1
+            found = _among(known, np.where(found > 0, found * base + self.rows[:, k : k + width], -1))
+        place = np.zeros(int(prefix.max(initial=0)) + 1, dtype=np.int64)
+        place[prefix] = np.arange(1, len(of_references) + 1)
+        # A word's own number may exceed those of the words that start an n-gram.
+        return np.asarray(np.where(found < len(place), place[np.minimum(found, len(place) - 1)], 0))
+
+
+def _among(known: Ints, keys: Ints) -> Ints:
+    """The place of each key among the known ones, from 1, or 0."""
+    if not len(known):
+        return np.zeros_like(keys)
+    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    return np.asarray(np.where(known[at] == keys, at + 1, 0))
+
+
+def _met_before(rows: Ints) -> Ints:
+    """How often each entry stands earlier in its row.
+
+    >>> _met_before(np.array([[5, 7, 5, 5]])).tolist()
+    [[0, 0, 1, 2]]
+    """
+    if not rows.size:
+        return np.zeros(rows.shape, dtype=np.int16)
+    narrow = rows.astype(np.int16) if rows.max() < 1 << 15 else rows  # sorted by radix
+    order = np.argsort(narrow, axis=1, kind="stable")
+    ordered = np.take_along_axis(narrow, order, axis=1)
+    place = np.arange(rows.shape[1], dtype=np.int32)
+    starts = np.ones(rows.shape, dtype=bool)
+    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.maximum.accumulate(np.where(starts, place, 0), axis=1)
+    found = np.empty(rows.shape, dtype=np.int32)
+    np.put_along_axis(found, order, (place - first).astype(np.int32), axis=1)
+    return found

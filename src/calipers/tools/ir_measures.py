@@ -1,0 +1,91 @@
+"""Our measures in ir_measures, and so in PyTerrier's experiments.
+
+measure = calipers.tools.ir_measures.measure("V2(nDCG@10)")
+ir_measures.calc_aggregate([measure, ir_measures.AP], qrels, run)
+pyterrier.Experiment(systems, topics, qrels, eval_metrics=[measure])
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from calipers.conventions import Convention, convention
+from calipers.errors import CalipersError
+from calipers.evaluation import evaluate
+from calipers.measures.grammar import parse_all
+from calipers.measures.registry import Measure
+from calipers.tools.group_scores import package
+
+
+def measure(measure: str | Measure, *, like: str | Convention | None = None, **options: Any) -> Any:
+    """A measure that ir_measures computes by asking us. like and further options are those of `evaluate`.
+
+    A query that we skip, as V2 does where no document is relevant, is NaN there and left out of the mean.
+    """
+    library = package("ir_measures", "ir-measures")
+    rules = convention(like)
+    named = parse_all(measure, rules.defaults)
+    if len(named) != 1:
+        raise CalipersError(f"'{measure}' names {len(named)} measures; expected one")
+    name, ours = named[0]
+    base: Any = library.measures.Measure
+    aggregate: Any = library.measures.base.Agg
+
+    class Mean(aggregate):  # type: ignore[misc]  # a class that is known only when it is installed
+        """The mean of what is defined."""
+
+        def __init__(self) -> None:
+            self.values: list[float] = []
+
+        def add(self, value: float) -> None:
+            if not math.isnan(value):
+                self.values.append(value)
+
+        def result(self) -> float:
+            return sum(self.values) / len(self.values) if self.values else math.nan
+
+    class CalipersMeasure(base):  # type: ignore[misc]  # likewise
+        NAME = __name__ = name if like is None else f"{name}[{rules.name}]"
+        PRETTY_NAME = NAME
+        SHORT_DESC = ours.declaration.sentence
+        RUN_INPUTS = ("query_id", "doc_id", "score")
+        QREL_INPUTS = ("query_id", "doc_id", "relevance")
+
+        def runtime_impl(self, qrels: Any, run: Any) -> Iterator[Any]:
+            known = _nested(qrels, "relevance")
+            lists = _nested(run, "score")
+            lists = {query: lists.get(query, {}) for query in known}
+            if not any(lists.values()):
+                return
+            scores = evaluate(known, lists, ours, like=like, warn=False, **options)
+            for query, score in zip(scores.queries, scores.values[0, 0].tolist(), strict=True):
+                yield library.Metric(query_id=query, measure=self, value=score)
+
+        def aggregator(self) -> Any:
+            return Mean()
+
+        def __matmul__(self, cutoff: Any) -> Any:
+            return _again(ours @ cutoff, like, options)
+
+        def __repr__(self) -> str:
+            return str(self.NAME)
+
+        def __reduce__(self) -> Any:
+            return _again, (ours, like, options)
+
+    return CalipersMeasure()
+
+
+def _again(ours: Measure, like: str | Convention | None, options: dict[str, Any]) -> Any:
+    return measure(ours, like=like, **options)
+
+
+def _nested(frame: Any, value: str) -> dict[str, dict[str, float]]:
+    """{query: {document: value}}, in the order of the rows."""
+    found: dict[str, dict[str, float]] = {}
+    columns = (frame[column].tolist() for column in ("query_id", "doc_id", value))
+    for query, document, number in zip(*columns, strict=True):
+        found.setdefault(str(query), {})[str(document)] = float(number)
+    return found

@@ -1,0 +1,54 @@
+"""Early stopping of LightGBM on any measure.
+
+metric = calipers.tools.lightgbm.metric("V2(nDCG@10)")
+lightgbm.train({"objective": "lambdarank", "metric": "None"}, train, valid_sets=[valid], feval=metric,
+               callbacks=[lightgbm.early_stopping(20)])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calipers.collection.model import Judgments
+from calipers.conventions import Convention
+from calipers.errors import CalipersError
+from calipers.measures.registry import Measure
+from calipers.tools.group_scores import Figure, package
+
+Result = tuple[str, float, bool]
+
+
+def metric(
+    measure: str | Measure, *, like: str | Convention | None = None, higher_is_better: bool = True, **options: Any
+) -> Callable[[Any, Any], Result]:
+    """A measure as a `feval` of `lightgbm.train` and `lightgbm.cv`. The data must know its groups.
+
+    like and further options are those of `evaluate`: a convention, `ties`, `empty`, `degenerate`.
+    """
+    package("lightgbm", "lightgbm")
+    figure = Figure(measure, like, options)
+
+    def feval(scores: Any, data: Any) -> Result:
+        known = figure.known(data, data.get_label(), data.get_group())
+        return figure.label, figure.of(known, scores), higher_is_better
+
+    return feval
+
+
+def ranker_metric(
+    measure: str | Measure, *, like: str | Convention | None = None, higher_is_better: bool = True, **options: Any
+) -> Callable[[Any, Any, Any, Any], Result]:
+    """The same as an `eval_metric` of `LGBMRanker.fit`."""
+    package("lightgbm", "lightgbm")
+    figure = Figure(measure, like, options)
+
+    def eval_metric(labels: Any, scores: Any, weight: Any, group: Any) -> Result:
+        if group is None:
+            raise CalipersError(f"{figure.name} needs to know which documents belong to a query: give eval_group")
+        known = Judgments.from_arrays(labels, group=np.asarray(group, np.int64))
+        return figure.label, figure.of(known, scores), higher_is_better
+
+    return eval_metric

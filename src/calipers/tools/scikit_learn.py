@@ -1,0 +1,43 @@
+"""scikit-learn's model selection by any measure, with groups for queries.
+
+sklearn.set_config(enable_metadata_routing=True)
+scoring = calipers.tools.scikit_learn.scorer("nDCG@10")
+cross_val_score(model, X, y, cv=GroupKFold(), scoring=scoring, params={"groups": query_of_each_row})
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from calipers.collection.model import Judgments
+from calipers.conventions import Convention
+from calipers.errors import CalipersError
+from calipers.measures.registry import Measure
+from calipers.tools.group_scores import Figure, package
+
+
+def scorer(
+    measure: str | Measure, *, like: str | Convention | None = None, higher_is_better: bool = True, **options: Any
+) -> Any:
+    """A scorer that asks for `groups`, the query of each row, as scikit-learn routes it.
+
+    Queries may be in any order. like and further options are those of `evaluate`.
+    """
+    metrics = package("sklearn.metrics", "scikit-learn")
+    sklearn = package("sklearn", "scikit-learn")
+    figure = Figure(measure, like, options)
+
+    def score(y_true: Any, y_pred: Any, *, groups: Any = None) -> float:
+        if groups is None:
+            raise CalipersError(
+                f"{figure.name} needs to know which rows belong to a query: params={{'groups': ...}}, with "
+                "sklearn.set_config(enable_metadata_routing=True)"
+            )
+        known = Judgments.from_arrays(np.asarray(y_true, np.float64), qid=np.asarray(groups))
+        return figure.of(known, y_pred)
+
+    score.__name__ = figure.label
+    with sklearn.config_context(enable_metadata_routing=True):
+        return metrics.make_scorer(score, greater_is_better=higher_is_better).set_score_request(groups=True)

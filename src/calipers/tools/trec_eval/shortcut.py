@@ -1,0 +1,106 @@
+"""trec_eval's output by the short way, without NumPy: its official measures and the other common ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from calipers.collection.scored import UNUSUAL, Scored, ShortOfIt, plan, read_graded, score_runs
+from calipers.measures.dialects import Root
+from calipers.native.id_text import decode
+from calipers.tools.trec_eval.lines import FLOOR, line, text_line
+from calipers.tools.trec_eval.request import Request
+
+_FOUND = {"form": "sum", "weight": "flat", "worth": "relevant", "over": "one", "cutoff": 0, "p": 0.0}
+_COUNTS = ("num_q", "num_ret", "num_rel")  # which no list has to be scored for
+
+
+class Column(NamedTuple):
+    """One measure: its name, and which of the plans scores it, if one does."""
+
+    name: str
+    root: Root
+    place: int = -1
+
+    def of(self, run: Scored, relevant: Sequence[int]) -> Sequence[float]:
+        """The value of each query."""
+        if self.place >= 0:
+            return run.scores[self.place]
+        return {"num_q": [1] * len(relevant), "num_ret": run.length, "num_rel": relevant}[self.root.name]
+
+    def summary(self, values: Sequence[float]) -> float:
+        """What stands for all queries, added up one by one as a loop in C would."""
+        if self.root.name == "gm_map":
+            return math.exp(_total([math.log(max(value, FLOOR)) for value in values]) / len(values))
+        return _total(values) if self.root.whole else _total(values) / len(values)
+
+
+def _total(values: Sequence[float]) -> float:
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def short_reports(request: Request) -> list[str] | None:
+    """What trec_eval would print for each run; None where the long way has to be gone."""
+    try:
+        if request.version_9 or request.judged_only or not request.level >= 1:
+            raise ShortOfIt("options")
+        columns, plans = _columns(request)
+        judgments, *files = request.files
+        index = read_graded(judgments, plans)
+        runs = score_runs(files, index, by_id=True, depth=request.depth or 0, jobs=request.jobs)
+        if not index.whole or not all(request.complete or all(run.length) for run in runs):
+            raise ShortOfIt("queries")
+    except UNUSUAL:
+        return None
+    names = index.queries
+    order = sorted(range(len(names)), key=names.__getitem__)
+    queries, relevant = [decode(names[q]) for q in order], index.relevant(request.level)
+    return ["".join(_report(run, columns, queries, order, relevant, request)) for run in runs]
+
+
+def _columns(request: Request) -> tuple[list[Column], list[Any]]:
+    """What is printed, and the plans that it needs."""
+    columns: list[Column] = []
+    plans: list[Any] = []
+    for root, text in request.roots():
+        if root.name in ("runid", *_COUNTS):
+            columns.append(Column(root.name, root))
+            continue
+        for name, parameters in root.columns(text):
+            if root.rel:
+                parameters = {**parameters, "rel": request.level}
+            if root.name == "num_rel_ret":
+                wanted: Any = {**_FOUND, "rel": request.level}
+            else:
+                wanted = plan("AP" if root.name == "gm_map" else root.measure, parameters, by_id=True)
+            if wanted not in plans:
+                plans.append(wanted)
+            columns.append(Column(name, root, plans.index(wanted)))
+    return columns, plans
+
+
+def _report(
+    run: Scored,
+    columns: Sequence[Column],
+    queries: Sequence[str],
+    order: Sequence[int],
+    relevant: Sequence[int],
+    request: Request,
+) -> Iterator[str]:
+    values = {column.name: column.of(run, relevant) for column in columns if column.root.name != "runid"}
+    if request.by_query:
+        shown = [column for column in columns if column.root.by_query]
+        for query, q in zip(queries, order, strict=True):
+            for column in shown:
+                yield line(column.name, query, values[column.name][q], column.root.whole)
+    if request.summary:
+        for column in columns:
+            if column.root.name == "runid":
+                yield text_line(column.name, "all", run.name)
+            else:
+                summary = column.summary([values[column.name][q] for q in order])
+                yield line(column.name, "all", summary, column.root.whole)

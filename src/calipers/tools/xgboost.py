@@ -1,0 +1,36 @@
+"""Early stopping of XGBoost on any measure.
+
+metric = calipers.tools.xgboost.metric("V2(nDCG@10)")
+xgboost.train({"objective": "rank:ndcg", "disable_default_eval_metric": True}, train, evals=[(valid, "valid")],
+              custom_metric=metric, maximize=True, early_stopping_rounds=20)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from calipers.conventions import Convention
+from calipers.measures.registry import Measure
+from calipers.tools.group_scores import Figure, package
+
+
+def metric(
+    measure: str | Measure, *, like: str | Convention | None = None, **options: Any
+) -> Callable[[Any, Any], tuple[str, float]]:
+    """A measure as a `custom_metric` of `xgboost.train` and `xgboost.cv`. The matrix must know its groups.
+
+    XGBoost does not know that more is better: say `maximize=True` beside it. like and further options are those of
+    `evaluate`: a convention, `ties`, `empty`, `degenerate`.
+    """
+    package("xgboost", "xgboost")
+    figure = Figure(measure, like, options)
+
+    def custom_metric(scores: Any, data: Any) -> tuple[str, float]:
+        ends = np.asarray(data.get_uint_info("group_ptr"), np.int64)
+        known = figure.known(data, data.get_label(), np.diff(ends))
+        return figure.label, figure.of(known, scores)
+
+    return custom_metric
