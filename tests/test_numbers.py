@@ -20,12 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.averages import expansion, mean, total
 from calipers.cli import commands
 from calipers.cli.quick import is_done
 from calipers.cli.shortcut import short_answer
 from calipers.measures.grammar import parse_all
 from calipers.native.scanner import COMPILED
+from calipers.results.averages import expansion, mean, total
 from calipers.results.tables import Table
 
 SCORES = st.lists(st.floats(-1e300, 1e300) | st.sampled_from([k / 10 for k in range(11)]), min_size=1, max_size=40)

@@ -24,8 +24,8 @@ from calipers import network
 from calipers.atomic_files import TEMPORARY, check_output, replacing, write_whole
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
-from calipers.printable import visible
 from calipers.rankers import ranker, read_letor_data
+from calipers.results.printable import visible
 from calipers.results.tables import Table
 from conftest import Require
 

@@ -16,7 +16,7 @@ from calipers.cli import commands
 from calipers.cli.quick import is_done
 from calipers.cli.shortcut import Answer, short_answer
 from calipers.native.scanner import COMPILED
-from calipers.notes import seen_in
+from calipers.results.notes import seen_in
 from calipers.tools.trec_eval.request import read_request
 from calipers.tools.trec_eval.shortcut import short_reports
 

@@ -17,14 +17,14 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CalipersWarning, CheckFailed
-from calipers.exactness import drawn_among, inexact_measures
+from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.limits.normalisation import Normalised
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
-from calipers.notes import Note, notes_about, seen_in
 from calipers.record import Record
+from calipers.results.notes import Note, notes_about, seen_in
 from calipers.results.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]

@@ -21,7 +21,7 @@ from calipers.cli.options import (
 from calipers.cli.printing import show as show_text
 from calipers.cli.score_inputs import write_several
 from calipers.errors import CalipersError
-from calipers.printable import visible
+from calipers.results.printable import visible
 
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments, Run
@@ -174,7 +174,7 @@ def _apart(a: float, b: float) -> float:
 
 def _say(found: Audit) -> None:
     """What the data is like, and which tools have no figure."""
-    from calipers.exactness import exactness_notes
+    from calipers.limits.exactness import exactness_notes
 
     facts = found.facts
     for sentence in exactness_notes(found.exactness):

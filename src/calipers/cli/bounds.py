@@ -60,7 +60,7 @@ def command(
     calipers bounds qrels.txt run.txt -m "nDCG@10" --population retrieved
     calipers bounds qrels.txt run.txt -m "RBP(p=0.8)" --residual
     """
-    from calipers.exactness import exactness_notes
+    from calipers.limits.exactness import exactness_notes
     from calipers.limits.pool_bounds import bounds, residuals
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 

@@ -12,7 +12,7 @@ import click
 
 from calipers.cli.options import form_for, given, note, warn, write
 from calipers.errors import CalipersError
-from calipers.notes import Seen, notes_about, some
+from calipers.results.notes import Seen, notes_about, some
 
 if TYPE_CHECKING:
     from calipers.engine.spark.summary import Summary
@@ -143,7 +143,7 @@ def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str
 def _note_undefined(summary: Summary, scores: Any) -> None:
     from calipers.cli.evaluate import POLICIES, counted_as
     from calipers.engine.spark.columns import about
-    from calipers.exactness import exactness_notes
+    from calipers.limits.exactness import exactness_notes
 
     said = about(scores, "system")
     if said.get("like"):

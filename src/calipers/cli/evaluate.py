@@ -21,7 +21,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.reading_progress import progress_option, reading
 from calipers.errors import CalipersError
-from calipers.notes import some
+from calipers.results.notes import some
 
 if TYPE_CHECKING:
     from calipers.cli.shortcut import Answer
@@ -157,7 +157,7 @@ def _with_intervals(scores: Scores, level: float) -> Any:
 
 def note_undefined(scores: Scores) -> None:
     """How many queries have no score of their own, and what they count."""
-    from calipers.exactness import exactness_notes
+    from calipers.limits.exactness import exactness_notes
     from calipers.results.scores import Reason
 
     if like := scores.metadata.get("like"):

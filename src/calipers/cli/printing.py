@@ -28,7 +28,7 @@ def write(table: Table, form: str, output: str | None = None) -> None:
 def show(text: str) -> None:
     """Ids are printed as the bytes that they were read as; on a terminal, what it would obey is written out."""
     if sys.stdout.isatty():
-        from calipers.printable import visible
+        from calipers.results.printable import visible
 
         text = visible(text, keep="\n\t")
     stream = getattr(sys.stdout, "buffer", None)
@@ -54,7 +54,7 @@ def told_of_output() -> Iterator[None]:
 
 def note(text: str) -> None:
     """One line beside the result, never in it. Whether anybody reads it does not matter."""
-    from calipers.printable import visible
+    from calipers.results.printable import visible
 
     with suppress(OSError):
         print(f"calipers: {visible(text)}", file=sys.stderr)

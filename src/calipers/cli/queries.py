@@ -62,7 +62,7 @@ def command(
     calipers queries qrels.txt runs/* -m "nDCG@{5,10,20}" --bottom 50
     """
     from calipers.evaluation import evaluate
-    from calipers.exactness import exactness_notes
+    from calipers.limits.exactness import exactness_notes
     from calipers.limits.pool_bounds import bounds
     from calipers.limits.query_types import Thresholds, query_types
     from calipers.measures.grammar import parse_all

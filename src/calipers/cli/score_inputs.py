@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.atomic_files import write_whole
 from calipers.cli.options import as_asked, given, note, show, warn, write
 from calipers.errors import CalipersError
-from calipers.printable import visible
+from calipers.results.printable import visible
 
 if TYPE_CHECKING:
     from calipers.results.scores import Scores

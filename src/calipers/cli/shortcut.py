@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from calipers.averages import mean
 from calipers.collection.run_names import distinct_names, files_of
 from calipers.collection.scored import UNUSUAL, Scored, ShortOfIt, plan, read_graded, score_runs
 from calipers.measures.names import typed_names
 from calipers.native.id_text import decode
-from calipers.notes import Seen, notes_about
+from calipers.results.averages import mean
+from calipers.results.notes import Seen, notes_about
 from calipers.results.tables import Cell, Table
 
 Row = tuple[Cell, ...]

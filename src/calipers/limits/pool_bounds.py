@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, reads_subtopics
-from calipers.exactness import exactness_notes
+from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import Normalised, check_population, population_of, published
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Complement, Form, Linear, Share

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.averages import mean, total
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
+from calipers.results.averages import mean, total
 from calipers.results.tables import Table
 
 SHOWN = 50  # systems that a notebook shows

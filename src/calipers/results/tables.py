@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
-from calipers.printable import visible
 from calipers.record import Record
+from calipers.results.printable import visible
 
 Cell = str | float | int | bool | None
 

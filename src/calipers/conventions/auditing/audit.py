@@ -18,7 +18,7 @@ from calipers.conventions.auditing.rescoring import Bench
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs
-from calipers.exactness import drawn_among, inexact_measures
+from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure

@@ -19,7 +19,7 @@ from calipers.engine.spark.quiet import map_in_arrow
 from calipers.engine.spark.worker import JUDGMENTS, Flat, Shipped, Task
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, Policy, check_depth, reads_subtopics, refuse_flat
-from calipers.exactness import inexact_measures
+from calipers.limits.exactness import inexact_measures
 from calipers.limits.normalisation import Normalised
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure

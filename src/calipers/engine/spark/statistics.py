@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.averages import expansion, mean, total
 from calipers.collection.arrow import arrow
 from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
@@ -20,6 +19,7 @@ from calipers.engine.sums import Summed, Sums
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.record import Record
+from calipers.results.averages import expansion, mean, total
 
 if TYPE_CHECKING:
     from calipers.metaeval.power import DiscriminativePower

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
-from calipers.exactness import exactness_notes
+from calipers.limits.exactness import exactness_notes
 from calipers.lists import Floats
 from calipers.plot.systems import placed
 from calipers.report.material import Material

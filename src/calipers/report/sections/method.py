@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calipers.exactness import exactness_notes
+from calipers.limits.exactness import exactness_notes
 from calipers.plot.vega import notice
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, name, number, plain_rows
