@@ -15,12 +15,12 @@ from calipers.collection.model import Judgments
 from calipers.collection.simulate import simulate
 from calipers.conventions import convention
 from calipers.conventions.profile import base
-from calipers.engine.reach import deepest, reach
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.worker import JUDGMENTS, Shipped, Task
 from calipers.engine.sums import Summed, Sums
 from calipers.errors import CalipersError, CheckFailed
 from calipers.evaluation import Counting
+from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse
 from calipers.measures.registry import examples
 from calipers.stats.differences import Differences, all_pairs
@@ -195,7 +195,7 @@ CUTTABLE = [
 @pytest.mark.parametrize("ties", ["average", "docid", "input", "best", "worst"])
 def test_nothing_below_the_reach_of_a_measure_matters(name, ties):
     collection = simulate(topics=30, pool=9, systems=2, retrieved=12, ties=0.6, unjudged=0.4, empty=0.1, seed=3)
-    k = reach(parse(name).form)
+    k = parse(name).form.reach
     assert k == 3
     runs = {s: {q: cut(ranked, k) for q, ranked in run.items()} for s, run in collection.runs.items()}
     assert any(len(runs[s][q]) < len(collection.runs[s][q]) for s in runs for q in runs[s])
@@ -208,7 +208,7 @@ def test_nothing_below_the_reach_of_a_measure_matters(name, ties):
 @pytest.mark.parametrize("name", examples())
 def test_every_measure_that_claims_a_reach_keeps_to_it(name):
     measure = parse(name)
-    k = reach(measure.form)
+    k = measure.form.reach
     if k is None:
         return
     collection = simulate(topics=20, pool=3 * k, systems=2, retrieved=3 * k, ties=0.5, unjudged=0.4, seed=4)
@@ -223,7 +223,7 @@ def test_every_measure_that_claims_a_reach_keeps_to_it(name):
              "nDCG(judged_only=True)@5", "NumRet"],
 )  # fmt: skip
 def test_measures_that_read_all_have_no_reach(name):
-    assert reach(parse(name).form) is None
+    assert parse(name).form.reach is None
 
 
 def test_the_reach_of_several_is_the_deepest():

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.axioms import proofs, search, table
+from calipers.axioms import search, table
 from calipers.axioms.cards import measure_card
 from calipers.axioms.impossibility import CONFLICT, contradictions, impossibility
 from calipers.axioms.pages import card_name, pages
@@ -476,7 +476,7 @@ def test_the_space_has_every_ranking_once() -> None:
 @pytest.mark.parametrize("measure", EXAMINED)
 def test_search_and_proof_never_disagree(measure: str) -> None:
     (subject,) = subjects_of([measure])
-    proved = proofs.proofs(subject)
+    proved = subject.proofs()
     among = subject.grades
     spaces = [space((among[0], among[-1])), *([space(among)] if len(among) > 2 else [])]
     scored = [search.scored(subject, each) for each in spaces]
@@ -494,7 +494,7 @@ def test_many_cells_are_proved() -> None:
 
 
 def test_a_wrong_proof_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.axioms.verdicts.proofs", lambda subject: {"monotone": "because"})
+    monkeypatch.setattr("calipers.axioms.subjects.Subject.proofs", lambda subject: {"monotone": "because"})
     with pytest.raises(AssertionError, match="proved"):
         examine(subject_of("nDCG"))
 

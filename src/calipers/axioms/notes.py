@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from calipers.axioms.proofs import certain_stop, residual_weight
 from calipers.axioms.search import Scored, attained, ever_falls, only_across_the_cutoff
 from calipers.axioms.subjects import Subject
 
@@ -25,13 +24,13 @@ def note_letters(subject: Subject, many: Scored, holds: Mapping[str, bool]) -> d
     """The letter of the note on each property that has one, from the states over two kinds of documents."""
     letters: dict[str, str] = {}
     form = subject.form(1)
-    if residual_weight(form):
+    if form.has_residual:
         letters.update({name: "a" for name in ("monotone", "convergent", "localized") if holds[name]})
     scores = many.scores[many.space.possible]
     settled = not holds["convergent"] and not holds["top-weighted"] and holds["monotone"] and holds["bounded"]
     if settled and not np.isnan(scores).any() and np.ptp(scores) > 0 and not ever_falls(many):
         letters.update({"convergent": "b", "top-weighted": "b"})
-    if certain_stop(form):
+    if form.stops_surely:
         letters.update({"localized": "c", "complete": "c"})
     if not holds["complete"] and _needs_something_found(many):
         letters["complete"] = "d"

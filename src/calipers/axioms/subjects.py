@@ -15,6 +15,7 @@ from calipers.errors import CalipersError
 from calipers.limits.normalisation import Normalised, upper, v1
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, Free
+from calipers.measures.forms.base import Proofs
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import NEEDED, Declaration, Measure
 from calipers.measures.values import TableGain
@@ -78,6 +79,13 @@ class Subject:
         if isinstance(form, Normalised) and form.function not in (upper, v1):
             scores[form.degenerate(lists)] = np.nan
         return scores
+
+    def proofs(self) -> Proofs:
+        """What the form proves. A form with a fixed cutoff inside, which does not follow k, proves nothing."""
+        form = self.form(1)
+        if not self.cuts and any(getattr(part, "cutoff", None) is not None for part in walk(form)):
+            return {}
+        return dict(form.proved())
 
     @cached_property
     def levels(self) -> tuple[float, ...]:
@@ -164,7 +172,7 @@ def _takes_cutoff(measure: Measure) -> bool:
 
 def _needs_cutoff(measure: Measure) -> bool:
     of = measure.parameters.get("of")
-    return _needs_cutoff(of) if isinstance(of, Measure) else measure.declaration.defaults.get("cutoff") is NEEDED
+    return _needs_cutoff(of) if isinstance(of, Measure) else measure.declaration.defaults.get("cutoff") is not None
 
 
 def walk(part: Any) -> Iterator[Any]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calipers.axioms.notes import note_letters
-from calipers.axioms.proofs import proofs
 from calipers.axioms.search import EXTRA, PROPERTIES, Finding, Ranking, Scored, State, beyond, scored, tells_apart
 from calipers.axioms.states import space
 from calipers.axioms.subjects import Examined, Subject, checked_grades, subject_of
 from calipers.errors import CalipersError
+from calipers.measures.forms.base import number
 from calipers.measures.values import Grade
 
 SEVEN = tuple(PROPERTIES)
@@ -142,7 +142,7 @@ def examine(subject: Subject, *, grades: Sequence[float] | None = None, bound: f
         raise CalipersError(f"measure '{subject.name}' is undefined for every small ranking: nothing can be said of it")
     usual = _bound(subject, many[0])
     limit = usual if bound is None else bound
-    proved = proofs(subject)
+    proved = subject.proofs()
     if limit < usual:
         proved.pop("bounded", None)  # which is proved of values, and so scores, of the usual size
     findings = {name: _found(name, many, limit) for name in NINE}
@@ -294,6 +294,3 @@ def written(ranking: Ranking) -> str:
     symbols = ["?" if grade is None else "h" if grade == 0.5 else f"{grade:g}" for grade in ranking]
     return ("" if all(len(symbol) == 1 for symbol in symbols) else " ").join(symbols)
 
-
-def number(value: float) -> str:
-    return "undefined" if math.isnan(value) else f"{value:.4g}"

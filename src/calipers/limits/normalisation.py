@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form, Share, inexact
-from calipers.measures.forms.paired import Paired
+from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Proofs, inexact
 from calipers.measures.grammar import parse
 from calipers.measures.random_rankings import sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
@@ -141,6 +140,7 @@ def _where_positive(ideal: Floats, value: Floats) -> Floats:
 class Normalised(Form):
     """A form between its bounds over a population of documents."""
 
+    normalised = True
     base: Form
     function: Callable[[Floats, Limits], Floats]
     population: str = "pool"
@@ -202,9 +202,9 @@ class Normalised(Form):
         return population.once(("limits", self), lambda: self._worked_out(population))
 
     def _worked_out(self, population: Population) -> Limits:
-        ideal = published(self.base, population, "ideal") if self.published_ideal else self.base.ideal(population)
+        ideal = self.base.published(population, "ideal") if self.published_ideal else self.base.ideal(population)
         expected = (
-            np.minimum(published(self.base, population, "expected"), ideal)
+            np.minimum(self.base.published(population, "expected"), ideal)
             if self.published_expected
             else self.base.expected(population)
         )
@@ -220,16 +220,40 @@ class Normalised(Form):
     def _samples_deviation(self) -> bool:
         return self.function is standard_score and not self.base.has_variance
 
+    @property
+    def reach(self) -> int | None:
+        """Bounds over what a list retrieved need all of it, and a collection must not be smaller than the list."""
+        return self.base.reach if self.population == "pool" else None
 
-def published(form: Form, population: Population, what: str) -> Floats:
-    """The expected or ideal value that the papers print for SP and AP."""
-    if isinstance(form, Paired):
-        return form.published_expected(population) if what == "expected" else form.published_ideal(population)
-    if isinstance(form, Share) and isinstance(form.of, Paired):
-        by = form.by(form.of, population.shuffled)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(np.asarray(by) > 0, published(form.of, population, what) / by, np.nan)
-    raise CalipersError(f"a published {what} value exists for SP and AP only")
+    def proved(self) -> Proofs:
+        """U, W, V1, V2 and V2s rise strictly with the score of the same documents, and their bounds bound them."""
+        base = self.base
+        if self.population != "pool" or self.published_expected or self.published_ideal or not base.sorted_is_best:
+            return {}
+        inner = base.proved()
+        proved = {}
+        if self.function in (upper, worst_to_ideal, v1, v2, standard_score) and base.exactness == "exact":
+            rising = "of the same documents a larger score is a larger normalised score"
+            proved = {name: f"{inner[name]}; {rising}" for name in KEPT_BY_SHARES if name in inner}
+        if self.function in (upper, worst_to_ideal, v1, v2, v2s):
+            proved["bounded"] = "no ranking scores more than the ideal or less than nothing"
+        if self.function in (upper, worst_to_ideal, v2, v2s):
+            proved["realizable"] = "the ideal ranking gets 1, at every k"
+        return proved
+
+    @property
+    def ties(self) -> str:
+        return f"the score inside is {self.base.ties}; then it is normalised"
+
+    def formula(self, letters: dict[str, str]) -> str:
+        letters["A"] = self.base.formula(letters)
+        letters["U, m0"] = "A of the best and of the worst ranking of the same documents"
+        letters["E, sd"] = "mean and standard deviation of A over random rankings of the same documents"
+        return f"a function of A, {self.function.__name__}"
+
+    @property
+    def reader(self) -> str:
+        return f"{self.base.reader} The score is put between what the same documents could score."
 
 
 _COLLECTION = re.compile(r"collection\((\d{1,20})\)$")
@@ -269,7 +293,7 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
     """Declare the normalisation, and make the function that applies it to a measure."""
 
     def build(of: Measure, population: str, expected: str, ideal: str) -> Form:
-        if isinstance(of.form, Normalised):
+        if of.form.normalised:
             raise CalipersError(
                 f"{name} of {of!r}: a normalised measure is not normalised again; name the measure itself"
             )

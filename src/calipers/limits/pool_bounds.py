@@ -15,7 +15,7 @@ from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, reads_subtopics
 from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import Normalised, check_population, population_of, published
+from calipers.limits.normalisation import Normalised, check_population, population_of
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Complement, Form, Linear, Share
 from calipers.measures.forms.base import inexact
@@ -159,12 +159,12 @@ def bounds(
         return {name: np.asarray(of(measure.form)).reshape(shape) for name, measure in named.items()}
 
     def best(form: Form) -> Floats:
-        return published(form, whole, "ideal") if ideal == "k" else form.ideal(whole)
+        return form.published(whole, "ideal") if ideal == "k" else form.ideal(whole)
 
     def mean(form: Form) -> Floats:
         if expected == "exact":
             return form.expected(whole)
-        return np.minimum(published(form, whole, "expected"), best(form))
+        return np.minimum(form.published(whole, "expected"), best(form))
 
     errors = {} if expected == "paper" else each(lambda f: f.expected_error(whole))
     shown = whole.shuffled
@@ -281,10 +281,10 @@ def _linear(form: Form, name: str, lists: Lists) -> tuple[Linear, float]:
 def _total_weight(linear: Linear, name: str) -> float:
     if linear.weight.cutoff is not None:
         return linear.weight.total()
-    total = getattr(linear.weight.at, "total", None)
-    if total is None:
+    facts = linear.weight.discount.facts
+    if facts is None or facts.total is None:
         raise CalipersError(f"{name} has no largest score without a cutoff; use {name}@k")
-    return float(total)
+    return facts.total
 
 
 def depth_for_residual(p: float, residual: float) -> int:

@@ -39,6 +39,7 @@ class Adaptive(Record):
     A stretch's weights then add up to differences of the trigamma function, the endless last one's included.
     """
 
+    reader = "Wants T relevant documents, and goes on longer until they are found."
     target: float
     value: Value
 

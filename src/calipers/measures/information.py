@@ -63,6 +63,14 @@ class PairInformation(Form):
     def can_be_negative(self) -> bool:
         return self.signed
 
+    @property
+    def ties(self) -> str:
+        return "a tied pair is half in the right and half in the wrong order; what random rankings score is sampled"
+
+    @property
+    def reader(self) -> str:
+        return "None: a pair of judged documents is drawn, and the list is asked which one is the better."
+
     def score(self, lists: Lists) -> Floats:
         pairs = lists.once(("ordered pairs", self.rel), lambda: ordered_pairs(lists, self.rel))
         bits = order_information(pairs.concordant, pairs.discordant)

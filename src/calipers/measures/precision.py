@@ -38,6 +38,7 @@ from calipers.measures.forms import (
     TotalValue,
     ZeroIfShort,
 )
+from calipers.measures.forms.base import Proofs
 from calipers.measures.registry import LARGEST, NEEDED, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.record import Record
@@ -125,24 +126,44 @@ def judged(cutoff: int | None) -> Form:
     return Linear(FLAT.up_to(cutoff), Judged()) / FOUND(cutoff)
 
 
-class PrefixDepth(Record):
+class PrefixDepth(Denominator):
     """The number of ranks that R-precision looks at."""
 
+    formula = "min(R, k)"
     prefix: RelevantPrefix
+
+    def proved(self, of: Form) -> Proofs:
+        if of != self.prefix or type(of) is not RelevantPrefix:  # not one that looks further
+            return {}
+        return {
+            "bounded": "a share of the first min(R, k) ranks",
+            "realizable": "relevant documents first fill all the ranks that count",
+        }
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return self.prefix.depth(lists)
 
 
-class WhereRelevant(Record):
+class WhereRelevant(Denominator):
     """A denominator for queries with a relevant document; the others stay undefined."""
 
     of: Denominator
     relevant: RELEVANT | OwnRelevant
 
     @property
-    def of_list(self) -> bool:
-        return isinstance(self.relevant, OwnRelevant)
+    def of_list(self) -> bool:  # type: ignore[override]  # it depends on the parts
+        return self.relevant.of_list
+
+    @property
+    def within_reach(self) -> bool:
+        return self.of.within_reach and self.relevant.within_reach
+
+    @property
+    def formula(self) -> str:
+        return f"{self.of.formula}, where R > 0"
+
+    def proved(self, of: Form) -> Proofs:
+        return self.of.proved(of)
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return np.where(self.relevant(form, lists) > 0, self.of(form, lists), 0.0)

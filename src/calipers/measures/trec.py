@@ -25,6 +25,7 @@ from calipers.measures.forms import (
     RelevantPrefix,
     Smaller,
 )
+from calipers.measures.forms.base import OPAQUE
 from calipers.measures.forms.reading import Worthy
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.registry import NEEDED, measure
@@ -175,6 +176,7 @@ class InferredPrecisions(Record):
     """At each relevant document, at rank i: 1/i for itself and, for the i - 1 above it, the share of them that is
     in the pool times the share of the judged that is relevant."""
 
+    reader = "That of AP, whose precisions are estimated where documents are not judged."
     rel: float
 
     def __call__(self, lists: Lists) -> Floats:
@@ -302,6 +304,9 @@ class MultiplePrefix(RelevantPrefix):
     """How many relevant documents stand in the first ranks, a multiple of R."""
 
     multiple: float = 1.0
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return OPAQUE
 
     def depth(self, lists: Lists) -> Floats:
         return np.asarray(np.floor(self.multiple * lists.pool.relevant(self.rel)[lists.query] + 0.9))

@@ -1,6 +1,7 @@
 """What a document at a grade is worth, and what a rank is worth: the two halves of most measures.
 
-Both are values themselves: named, hashable, passed to a form, never looked up deep inside one.
+Both are values themselves: named, hashable, passed to a form, never looked up deep inside one. Each says what is
+known of it: its formula, and the facts that proofs of a measure's properties rest on.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -23,14 +24,50 @@ class Value(Protocol):
     def __call__(self, grade: Floats) -> Floats: ...
 
 
-class Grade(Record):
+class Worth(Record):
+    """A value that says what is known of it."""
+
+    unit: ClassVar[bool] = False  # whether grades from 0 to 1 are worth 0 to 1, never less
+    rising: ClassVar[bool] = True  # whether a better document is worth more
+    chance: ClassVar[bool] = False  # whether it is a probability, whatever the grade
+    certain: ClassVar[bool] = True  # whether that may be 1
+
+    @property
+    def level(self) -> float | None:
+        """The grade from which on a document is worth 1, where all others are worth 0; None for other worths."""
+        return None
+
+    @property
+    def formula(self) -> str:
+        """The worth as text."""
+        return "a given worth of the grade"
+
+    def __call__(self, grade: Floats) -> Floats:
+        raise TypeError(f"{type(self).__name__} does not say what a grade is worth")
+
+
+class GivenWorth(Worth):
+    """A user's function of grades, of which nothing is known."""
+
+    function: Value
+
+    def __call__(self, grade: Floats) -> Floats:
+        return self.function(grade)
+
+
+def described(value: Value) -> Worth:
+    """What is known of a value."""
+    return value if isinstance(value, Worth) else GivenWorth(value)
+
+
+class Grade(Worth):
     """The grade as it is."""
 
     def __call__(self, grade: Floats) -> Floats:
         return grade
 
 
-class Negative(Record):
+class Negative(Worth):
     """A worth turned round."""
 
     of: Value
@@ -39,40 +76,61 @@ class Negative(Record):
         return -self.of(grade)
 
 
-class AtLeast(Record):
+class AtLeast(Worth):
     """1 for a relevant document: one whose grade reaches the relevance level."""
 
+    unit = True
+    chance = True
     rel: float = 1
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    @property
+    def formula(self) -> str:
+        return f"1 for a grade of at least {self.rel:g}, else 0"
 
     def __call__(self, grade: Floats) -> Floats:
         return (grade >= self.rel).astype(np.float64)
 
 
-class Judged(Record):
+class Judged(Worth):
     """1 for every judged document."""
+
+    unit = True
+    rising = False
+    formula = "1 for a judged document, else 0"
 
     def __call__(self, grade: Floats) -> Floats:
         return np.ones_like(grade)
 
 
-class LinearGain(Record):
+class LinearGain(Worth):
     """The grade itself; grades below 0 are worth 0."""
+
+    unit = True
+    formula = "the grade, 0 if it is negative"
 
     def __call__(self, grade: Floats) -> Floats:
         return np.maximum(grade, 0.0)
 
 
-class ExponentialGain(Record):
+class ExponentialGain(Worth):
     """2^grade - 1; grades below 0 are worth 0."""
+
+    unit = True
+    formula = "2^grade - 1, 0 if it is negative"
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):  # what is infinite is refused by those who ask
             return np.exp2(np.maximum(grade, 0.0)) - 1.0
 
 
-class TableGain(Record):
+class TableGain(Worth):
     """A worth for each grade; a grade of 0 or less that the table lacks is worth 0."""
 
+    formula = "the gain that a table gives the grade"
     table: tuple[tuple[float, float], ...]
 
     def __call__(self, grade: Floats) -> Floats:
@@ -86,7 +144,7 @@ class TableGain(Record):
         return np.where(listed, gains[place], 0.0)
 
 
-class Except(Record):
+class Except(Worth):
     """A gain, but another worth for some grades."""
 
     gain: Value
@@ -99,11 +157,17 @@ class Except(Record):
         return worth
 
 
-class ShareOfLargest(Record):
+class ShareOfLargest(Worth):
     """A gain as a share of what the largest grade is worth, so that it lies in [0, 1]."""
 
+    unit = True
+    chance = True
     gain: Value
     max_grade: float
+
+    @property
+    def formula(self) -> str:
+        return f"{described(self.gain).formula}, as a share of what the largest grade is worth"
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):
@@ -114,10 +178,15 @@ class ShareOfLargest(Record):
         return _share(gain, largest, self.max_grade)
 
 
-class StopProbability(Record):
+class StopProbability(Worth):
     """(2^grade - 1) / 2^max_grade: how likely a reader is satisfied and stops."""
 
+    unit = True
+    chance = True
+    certain = False
     max_grade: float
+
+    formula = "(2^grade - 1) / 2^(largest grade)"
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):
@@ -170,11 +239,67 @@ DEEP = 1 << 20  # ranks whose weights are kept one by one
 # -- ranks -------------------------------------------------------------------------------------------
 
 
+class Facts(Record):
+    """What is known of the weights of all ranks."""
+
+    positive: bool  # every weight is above 0
+    decreasing: bool  # each is larger than the next
+    falling: bool  # none is smaller than the next
+    largest: float  # no weight is larger
+    total: float | None = None  # of all ranks; None where it has no limit
+
+
+class Discount(Record):
+    """The weight of a rank, as a function of an array of ranks from 1, that says what is known of it."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether weights change so little from a deep rank to the next that their sum is as good as their integral."""
+        return False
+
+    @property
+    def kink(self) -> float:
+        """A rank at which smooth weights change their course; 0 where they do not."""
+        return 0.0
+
+    @property
+    def facts(self) -> Facts | None:
+        """What proofs may rest on; None where nothing is known."""
+        return None
+
+    @property
+    def formula(self) -> str:
+        """The weight of rank i as text."""
+        return "a given weight of the rank"
+
+    @property
+    def reader(self) -> str:
+        """Who reads with such weights, in a sentence."""
+        return "Looks at k documents, and cares less for each further one."
+
+    def __call__(self, rank: Floats) -> Floats:
+        raise TypeError(f"{type(self).__name__} does not say what a rank weighs")
+
+
+class GivenDiscount(Discount):
+    """A user's function of ranks, of which nothing is known."""
+
+    function: Callable[[Floats], Floats]
+
+    def __call__(self, rank: Floats) -> Floats:
+        return self.function(rank)
+
+
 class Weights(Record):
     """The weight of each rank: a function of an array of ranks from 1, nothing beyond the cutoff."""
 
     at: Callable[[Floats], Floats]
     cutoff: int | None = None
+
+    @property
+    def discount(self) -> Discount:
+        """What is known of the weights."""
+        return self.at if isinstance(self.at, Discount) else GivenDiscount(self.at)
 
     def up_to(self, cutoff: int | None) -> Weights:
         return Weights(self.at, cutoff)
@@ -212,9 +337,9 @@ class Weights(Record):
 
     def _between(self, above: int, last: int) -> float:
         """The weight of the ranks below the first and down to the second."""
-        if getattr(self.at, "smooth", False):
+        if self.discount.smooth:
             ends = [above + 0.5, last + 0.5]
-            kink = getattr(self.at, "kink", 0.0)
+            kink = self.discount.kink
             if ends[0] < kink < ends[1]:
                 ends.insert(1, kink)
             return sum(integrated(self.at, start, end) for start, end in pairwise(ends))
@@ -256,46 +381,65 @@ def integrated(function: Callable[[Floats], Floats], start: float, end: float) -
     return float((function(np.array(ends[:-1])[:, None] + halves * (1.0 + at)) * halves * weight).sum())
 
 
-class Smooth(Record):
-    """Weights that change little from a deep rank to the next, so that their sum is as good as their integral."""
+class Flat(Discount):
+    """1 at every rank."""
 
     smooth = True
-
-
-class Flat(Smooth):
-    """The same weight for every rank."""
+    facts = Facts(True, False, True, 1.0)
+    formula = "1"
+    reader = "Looks at k documents, all alike."
 
     def __call__(self, rank: Floats) -> Floats:
         return np.ones_like(rank)
 
 
-class Log2(Smooth):
+class Logarithmic(Discount):
     """1 / log2(rank + 1)."""
 
+    smooth = True
+    facts = Facts(True, True, True, 1.0)
+    formula = "1 / log2(i + 1)"
+
     def __call__(self, rank: Floats) -> Floats:
-        return np.asarray(1.0 / np.log2(rank + 1.0))
+        return 1.0 / np.log2(rank + 1.0)
 
 
-class Zipf(Smooth):
+class Zipf(Discount):
     """1 / rank."""
 
+    smooth = True
+    facts = Facts(True, True, True, 1.0)
+    formula = "1 / i"
+
     def __call__(self, rank: Floats) -> Floats:
-        return np.asarray(1.0 / rank)
+        return 1.0 / rank
 
 
-class Telescoping(Smooth):
+class Telescoping(Discount):
     """1 / (rank (rank + 1)): all ranks after the first k together weigh 1 / (k + 1)."""
 
-    total = 1.0  # over all ranks
+    smooth = True
+    facts = Facts(True, True, True, 1.0, 1.0)
+    formula = "1 / (i (i + 1))"
+    reader = "Reads on past rank i with probability i / (i + 2): the more surely the deeper the rank."
 
     def __call__(self, rank: Floats) -> Floats:
         return 1.0 / (rank * (rank + 1.0))
 
 
-class JarvelinKekalainen(Smooth):
+class JarvelinKekalainen(Discount):
     """No discount before rank b, then 1 / log_b(rank). With b = 2 ranks 1 and 2 weigh the same."""
 
+    smooth = True
     base: float
+
+    @property
+    def facts(self) -> Facts:
+        return Facts(True, self.base < 2, True, 1.0)
+
+    @property
+    def formula(self) -> str:
+        return f"1 for i < {self.base:g}, then 1 / log_{self.base:g}(i)"
 
     @property
     def kink(self) -> float:
@@ -307,21 +451,43 @@ class JarvelinKekalainen(Smooth):
             return np.where(rank < self.base, 1.0, np.log(self.base) / np.log(rank))
 
 
-class Geometric(Smooth):
+class Geometric(Discount):
     """(1 - p) p^(rank - 1): a reader who goes on with probability p."""
 
+    smooth = True
     p: float
-    total = 1.0  # over all ranks
+
+    @property
+    def facts(self) -> Facts:
+        return Facts(0 < self.p < 1, 0 < self.p < 1, 0 <= self.p < 1, 1.0, 1.0)
+
+    @property
+    def formula(self) -> str:
+        return f"(1 - p) p^(i - 1), p = {self.p:g}"
+
+    @property
+    def reader(self) -> str:
+        return f"Goes on from each document to the next with probability {self.p:g}."
 
     def __call__(self, rank: Floats) -> Floats:
         return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0))
 
 
-class InverseSquare(Smooth):
+class InverseSquare(Discount):
     """1 / (rank + 2T - 1)^2, scaled to a sum of 1 over all ranks: a reader who wants T documents."""
 
+    smooth = True
     target: float
-    total = 1.0  # over all ranks
+
+    facts = Facts(True, True, True, 1.0, 1.0)
+
+    @property
+    def formula(self) -> str:
+        return f"1 / (i + 2T - 1)^2, scaled to a sum of 1, T = {self.target:g}"
+
+    @property
+    def reader(self) -> str:
+        return f"Wants T relevant documents, T = {self.target:g}, and goes on the more surely the deeper the rank."
 
     def __call__(self, rank: Floats) -> Floats:
         from scipy.special import polygamma
@@ -329,7 +495,7 @@ class InverseSquare(Smooth):
         return np.asarray(1.0 / ((rank + 2.0 * self.target - 1.0) ** 2 * polygamma(1, 2.0 * self.target)))
 
 
-class Listed(Record):
+class Listed(Discount):
     """A weight for each rank, given one by one; ranks beyond them weigh nothing."""
 
     weights: tuple[float, ...]
@@ -345,7 +511,7 @@ class Listed(Record):
 
 
 DISCOUNTS: dict[str, Weights] = {
-    "log2": Weights(Log2()),
+    "log2": Weights(Logarithmic()),
     "zipf": Weights(Zipf()),
     "none": Weights(Flat()),
     "telescoping": Weights(Telescoping()),

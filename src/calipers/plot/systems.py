@@ -44,7 +44,7 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
 def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -> Any:
     """Each system from random (0) to ideal (1): the mean over the queries, and the middle half of them.
 
-    The scale is that of V2 (`calipers.limits.normalisation`): (A - E) / (U - E) above a random ranking, (A - E) / E below it.
+    The scale is that of V2: (A - E) / (U - E) above a random ranking, (A - E) / E below it.
     """
     alt = altair()
     name = _one(scores, measure)

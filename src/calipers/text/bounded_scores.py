@@ -1,6 +1,6 @@
 """What a measure gives for summaries, with its bounds: the score A, the expected score E, the upper bound U.
 
-The normalisations are those of rankings (`calipers.limits.normalisation`). With E and U the same for all summaries of a document,
+The normalisations are those of rankings. With E and U the same for all summaries of a document,
 V1 and V2 grow with A, so that they cannot change the order of two summaries of that document; only means over
 documents, and what is built on them, can change.
 """

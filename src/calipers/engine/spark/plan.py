@@ -12,7 +12,6 @@ from typing import Any
 
 from calipers.conventions import Convention, convention
 from calipers.conventions.profile import base
-from calipers.engine.reach import deepest
 from calipers.engine.spark.columns import ORDER, Frame, judgment_rows, known_systems, named, run_rows
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.quiet import map_in_arrow
@@ -21,6 +20,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import Counting, Policy, check_depth, reads_subtopics, refuse_flat
 from calipers.limits.exactness import inexact_measures
 from calipers.limits.normalisation import Normalised
+from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.record import Record
@@ -70,9 +70,9 @@ def evaluate(
     largest_list: the most rows of one list, or of one query's judgments, that a worker is to hold.
     observed: Observations of Spark that count rows: `runs` all of them, `judged` those of judged queries.
 
-    Returns one row a system and judged query: `system`, `query`, a column a measure, named as it was typed and null
-    where a score is skipped, and `about`: what was `read` of the list (0 where the run lacks the query), documents in
-    ties, judged documents among the first ten, and for each measure the `calipers.results.scores.Reason` where it is undefined.
+    Returns one row per system and judged query: `system`, `query`, one column per measure, named as it was typed and
+    null where a score is skipped, and `about`: what was `read` of the list (0 where the run lacks the query), documents
+    in ties, judged documents among the first ten, and for each measure the `Reason` where it is undefined.
     The judgments are read at once, for their number and largest grade; the rest happens when the result is used.
     """
     rules = convention(like)

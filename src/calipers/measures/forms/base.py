@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, Literal, Protocol
+import math
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.values import Grade, Negative, Value
+from calipers.measures.values import Facts, Grade, Negative, Value, described
 from calipers.record import Record
 
 # exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
 # by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.
 Exactness = Literal["exact", "enumerated", "sampled", "sorted", "greedy"]
+Proofs = dict[str, str]  # of each property that is proved, the reason
+KEPT_BY_SHARES = ("convergent", "top-weighted")  # they compare rankings of the same documents
+OF_THE_TOP = "the score is a sum over the top k, and nothing else is looked at"
+OF_NOTHING = "a sum over no relevant document is 0"
+OPAQUE = "a function of the ranked grades"
+TIES = {
+    "exact": "averaged over all orders by a closed form, exact",
+    "enumerated": "averaged over all that a tie may show, enumerated",
+    "sampled": "averaged over all orders where these are few, otherwise over drawn ones",
+}
+
+
+def number(value: float | None) -> str:
+    """A number as formulas show it."""
+    return "undefined" if value is None or math.isnan(value) else f"{value:.4g}"
 
 
 class Form(Record):
-    """A function from lists to scores, NaN where it is undefined, that averages itself over ties."""
+    """A function from lists to scores, NaN where it is undefined, that averages itself over ties.
 
-    reads_judged_only = False  # whether it leaves unjudged documents out by itself
+    A form also says what is known of it. The defaults are what holds of every form: it reads everything, nothing is
+    proved of it, and it has no formula.
+    """
+
+    reads_judged_only: ClassVar[bool] = False  # whether it leaves unjudged documents out by itself
+    normalised: ClassVar[bool] = False  # whether it is a score between bounds, which is not normalised again
+    sums_precisions: ClassVar[bool] = False  # whether each relevant document adds the precision at its rank
 
     @property
     def exactness(self) -> Exactness:
@@ -86,6 +108,14 @@ class Form(Record):
         """The variance of the score of a random ranking, where there is a closed form."""
         return None
 
+    def degenerate(self, lists: Lists) -> NDArray[np.bool_]:
+        """The lists whose documents leave no room between random and ideal, where that matters to the form."""
+        return np.zeros(len(lists), bool)
+
+    def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
+        """The ideal or expected score that papers print where it is not the true one."""
+        raise CalipersError(f"a published {what} value exists for SP and AP only")
+
     def counted_as(self, score: float, lists: Lists) -> Floats:
         """The score of lists for which the form is undefined and which a policy counts as `score`."""
         return np.full(len(lists), score)
@@ -94,14 +124,137 @@ class Form(Record):
         """The lists for whose queries the form is undefined whatever the ranking."""
         return np.asarray(np.isnan(self.ideal(lists.pool.everything))[lists.query])
 
-    def __truediv__(self, by: Denominator) -> Form:
+    def __truediv__(self, by: Denominator | Callable[[Form, Lists], Floats | float]) -> Form:
+        return self.divided(by if isinstance(by, Denominator) else GivenDenominator(by))
+
+    def divided(self, by: Denominator) -> Form:
+        """The form as a share of something."""
         return Share(self, by)
 
+    # -- what is known of the form -------------------------------------------------------------------
 
-class Denominator(Protocol):
+    @property
+    def reach(self) -> int | None:
+        """The rank below which nothing is read, neither documents nor how many there are; None where all is.
+
+        A document that has k documents above it by score alone (its tie starts below rank k) cannot change a measure
+        that reads the first k ranks: it may be dropped before anything else is done. The rest of a tie that starts
+        at or above rank k must stay whole, for a measure averages over all its orders.
+        """
+        return None
+
+    def proved(self) -> Proofs:
+        """The numeric properties that hold for rankings of any length and any cutoff, each with its reason.
+
+        Only what holds is proved; what does not is refuted by a search that finds a counterexample. Values lie in
+        [0, 1]; what a measure thresholds is examined on two kinds of documents.
+        """
+        return {}
+
+    def formula(self, letters: dict[str, str]) -> str:
+        """The form as text; what its letters stand for is added to `letters`."""
+        return OPAQUE
+
+    @property
+    def reader(self) -> str:
+        """The reader whom the form models, in a sentence."""
+        return "None is declared: the measure describes the list, not somebody who reads it."
+
+    def reader_of_share(self, by: Denominator) -> str:
+        """The reader of the form divided by something."""
+        return self.reader
+
+    @property
+    def ties(self) -> str:
+        """How ties are treated, in words."""
+        return TIES[self.exactness]
+
+    @property
+    def facts(self) -> Facts | None:
+        """What is known of the weights of the ranks, where the form is a sum of weighted worths."""
+        return None
+
+    @property
+    def level(self) -> float | None:
+        """The grade from which on a document is relevant, where there is one such grade."""
+        return None
+
+    @property
+    def levels(self) -> tuple[tuple[float, float | None], ...] | None:
+        """The weights and levels of sums of precisions, where the form is a sum of those."""
+        return None
+
+    @property
+    def small_terms(self) -> bool:
+        """Whether each document that counts adds at most 1."""
+        return self.sums_precisions
+
+    @property
+    def sorted_is_best(self) -> bool:
+        """Whether the best ranking of any documents is known: best first, as no score falls by a better document
+        moving up."""
+        return False
+
+    @property
+    def has_residual(self) -> bool:
+        """Whether ranks beyond every cutoff still weigh something, so that a score is the lower end of a range."""
+        return False
+
+    @property
+    def stops_surely(self) -> bool:
+        """Whether a reader surely stops at the first relevant document: then, without one, there is no rank."""
+        return False
+
+
+def deepest(forms: Iterable[Form]) -> int | None:
+    """The reach of several forms together.
+
+    >>> import calipers as cal
+    >>> deepest([cal.parse("nDCG@10").form, cal.parse("V2(AP@100)").form])
+    100
+    """
+    found = [form.reach for form in forms]
+    return None if not found or None in found else max(depth for depth in found if depth is not None)
+
+
+class Denominator(Record):
     """What a form is divided by; may depend on the query, never on the order of the list."""
 
-    def __call__(self, form: Form, lists: Lists) -> Floats | float: ...
+    of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
+    of_cutoff: ClassVar[bool] = False  # whether it depends on k alone
+    of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
+    counts_relevant: ClassVar[bool] = False
+
+    @property
+    def within_reach(self) -> bool:
+        """Whether it reads no more of a list than the form does that it divides."""
+        return self.of_cutoff or self.of_query
+
+    @property
+    def formula(self) -> str:
+        """The divisor as text."""
+        return "a divisor"
+
+    @property
+    def level(self) -> float | None:
+        """The grade from which on a document is relevant, where the divisor counts relevant documents."""
+        return None
+
+    def proved(self, of: Form) -> Proofs:
+        """Where the divisor is at least what can be reached: bounded. Where it can always be reached: realizable."""
+        return {}
+
+    def __call__(self, form: Form, lists: Lists) -> Floats | float:
+        raise TypeError(f"{type(self).__name__} does not say what it divides by")
+
+
+class GivenDenominator(Denominator):
+    """A user's function, of which nothing is known."""
+
+    function: Callable[[Form, Lists], Floats | float]
+
+    def __call__(self, form: Form, lists: Lists) -> Floats | float:
+        return self.function(form, lists)
 
 
 def inexact(*words: Exactness) -> tuple[Exactness, ...]:
@@ -160,7 +313,7 @@ class Share(Wrapper):
 
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         always = super().hopeless(lists)
-        if not getattr(self.by, "of_list", False):
+        if not self.by.of_list:
             return always
         return always | ((np.asarray(self.by(self.of, lists)) <= 0) & (lists.length > 0))
 
@@ -171,6 +324,43 @@ class Share(Wrapper):
         by = np.asarray(self.by(self.of, population.shuffled), dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(by > 0, variance / by**2, np.nan)
+
+    def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
+        by = np.asarray(self.by(self.of, population.shuffled))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(by > 0, self.of.published(population, what) / by, np.nan)
+
+    @property
+    def reach(self) -> int | None:
+        return self.of.reach if self.by.within_reach else None
+
+    def proved(self) -> Proofs:
+        inner = self.of.proved()
+        same = "the divisor is the same before and after a swap"
+        proved = {name: f"{inner[name]}; {same}" for name in KEPT_BY_SHARES if name in inner}
+        if self.by.of_cutoff:
+            kept = [name for name in ("localized", "complete") if name in inner]
+            proved |= {name: f"{inner[name]}; the divisor depends on k alone" for name in kept}
+        if self.by.of_query and "monotone" in inner:
+            proved["monotone"] = f"{inner['monotone']}; the divisor does not depend on k"
+        return {**proved, **self.by.proved(self.of)}
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return f"{self.of.formula(letters)} / {self.by.formula}"
+
+    @property
+    def reader(self) -> str:
+        return self.of.reader_of_share(self.by)
+
+    @property
+    def sorted_is_best(self) -> bool:
+        return self.of.sorted_is_best
+
+
+READS_PRECISIONS = (
+    "Knows R, chooses at random how many of the R relevant documents to read, "
+    "goes down until they are read, and asks for the precision there (Robertson 2008)."
+)
 
 
 class Mixture(Form):
@@ -184,6 +374,40 @@ class Mixture(Form):
 
     def score(self, lists: Lists) -> Floats:
         return np.asarray(sum(weight * form.score(lists) for weight, form in self.parts))
+
+    @property
+    def reach(self) -> int | None:
+        return deepest(part for _, part in self.parts)
+
+    def proved(self) -> Proofs:
+        if not self.parts or any(weight <= 0 for weight, _ in self.parts):
+            return {}
+        each = [part.proved() for _, part in self.parts]
+        return {
+            name: f"every part of the sum is so: {each[0][name]}"
+            for name in ("monotone", "convergent", "top-weighted", "localized", "complete")
+            if all(name in proved for proved in each)
+        }
+
+    @property
+    def levels(self) -> tuple[tuple[float, float | None], ...] | None:
+        if not all(part.sums_precisions for _, part in self.parts):
+            return None
+        return tuple((weight, part.level) for weight, part in self.parts)
+
+    def formula(self, letters: dict[str, str]) -> str:
+        if self.levels is None:
+            return " + ".join(f"{number(weight)} * ({part.formula(letters)})" for weight, part in self.parts)
+        letters["SP_j"] = "SP@k with grades of at least j as relevant"
+        letters["t_j"] = ", ".join(f"{number(weight)} for j = {number(level)}" for weight, level in self.levels)
+        return "sum over levels j of t_j * SP_j"
+
+    def reader_of_share(self, by: Denominator) -> str:
+        return READS_PRECISIONS
+
+    @property
+    def sorted_is_best(self) -> bool:
+        return all(weight >= 0 and part.sorted_is_best for weight, part in self.parts)
 
 
 class Complement(Wrapper):
@@ -202,6 +426,17 @@ class Complement(Wrapper):
     def variance(self, population: Population) -> Floats | None:
         return self.of.variance(population)
 
+    @property
+    def reach(self) -> int | None:
+        return self.of.reach
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return f"1 - {self.of.formula(letters)}"
+
+    @property
+    def reader(self) -> str:
+        return "None: it is what is not known of another score."
+
 
 class JudgedOnly(Wrapper):
     """A form of the lists without their unjudged documents. A grade below 0 says: in the pool, but not judged."""
@@ -219,76 +454,139 @@ class JudgedOnly(Wrapper):
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         return self.of.hopeless(self._judged(lists))
 
+    def proved(self) -> Proofs:
+        return self.of.proved()  # all that is tried is judged
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return f"{self.of.formula(letters)}, unjudged documents left out"
+
+    @property
+    def reader(self) -> str:
+        return self.of.reader
+
     def _judged(self, lists: Lists) -> Lists:
         return lists.once("judged only", lambda: lists.where(lists.grade >= 0).condensed())
 
 
 # -- denominators ------------------------------------------------------------------------------------
 
+SORTED_GETS_ONE = {
+    "bounded": "no ranking gets more than the best one",
+    "realizable": "the best ranking gets 1, at every k",
+}
 
-def IDEAL(form: Form, lists: Lists) -> Floats:
+
+class Ideal(Denominator):
     """What the best ranking of the judged documents would get."""
-    return form.ideal(lists.pool.everything)[lists.query]
+
+    within_reach = True
+    formula = "the same for the best ranking"
+
+    def proved(self, of: Form) -> Proofs:
+        return SORTED_GETS_ONE if of.facts is not None and described(of.worth).unit else {}
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return form.ideal(lists.pool.everything)[lists.query]
 
 
-class OwnIdeal(Record):
+class OwnIdeal(Ideal):
     """What the best ranking of the documents that the list itself retrieved would get."""
 
-    of_list: ClassVar[bool] = True
+    of_list = True
+    within_reach = False
+    formula = "the same for the best ranking of what the list retrieved"
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.all_shuffled())
 
 
-def TOTAL_WEIGHT(form: Form, lists: Lists) -> float:
+class TotalWeight(Denominator):
     """What a document of worth 1 at every rank down to the cutoff would give."""
-    total: Callable[[], float] | None = getattr(getattr(form, "weight", None), "total", None)
-    if total is None:
-        raise CalipersError("only a linear form can be divided by its total weight")
-    return total()
+
+    of_cutoff = True
+    formula = "sum over ranks i <= k of w_i"
+
+    def proved(self, of: Form) -> Proofs:
+        known = of.facts is not None and of.facts.positive and described(of.worth).unit
+        return {"bounded": "a weighted mean of values of at most 1"} if known else {}
+
+    def __call__(self, form: Form, lists: Lists) -> float:
+        total: Callable[[], float] | None = getattr(getattr(form, "weight", None), "total", None)
+        if total is None:
+            raise CalipersError("only a linear form can be divided by its total weight")
+        return total()
 
 
-class RELEVANT(Record):
+IDEAL = Ideal()
+TOTAL_WEIGHT = TotalWeight()
+
+
+class RELEVANT(Denominator):
     """R: how many documents of the query are relevant."""
 
+    of_query = True
+    counts_relevant = True
+    formula = "R"
     rel: float = 1
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    def proved(self, of: Form) -> Proofs:
+        fits = of.level == self.rel and of.small_terms
+        return {"bounded": "at most R terms of at most 1, divided by R"} if fits else {}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
 
 
-class OwnRelevant(Record):
+class OwnRelevant(Denominator):
     """How many relevant documents the list itself retrieved."""
 
+    of_list = True
+    formula = "relevant documents in the list"
     rel: float = 1
-    of_list: ClassVar[bool] = True
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return lists.count(lists.grade >= self.rel).astype(np.float64)
 
 
-class TotalValue(Record):
+class TotalValue(Denominator):
     """The sum of a worth over everything judged for the query."""
 
+    of_query = True
+    formula = "the most that all judged documents could give"
     value: Callable[[Floats], Floats]
+
+    def proved(self, of: Form) -> Proofs:
+        if of.levels is None or of.levels != getattr(self.value, "chances", None):
+            return {}
+        return {"bounded": "at every level at most R terms of at most 1, divided by R"}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         pool = lists.pool
         return pool.once(("total", self), lambda: pool.sum(pool.worth(self.value)))[lists.query]
 
 
-class CUTOFF(Record):
+class CUTOFF(Denominator):
     """k itself, even where the list or the pool is shorter."""
 
+    of_cutoff = True
+    formula = "k"
     cutoff: int
+
+    def proved(self, of: Form) -> Proofs:
+        return {"bounded": "at most k terms of at most 1, divided by k"} if of.small_terms else {}
 
     def __call__(self, form: Form, lists: Lists) -> float:
         return float(self.cutoff)
 
 
-class FOUND(Record):
+class FOUND(Denominator):
     """How many documents the list has, down to the cutoff."""
 
+    formula = "documents shown"
     cutoff: int | None = None
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
@@ -296,15 +594,37 @@ class FOUND(Record):
         return length if self.cutoff is None else np.minimum(length, self.cutoff)
 
 
-class Smaller(Record):
+class Smaller(Denominator):
     """The smaller of two denominators."""
 
     one: Denominator
     other: Denominator
 
     @property
-    def of_list(self) -> bool:
-        return any(getattr(each, "of_list", False) for each in (self.one, self.other))
+    def of_list(self) -> bool:  # type: ignore[override]  # it depends on the parts
+        return self.one.of_list or self.other.of_list
+
+    @property
+    def within_reach(self) -> bool:
+        return self.one.within_reach and self.other.within_reach
+
+    @property
+    def formula(self) -> str:
+        return f"min({self.one.formula}, {self.other.formula})"
+
+    @property
+    def level(self) -> float | None:
+        return self.one.level if self.one.level is not None else self.other.level
+
+    def proved(self, of: Form) -> Proofs:
+        parts = (self.one, self.other)
+        relevant_and_cutoff = any(p.counts_relevant for p in parts) and any(p.of_cutoff for p in parts)
+        if not (relevant_and_cutoff and of.sums_precisions and of.level == self.level):
+            return {}
+        return {
+            "bounded": "at most min(R, k) terms of at most 1, divided by min(R, k)",
+            "realizable": "relevant documents first get 1, at every k",
+        }
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return np.minimum(self.one(form, lists), self.other(form, lists))

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.lists import Floats, Groups, Ints, Lists
-from calipers.measures.forms.base import Form
-from calipers.measures.values import Value, Weights
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
+from calipers.measures.values import Value, Weights, described
 from calipers.native.scanner import symmetric_means
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
@@ -41,6 +41,49 @@ class Cascade(Form):
     @property
     def worth(self) -> Value:
         return self.stop
+
+    @property
+    def reach(self) -> int | None:
+        return self.weight.cutoff
+
+    @property
+    def stops_surely(self) -> bool:
+        return described(self.stop).level is not None
+
+    @property
+    def sorted_is_best(self) -> bool:
+        facts = self.weight.discount.facts
+        return facts is not None and facts.falling and described(self.stop).unit
+
+    def proved(self) -> Proofs:
+        facts, stop = self.weight.discount.facts, described(self.stop)
+        proved = {"localized": OF_THE_TOP, "complete": OF_NOTHING}
+        if facts is None or not stop.chance:
+            return proved
+        proved["monotone"] = "a further document adds what readers who stop there are worth, or nothing"
+        if facts.falling and facts.largest <= 1:
+            proved["bounded"] = "a mean, over where readers stop, of weights of at most 1"
+        if facts.decreasing and not stop.certain:
+            proved["convergent"] = (
+                "some readers always go on, and stopping at a rank is worth more than at any later one"
+            )
+            proved["top-weighted"] = (
+                "with better and worse swapped, as many readers come past both, "
+                "and more of the others stop at the upper"
+            )
+        if self.stops_surely and facts.falling and self.weight.of_ranks(1)[0] == 1:
+            proved["realizable"] = "a relevant document at rank 1 gets the largest score, 1, at every k"
+        return proved
+
+    def formula(self, letters: dict[str, str]) -> str:
+        letters.update({"w_i": self.weight.discount.formula, "s_i": described(self.stop).formula})
+        return "sum over ranks i <= k of w_i * s_i * product over j < i of (1 - s_j)"
+
+    @property
+    def reader(self) -> str:
+        if self.stops_surely:
+            return "Goes down the list to the first relevant document, or to depth k."
+        return "Goes down the list and stops at a document with a probability that grows with its grade."
 
     def _gain_of_ties(self, groups: Groups, stop: Floats, tied: Ints, gained: Floats) -> None:
         """Fill in what each tied group gives to a reader who reaches it."""

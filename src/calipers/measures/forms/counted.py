@@ -20,6 +20,10 @@ class Counted(Form):
     def can_be_negative(self) -> bool:
         return bool(getattr(self.function, "can_be_negative", False))
 
+    @property
+    def reader(self) -> str:
+        return "Takes all that is retrieved, in no order."
+
     def score(self, lists: Lists) -> Floats:
         retrieved = lists.length.astype(np.float64)
         found = lists.count(lists.grade >= self.rel).astype(np.float64)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import IDEAL, Form, Wrapper
+from calipers.measures.forms.base import IDEAL, Form, Ideal, Proofs, Wrapper
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
 
@@ -34,19 +34,44 @@ class ZeroIfShort(Wrapper):
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         return self.of.hopeless(lists)
 
+    @property
+    def reach(self) -> int | None:
+        inner = self.of.reach
+        return None if inner is None else max(inner, self.cutoff)
 
-def IDEAL_TO_THE_END(form: Form, lists: Lists) -> Floats:
+    def proved(self) -> Proofs:
+        return self.of.proved()  # a state has at least k documents
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return f"{self.of.formula(letters)}, 0 for a list of fewer than k documents"
+
+    @property
+    def reader(self) -> str:
+        return self.of.reader
+
+
+class IdealToTheEnd(Ideal):
     """What the best ranking of the judged documents would get down to the cutoff, or to where the list ends."""
-    ideal = IDEAL(form, lists)
-    if not isinstance(form, Linear) or form.weight.cutoff is None:
+
+    formula = "a divisor"
+
+    def proved(self, of: Form) -> Proofs:
+        return {}
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        ideal = IDEAL(form, lists)
+        if not isinstance(form, Linear) or form.weight.cutoff is None:
+            return ideal
+        ideal = ideal.copy()
+        short = lists.length < form.weight.cutoff
+        for length in np.unique(lists.length[short]).tolist():
+            here = np.flatnonzero(lists.length == length)
+            ends = Linear(form.weight.up_to(length), form.value).ideal(lists.pool.everything)
+            ideal[here] = ends[lists.query[here]]
         return ideal
-    ideal = ideal.copy()
-    short = lists.length < form.weight.cutoff
-    for length in np.unique(lists.length[short]).tolist():
-        here = np.flatnonzero(lists.length == length)
-        ends = Linear(form.weight.up_to(length), form.value).ideal(lists.pool.everything)
-        ideal[here] = ends[lists.query[here]]
-    return ideal
+
+
+IDEAL_TO_THE_END = IdealToTheEnd()
 
 
 class MeanOverCutoffs(Form):
@@ -86,6 +111,13 @@ class MeanOverCutoffs(Form):
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         always = super().hopeless(lists)
         return always | (np.isnan(self.score(lists)) & (lists.length > 0)) if self.own else always
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return f"mean over k = 1 to n of {self.of.formula(letters)} / the same for the best ranking"
+
+    @property
+    def reader(self) -> str:
+        return self.of.reader
 
     def _shares(self, population: Population) -> _Shares:
         cutoff = self.of.weight.cutoff

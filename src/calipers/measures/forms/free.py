@@ -33,6 +33,11 @@ class Deterministic(Form):
     def exactness(self) -> Exactness:
         return "sampled"
 
+    @property
+    def reader(self) -> str:
+        """What the function says of its reader, where it says something."""
+        return getattr(self.function, "reader", super().reader)
+
     def untied(self, lists: Lists) -> Floats:
         """The score of lists without ties."""
         scores: Floats = self.function(lists)

@@ -77,7 +77,7 @@ class IntentAware(Form):
     def extremes(self) -> Exactness:
         return "exact" if isinstance(self._plain, Linear) else "greedy"
 
-    def __truediv__(self, by: Denominator) -> Form:
+    def divided(self, by: Denominator) -> Form:
         return IntentShare(self, by)
 
     def score(self, lists: Lists) -> Floats:

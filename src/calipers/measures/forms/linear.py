@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Form
-from calipers.measures.values import AtLeast, Value, Weights
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
+from calipers.measures.values import AtLeast, Facts, Flat, Value, Weights, described
 
 
 class Linear(Form):
@@ -44,6 +44,59 @@ class Linear(Form):
             square_sums = np.concatenate([[0.0], np.cumsum(weight**2)])[shown]
             variance = spread / (n - 1) * (n * square_sums - sums**2)
         return np.where(n > 1, np.maximum(variance, 0.0), 0.0)
+
+    @property
+    def reach(self) -> int | None:
+        return self.weight.cutoff
+
+    @property
+    def facts(self) -> Facts | None:
+        return self.weight.discount.facts
+
+    @property
+    def level(self) -> float | None:
+        return described(self.value).level
+
+    @property
+    def small_terms(self) -> bool:
+        return self.facts is not None and self.facts.largest <= 1 and described(self.value).unit
+
+    @property
+    def sorted_is_best(self) -> bool:
+        return self.facts is not None and self.facts.falling and described(self.value).unit
+
+    @property
+    def has_residual(self) -> bool:
+        return self.facts is not None and self.facts.positive and self.facts.total is not None
+
+    def proved(self) -> Proofs:
+        proved = {"localized": OF_THE_TOP, "complete": OF_NOTHING}
+        facts, value = self.facts, described(self.value)
+        if facts is None or not value.unit:
+            return proved
+        proved["monotone"] = "no rank has a negative weight"
+        if facts.total is not None and facts.total <= 1:
+            proved["bounded"] = "the weights of all ranks sum to 1, and no document is worth more than 1"
+        if value.rising and facts.positive:
+            proved["convergent"] = "every rank in the top k has a positive weight, those outside have none"
+        if value.rising and facts.decreasing:
+            proved["top-weighted"] = "every rank weighs more than the next"
+        return proved
+
+    def formula(self, letters: dict[str, str]) -> str:
+        letters.update({"w_i": self.weight.discount.formula, "v_i": described(self.value).formula})
+        return "sum over ranks i <= k of w_i * v_i"
+
+    @property
+    def reader(self) -> str:
+        return self.weight.discount.reader
+
+    def reader_of_share(self, by: Denominator) -> str:
+        if self.weight.at != Flat():
+            return self.reader
+        if by.counts_relevant:
+            return "Looks at k documents, and knows how many relevant ones there are to be found."
+        return "Looks at exactly k documents, all alike."
 
     def _extreme(self, population: Population, best: bool) -> Floats:
         """Large values on large weights, or on small ones: the rearrangement inequality."""
@@ -83,6 +136,13 @@ class RelevantPrefix(Form):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = relevant / n
             return np.where(n > 1, shown * share * (1 - share) * (n - shown) / (n - 1), 0.0)
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return "relevant documents in the first min(R, k) ranks"
+
+    @property
+    def reader(self) -> str:
+        return "Looks at as many documents as there are relevant ones, at most k."
 
     def depth(self, lists: Lists) -> Floats:
         depth = lists.pool.relevant(self.rel)[lists.query].astype(np.float64)

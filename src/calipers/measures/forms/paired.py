@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Form
+from calipers.measures.forms.base import (
+    OF_NOTHING,
+    OF_THE_TOP,
+    READS_PRECISIONS,
+    Denominator,
+    Form,
+    Proofs,
+)
 from calipers.measures.values import AtLeast
 
 Numbers = NDArray[Any]
@@ -24,6 +31,7 @@ class Paired(Form):
     at and above it. Summed over j that needs only differences of harmonic numbers.
     """
 
+    sums_precisions = True
     rel: float
     cutoff: int | None = None
 
@@ -65,19 +73,48 @@ class Paired(Form):
         )
         return np.maximum(alone + 2 * pairs - self.expected(population) ** 2, 0.0)
 
-    def published_expected(self, population: Population) -> Floats:
-        """k p^2, as documents have it that take P@i and rel_i for independent. It is always too small."""
-        lists = population.shuffled
+    def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
+        """Expected: k p^2, which takes P@i and rel_i for independent and is always too small.
+        Ideal: k, even where fewer than k documents are relevant."""
         n = population.size.astype(np.float64)
-        relevant = lists.count(lists.grade >= self.rel)
+        depth = n if self.cutoff is None else np.full(len(n), float(self.cutoff))
+        relevant = population.shuffled.count(population.shuffled.grade >= self.rel)
+        if what == "ideal":
+            return np.where(relevant > 0, depth, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(n > 0, (self.cutoff or n) * (relevant / n) ** 2, 0.0)
+            return np.where(n > 0, depth * (relevant / n) ** 2, 0.0)
 
-    def published_ideal(self, population: Population) -> Floats:
-        """k, even where fewer than k documents are relevant."""
-        lists = population.shuffled
-        depth = population.size.astype(np.float64) if self.cutoff is None else float(self.cutoff)
-        return np.where(lists.count(lists.grade >= self.rel) > 0, depth, 0.0)
+    @property
+    def reach(self) -> int | None:
+        return self.cutoff
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    @property
+    def sorted_is_best(self) -> bool:
+        return True
+
+    def proved(self) -> Proofs:
+        return {
+            "monotone": "a further document adds its precision, or nothing",
+            "convergent": "a relevant document adds its precision and raises that of the relevant ones below it",
+            "top-weighted": "moved up from rank j to i it gains at least (1/i - 1/j) times the relevant ones down to i",
+            "localized": OF_THE_TOP,
+            "complete": OF_NOTHING,
+        }
+
+    def formula(self, letters: dict[str, str]) -> str:
+        letters["rel_i"] = AtLeast(self.rel).formula
+        return "sum over ranks i <= k of rel_i * P@i"
+
+    @property
+    def reader(self) -> str:
+        return "Goes down to each relevant document of the top k in turn, and adds up the precisions met there."
+
+    def reader_of_share(self, by: Denominator) -> str:
+        return READS_PRECISIONS
 
 
 def _precision(relevant: Lists) -> Floats:

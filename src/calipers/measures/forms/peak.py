@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from calipers.lists import Floats, Lists
-from calipers.measures.forms.base import Form
-from calipers.measures.values import Value
+from calipers.measures.forms.base import Form, Proofs
+from calipers.measures.values import Value, described
 
 
 class Peak(Form):
@@ -34,6 +34,26 @@ class Peak(Form):
     @property
     def worth(self) -> Value:
         return self.value
+
+    @property
+    def reach(self) -> int | None:
+        return self.cutoff
+
+    def proved(self) -> Proofs:
+        proved = {"localized": "the best document of the top k decides", "complete": "the best of nothing is 0"}
+        if described(self.value).unit:
+            proved["monotone"] = "the best of more documents is no worse"
+            proved["bounded"] = "no document is worth more than 1"
+            proved["realizable"] = "a document worth 1, shown, gets the largest score at every k"
+        return proved
+
+    def formula(self, letters: dict[str, str]) -> str:
+        letters["v_i"] = described(self.value).formula
+        return "max over ranks i <= k of v_i"
+
+    @property
+    def reader(self) -> str:
+        return "Is satisfied by the best one of the first k documents."
 
     def _straddling(self, tie: Lists, value: Floats, best: Floats) -> None:
         """Raise `best` to its mean over what the straddling tie, at most one a list, may show."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Pool
-from calipers.measures.forms.base import Form
+from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.hypergeometric import hypergeometric
 
 
@@ -38,6 +38,24 @@ class Preference(Form):
                 groups.before[cut], groups.size[cut], above[cut], other[cut], r[cut], n[cut]
             )
         return groups.sum_by_list(score)
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    @property
+    def small_terms(self) -> bool:
+        return True
+
+    def proved(self) -> Proofs:
+        return {"monotone": "a further document adds its share of preferences, or nothing; R and N do not depend on k"}
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return "sum over relevant documents in the top k of 1 - min(non-relevant above, R) / min(N, R)"
+
+    @property
+    def reader(self) -> str:
+        return "None: pairs of judged documents are counted, in the right or in the wrong order."
 
     def _of_untied(self, top: Lists) -> Floats:
         """Every non-relevant document above counts, no order has to be averaged over."""

@@ -19,5 +19,9 @@ class Worthy(Wrapper):
         return self.of.score(lists.worthy(self.value))
 
     @property
+    def reader(self) -> str:
+        return self.of.reader
+
+    @property
     def worth(self) -> Value:
         return self.value

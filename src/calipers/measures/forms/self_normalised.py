@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import Exactness, Form
+from calipers.measures.forms.base import Exactness, Form, Proofs
 from calipers.measures.forms.linear import Linear
-from calipers.measures.forms.paired import tie_precision
+from calipers.measures.forms.paired import Paired, tie_precision
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.values import Value, Weights
+from calipers.measures.values import Value, Weights, described
 
 MOST_COMPOSITIONS = 200_000
 DRAWS = 10_000
@@ -72,6 +72,30 @@ class SelfNormalisedGain(Form):
     @property
     def worth(self) -> Value:
         return self.value
+
+    @property
+    def reach(self) -> int | None:
+        return self.weight.cutoff
+
+    def proved(self) -> Proofs:
+        facts, value = self.weight.discount.facts, described(self.value)
+        if facts is None or not facts.falling or not value.unit:
+            return {}
+        proved = {
+            "bounded": "no order of the top k gets more than the sorted one",
+            "localized": "score and divisor come from the top k",
+            "realizable": "a sorted top k with something in it gets 1",
+        }
+        if facts.decreasing and value.rising:
+            proved["top-weighted"] = "every rank weighs more than the next; swaps inside the top k keep the divisor"
+        return proved
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return f"{Linear(self.weight, self.value).formula(letters)} / the same for the top k sorted best first"
+
+    @property
+    def reader(self) -> str:
+        return "Looks at k documents, and compares their order with the best order of the same k."
 
     def worst(self, population: Population) -> Floats:
         """The smallest defined score: some top k with a gain in it, sorted worst first."""
@@ -202,6 +226,25 @@ class SelfNormalisedPrecision(Form):
                 mean += chance[:, column] * np.where(total > 0, (actual[member] + part) / np.maximum(total, 1), 0.0)
             result[member] = mean
         return result
+
+    @property
+    def reach(self) -> int | None:
+        return self.cutoff
+
+    def proved(self) -> Proofs:
+        return {
+            "bounded": "a mean of precisions",
+            "top-weighted": f"{Paired(self.rel).proved()['top-weighted']}; swaps inside the top k keep the divisor",
+            "localized": "score and divisor come from the top k",
+            "realizable": "relevant documents first have precision 1, at every k",
+        }
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return f"{Paired(self.rel).formula(letters)} / relevant documents in the top k"
+
+    @property
+    def reader(self) -> str:
+        return "Knows how many relevant documents are in the top k, and reads down to one of them."
 
     def worst(self, population: Population) -> Floats:
         """The smallest defined score: as few relevant documents as the top k must have, at its bottom."""

@@ -1,0 +1,81 @@
+"""Forms describe themselves: what every form of a declared measure must say, and that what it says is used."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.axioms.subjects import walk
+from calipers.limits.normalisation import Normalised
+from calipers.measures.forms.base import OPAQUE, Denominator, Form
+from calipers.measures.forms.free import Deterministic
+from calipers.measures.registry import examples
+from calipers.measures.values import Discount, GivenDiscount, GivenWorth, Worth
+
+FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopics"))}
+# Declared to have no formula of their own: functions of whole lists, and counts whose name says all.
+WITHOUT_FORMULA = {
+    "Deterministic", "Free", "Worthy", "Counted", "OfPool", "Unjudged", "GradesBetween", "PairInformation",
+    "IntentAware", "Blend", "MultiplePrefix",
+}  # fmt: skip
+
+
+def parts(kind: type) -> list[Any]:
+    """All parts of that kind of all declared measures, one of each class."""
+    found = {type(part): part for form in FORMS.values() for part in walk(form) if isinstance(part, kind)}
+    return list(found.values())
+
+
+def own(part: object, name: str) -> bool:
+    """Whether the class says it by itself, not by the default of all forms."""
+    return inspect.getattr_static(type(part), name) is not inspect.getattr_static(Form, name)
+
+
+@pytest.mark.parametrize("form", parts(Form), ids=lambda form: type(form).__name__)
+def test_a_form_has_a_formula_or_is_known_to_have_none(form: Form) -> None:
+    if type(form).__name__ in WITHOUT_FORMULA:
+        assert OPAQUE in form.formula({})
+    else:
+        assert own(form, "formula")
+        assert OPAQUE not in form.formula({}) or any(type(part).__name__ in WITHOUT_FORMULA for part in walk(form))
+
+
+@pytest.mark.parametrize("form", parts(Form), ids=lambda form: type(form).__name__)
+def test_a_form_that_cuts_says_how_deep_it_reads(form: Form) -> None:
+    """A cutoff of its own, and no reach: then it must be known to read on behind it."""
+    if getattr(form, "cutoff", None) is None:
+        return
+    reads_on = {"Preference", "RelevantPrefix", "Unjudged"}  # judged documents, R ranks, the length of the list
+    assert own(form, "reach") or type(form).__name__ in reads_on
+
+
+@pytest.mark.parametrize("kind", [Denominator, Discount, Worth])
+def test_what_a_form_is_made_of_has_a_formula(kind: type) -> None:
+    unknown = {"GivenWorth", "GivenDiscount", "Grade", "Negative", "Except", "Listed", "IdealToTheEnd"}
+    for part in parts(kind):
+        assert "given" not in part.formula or type(part).__name__ in unknown
+
+
+def test_what_users_hand_over_is_known_to_be_unknown() -> None:
+    form = cal.Linear(cal.Weights(lambda rank: 1 / rank, 3), lambda grade: grade)
+    assert isinstance(form.weight.discount, GivenDiscount)
+    assert form.facts is None
+    assert not form.sorted_is_best
+    assert set(form.proved()) == {"localized", "complete"}
+    assert GivenWorth(np.square)(np.array([3.0])) == 9
+    assert set((form / (lambda of, lists: 2.0)).proved()) == set()
+
+
+def test_a_share_of_a_users_divisor_reads_everything() -> None:
+    form = cal.parse("DCG@3").form
+    assert form.reach == 3
+    assert (form / (lambda of, lists: lists.length)).reach is None
+
+
+def test_only_normalisations_say_that_they_are() -> None:
+    assert all(form.normalised == isinstance(form, Normalised) for form in FORMS.values())
+    assert not any(isinstance(form, Deterministic) and form.proved() for form in FORMS.values())
