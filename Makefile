@@ -23,7 +23,7 @@ help:
 	@echo "make mutants the source broken in scripted places, to see the tests turn red"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md)"
 	@echo "make docs    the manual as pages (build/manual/index.html), with all its links checked"
-	@echo "make lint    ruff and mypy"
+	@echo "make lint    ruff, import-linter and mypy"
 	@echo "make clean   remove everything that was built"
 
 demo: $(VENV)/.report
@@ -69,6 +69,8 @@ browser:
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
 # An optional extension that fails to build leaves a package which works, slowly. Nobody would notice.

@@ -293,4 +293,3 @@ def written(ranking: Ranking) -> str:
         return f"{written(ranking[:1])} x {len(ranking)}"
     symbols = ["?" if grade is None else "h" if grade == 0.5 else f"{grade:g}" for grade in ranking]
     return ("" if all(len(symbol) == 1 for symbol in symbols) else " ").join(symbols)
-

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Literal
 
 from calipers.errors import CalipersError
@@ -142,22 +143,23 @@ def known_names() -> list[str]:
 
 def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
     """The declaration that a name or alias stands for, and the parameters that the alias sets."""
-    _load_common()
+    _load(_COMMON)
     if name.lower() not in _BY_NAME:
         _load()
     return _BY_NAME.get(name.lower())
 
 
-def _load_common() -> None:
-    """The families declare themselves when imported; these are what most people ask for."""
-    from calipers.limits import normalisation as normalize  # noqa: F401
-    from calipers.measures import gain, precision, preference, sets, user_models  # noqa: F401
+# The families declare themselves when imported. What most people ask for comes first; the rest is loaded when a name is
+# not among these. A name that two families declared would mean what was loaded last: tested not to be.
+_COMMON = ("limits.normalisation", "measures.gain", "measures.precision", "measures.preference", "measures.sets",
+           "measures.user_models")  # fmt: skip
+_FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.diversity", "measures.information",
+             "measures.interpolated", "measures.trec")  # fmt: skip
 
 
-def _load() -> None:
-    """All the families. A name that two families declare would mean what was loaded last: tested not to be."""
-    _load_common()
-    from calipers.measures import adaptive, agreement, diversity, information, interpolated, trec  # noqa: F401
+def _load(families: tuple[str, ...] = _FAMILIES) -> None:
+    for family in families:
+        import_module(f"calipers.{family}")
 
 
 @dataclass(frozen=True)
