@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import proxy
 
-import numpy as np
-from numpy.typing import NDArray
-
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.native.columns import Retrieved
 from calipers.native.scanner import rank_segments
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.integer[Any]]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.integer[Any]]
+else:  # names for annotations, which nobody reads at run time
+    Floats = Ints = NDArray = Any
 Cached = TypeVar("Cached")
 
 TIE_RULES = ("average", "docid", "input", "best", "worst")

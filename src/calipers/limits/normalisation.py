@@ -21,18 +21,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Proofs, inexact
 from calipers.measures.grammar import parse
 from calipers.measures.random_rankings import sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
 from calipers.measures.values import Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 NOISE = 1e-12  # differences of sums of floats that mean no difference
 LARGEST_COLLECTION = 150_000_000  # documents: some measures take weights of all their ranks

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.reading import Worthy

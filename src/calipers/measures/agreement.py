@@ -8,9 +8,8 @@ Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (Compat).
 
 from __future__ import annotations
 
-import numpy as np
-
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.reading import Worthy

@@ -29,9 +29,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats
 from calipers.measures.forms import CUTOFF, FOUND, IDEAL, RELEVANT, Cascade, Form, Linear, Paired
 from calipers.measures.forms.intents import Alike, Blend, Each, IntentAware, IntentWeights, Probable

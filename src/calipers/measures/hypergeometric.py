@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints
 
 

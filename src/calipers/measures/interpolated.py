@@ -8,17 +8,19 @@ Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluat
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.reading import Worthy
 from calipers.measures.registry import NEEDED, measure
 from calipers.measures.values import AtLeast
 from calipers.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 def _nearest(share: Floats) -> Floats:

@@ -17,9 +17,8 @@ Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SP, SN-AP)
 
 from __future__ import annotations
 
-import numpy as np
-
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import (
     CUTOFF,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-import numpy as np
-
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.free import CELLS, FEWEST_DRAWS, drawn_places

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import ClassVar, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.values import Facts, Grade, Negative, Value, described
 from calipers.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
 # by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.

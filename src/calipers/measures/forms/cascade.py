@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.values import Value, Weights, described
 from calipers.native.scanner import symmetric_means
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import IDEAL, Form, Ideal, Proofs, Wrapper
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class ZeroIfShort(Wrapper):

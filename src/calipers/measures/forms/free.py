@@ -10,9 +10,8 @@ from typing import Any
 from warnings import warn
 from zlib import crc32
 
-import numpy as np
-
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
-import numpy as np
-
 from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Denominator, Exactness, Form, Share
 from calipers.measures.forms.cascade import Cascade

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
 from calipers.measures.values import AtLeast, Facts, Flat, Value, Weights, described

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import (
     OF_NOTHING,
@@ -18,7 +16,10 @@ from calipers.measures.forms.base import (
 )
 from calipers.measures.values import AtLeast
 
-Numbers = NDArray[Any]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[Any]
 
 
 class Paired(Form):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import numpy as np
-
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.values import Value, described

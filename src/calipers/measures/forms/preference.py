@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.hypergeometric import hypergeometric

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form, Proofs
 from calipers.measures.forms.linear import Linear

@@ -1,0 +1,7 @@
+from typing import Any
+
+import numpy as numpy
+
+class Later:
+    def __init__(self, name: str) -> None: ...
+    def __getattr__(self, attribute: str) -> Any: ...
