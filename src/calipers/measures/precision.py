@@ -40,6 +40,7 @@ from calipers.measures.forms import (
 from calipers.measures.forms.base import Proofs
 from calipers.measures.registry import LARGEST, NEEDED, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
+from calipers.native.plan import Plan
 from calipers.record import Record
 
 MOST_LEVELS = 1000  # of GAP: each is an average precision of its own
@@ -130,6 +131,9 @@ class PrefixDepth(Denominator):
 
     formula = "min(R, k)"
     prefix: RelevantPrefix
+
+    def plan(self, of: Plan) -> Plan:
+        return of._replace(over="relevant")
 
     def proved(self, of: Form) -> Proofs:
         if of != self.prefix or type(of) is not RelevantPrefix:  # not one that looks further

@@ -304,6 +304,9 @@ class MultiplePrefix(RelevantPrefix):
 
     multiple: float = 1.0
 
+    def plan(self) -> None:
+        return None
+
     def formula(self, letters: dict[str, str]) -> str:
         return OPAQUE
 

@@ -10,6 +10,7 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.values import Facts, Grade, Negative, Value, described
+from calipers.native.plan import Plan
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -134,6 +135,10 @@ class Form(Record):
 
     # -- what is known of the form -------------------------------------------------------------------
 
+    def plan(self) -> Plan | None:
+        """The terms by which the compiled scanner scores it; None where only `score` can."""
+        return None
+
     @property
     def reach(self) -> int | None:
         """The rank below which nothing is read, neither documents nor how many there are; None where all is.
@@ -241,6 +246,10 @@ class Denominator(Record):
         """The grade from which on a document is relevant, where the divisor counts relevant documents."""
         return None
 
+    def plan(self, of: Plan) -> Plan | None:
+        """The plan of what is divided, with this divisor; None where the scanner does not know it."""
+        return None
+
     def proved(self, of: Form) -> Proofs:
         """Where the divisor is at least what can be reached: bounded. Where it can always be reached: realizable."""
         return {}
@@ -330,6 +339,10 @@ class Share(Wrapper):
         by = np.asarray(self.by(self.of, population.shuffled))
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(by > 0, self.of.published(population, what) / by, np.nan)
+
+    def plan(self) -> Plan | None:
+        of = self.of.plan()
+        return self.by.plan(of) if of is not None and of.over == "one" else None
 
     @property
     def reach(self) -> int | None:
@@ -483,6 +496,9 @@ class Ideal(Denominator):
     within_reach = True
     formula = "the same for the best ranking"
 
+    def plan(self, of: Plan) -> Plan | None:
+        return of._replace(over="ideal") if of.form == "sum" else None
+
     def proved(self, of: Form) -> Proofs:
         return SORTED_GETS_ONE if of.facts is not None and described(of.worth).unit else {}
 
@@ -496,6 +512,9 @@ class OwnIdeal(Ideal):
     of_list = True
     within_reach = False
     formula = "the same for the best ranking of what the list retrieved"
+
+    def plan(self, of: Plan) -> Plan | None:
+        return None
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.all_shuffled())
@@ -533,6 +552,9 @@ class RELEVANT(Denominator):
     @property
     def level(self) -> float:
         return self.rel
+
+    def plan(self, of: Plan) -> Plan | None:
+        return of._replace(over="relevant") if of.worth == "relevant" and of.rel == self.rel else None
 
     def proved(self, of: Form) -> Proofs:
         fits = of.level == self.rel and of.small_terms
@@ -576,6 +598,9 @@ class CUTOFF(Denominator):
     of_cutoff = True
     formula = "k"
     cutoff: int
+
+    def plan(self, of: Plan) -> Plan | None:
+        return of._replace(over="cutoff") if of.cutoff == self.cutoff else None
 
     def proved(self, of: Form) -> Proofs:
         return {"bounded": "at most k terms of at most 1, divided by k"} if of.small_terms else {}

@@ -8,6 +8,7 @@ from calipers.lazy import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.values import Value, Weights, described
+from calipers.native.plan import Plan
 from calipers.native.scanner import symmetric_means
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class Cascade(Form):
     @property
     def worth(self) -> Value:
         return self.stop
+
+    def plan(self) -> Plan | None:
+        return described(self.stop).plan(self.weight.plan("first")) if self.stops_surely else None
 
     @property
     def reach(self) -> int | None:

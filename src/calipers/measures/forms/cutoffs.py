@@ -9,6 +9,7 @@ from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import IDEAL, Form, Ideal, Proofs, Wrapper
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
+from calipers.native.plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,6 +58,9 @@ class IdealToTheEnd(Ideal):
     """What the best ranking of the judged documents would get down to the cutoff, or to where the list ends."""
 
     formula = "a divisor"
+
+    def plan(self, of: Plan) -> Plan | None:
+        return None
 
     def proved(self, of: Form) -> Proofs:
         return {}

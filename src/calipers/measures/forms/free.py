@@ -14,6 +14,7 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form
+from calipers.native.plan import Plan
 
 CELLS = 1 << 24  # ranks (orders x documents) that are drawn of a list: of a longer one fewer orders
 CELLS_AT_ONCE = 1 << 22  # ranks that are scored together
@@ -31,6 +32,11 @@ class Deterministic(Form):
     @property
     def exactness(self) -> Exactness:
         return "sampled"
+
+    def plan(self) -> Plan | None:
+        """What the function says, where it can be scored by the scanner."""
+        plan: Plan | None = getattr(self.function, "plan", None)
+        return plan
 
     @property
     def reader(self) -> str:

@@ -6,6 +6,7 @@ from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
 from calipers.measures.values import AtLeast, Facts, Flat, Value, Weights, described
+from calipers.native.plan import Plan
 
 
 class Linear(Form):
@@ -43,6 +44,9 @@ class Linear(Form):
             square_sums = np.concatenate([[0.0], np.cumsum(weight**2)])[shown]
             variance = spread / (n - 1) * (n * square_sums - sums**2)
         return np.where(n > 1, np.maximum(variance, 0.0), 0.0)
+
+    def plan(self) -> Plan | None:
+        return described(self.value).plan(self.weight.plan("sum"))
 
     @property
     def reach(self) -> int | None:
@@ -135,6 +139,9 @@ class RelevantPrefix(Form):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = relevant / n
             return np.where(n > 1, shown * share * (1 - share) * (n - shown) / (n - 1), 0.0)
+
+    def plan(self) -> Plan | None:
+        return AtLeast(self.rel).plan(Plan("prefix")) if self.cutoff is None else None
 
     def formula(self, letters: dict[str, str]) -> str:
         return "relevant documents in the first min(R, k) ranks"

@@ -14,7 +14,8 @@ from calipers.measures.forms.base import (
     Form,
     Proofs,
 )
-from calipers.measures.values import AtLeast
+from calipers.measures.values import DISCOUNTS, AtLeast
+from calipers.native.plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,6 +85,9 @@ class Paired(Form):
             return np.where(relevant > 0, depth, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(n > 0, depth * (relevant / n) ** 2, 0.0)
+
+    def plan(self) -> Plan | None:
+        return AtLeast(self.rel).plan(DISCOUNTS["zipf"].up_to(self.cutoff).plan("precision"))
 
     @property
     def reach(self) -> int | None:

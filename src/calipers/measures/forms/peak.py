@@ -7,7 +7,8 @@ from itertools import pairwise
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import Form, Proofs
-from calipers.measures.values import Value, described
+from calipers.measures.values import FLAT, Value, described
+from calipers.native.plan import Plan
 
 
 class Peak(Form):
@@ -33,6 +34,10 @@ class Peak(Form):
     @property
     def worth(self) -> Value:
         return self.value
+
+    def plan(self) -> Plan | None:
+        value = described(self.value)
+        return value.plan(FLAT.up_to(self.cutoff).plan("first")) if value.level is not None else None
 
     @property
     def reach(self) -> int | None:

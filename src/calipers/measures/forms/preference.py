@@ -6,6 +6,8 @@ from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.hypergeometric import hypergeometric
+from calipers.measures.values import AtLeast
+from calipers.native.plan import Plan
 
 
 class Preference(Form):
@@ -37,6 +39,9 @@ class Preference(Form):
                 groups.before[cut], groups.size[cut], above[cut], other[cut], r[cut], n[cut]
             )
         return groups.sum_by_list(score)
+
+    def plan(self) -> Plan | None:
+        return AtLeast(self.rel).plan(Plan("preference")) if self.cutoff is None else None
 
     @property
     def level(self) -> float:

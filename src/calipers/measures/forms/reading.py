@@ -5,6 +5,7 @@ from __future__ import annotations
 from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import Wrapper
 from calipers.measures.values import Value
+from calipers.native.plan import Plan
 
 
 class Worthy(Wrapper):
@@ -17,6 +18,9 @@ class Worthy(Wrapper):
 
     def score(self, lists: Lists) -> Floats:
         return self.of.score(lists.worthy(self.value))
+
+    def plan(self) -> Plan | None:
+        return self.of.plan()
 
     @property
     def reader(self) -> str:
