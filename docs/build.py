@@ -27,7 +27,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "Between the bounds": ("bounds", "conventions"),
     "Judge systems and measures": ("compare", "metaeval", "properties", "information", "fusion"),
     "Rankers and summaries": ("rankers", "text"),
-    "Large": ("scale", "decisions/spark"),
+    "Large": ("scale", "decisions/0004-spark"),
     "Coming from": (
         "coming-from/trec_eval",
         "coming-from/pytrec_eval",
@@ -37,9 +37,10 @@ PARTS: dict[str, tuple[str, ...]] = {
     ),
     "Behind it": (
         "reproduce",
-        "decisions/ties",
-        "decisions/reading",
-        "decisions/start-up",
+        "bibliography",
+        "decisions/0001-ties",
+        "decisions/0002-reading",
+        "decisions/0003-start-up",
         "adding-a-measure",
         "contributing",
     ),

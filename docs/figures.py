@@ -222,7 +222,7 @@ def conventions(data: Path) -> None:
     replace("conventions.md", "figure-1", figure_1(data))
 
 
-PAPER = {  # document 004, table 3: TREC 8
+PAPER = {  # Golbus & Aslam (2013), table 3: TREC 8
     "combanz": (0.221, 0.330, 0.481),
     "combmnz": (0.587, 0.764, 0.351),
     "condorcet": (0.519, 0.689, 0.362),
@@ -233,7 +233,7 @@ PAPER = {  # document 004, table 3: TREC 8
 
 
 def fusion(data: Path) -> None:
-    """Document 004's section 6 on TREC-COVID: joint RIC of groups of ten systems against fusions and bounds."""
+    """Golbus & Aslam's (2013) section 6 on TREC-COVID: joint RIC of ten systems at a time against fusions."""
     folder = data / "trec/covid-round1"
     judgments = cal.read_qrels(folder / "qrels-rnd1.txt")
     runs = cal.read_runs(folder / "runs")
@@ -298,7 +298,7 @@ def simulated_runs(judgments: cal.SubtopicJudgments, systems: int = 60, seed: in
 
 
 def diversity(data: Path) -> None:
-    """Document 004's table 1 on simulated runs: what diversity measures share beyond their performance measures."""
+    """Golbus & Aslam's (2013) table 1 on simulated runs: what diversity measures share beyond plain ones."""
     rows: dict[tuple[str, str, str], list[float]] = {}
     for track in ("201-250", "251-300"):
         judgments = cal.read_subtopics(data / f"trec/qrels/qrels.web.{track}.ndeval.txt.xz")

@@ -724,7 +724,7 @@ def test_tables_1_and_4_from_a_folder(tmp_path: Path, folder: Path) -> None:
 @pytest.mark.acceptance
 @pytest.mark.slow
 def test_trec_covid_round_1(data: Path) -> None:
-    """Document 004's validation on 143 runs: figure 2, table 2 and table 4."""
+    """Golbus & Aslam's (2013) validation on 143 runs: figure 2, table 2 and table 4."""
     from calipers.information.difference import difference_of
     from calipers.metaeval.query_sets import RememberedRun
 

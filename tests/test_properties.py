@@ -36,7 +36,7 @@ from calipers.measures.values import DISCOUNTS, LinearGain
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
-# Document 001, Table 2: bounded, monotone, convergent, top-weighted, localized, complete, realizable; with notes.
+# Moffat (2013), Table 2: bounded, monotone, convergent, top-weighted, localized, complete, realizable; with notes.
 TABLE_2 = """
     DCG     No   Yes   Yes   Yes  Yes   Yes   No
     SP      No   Yes   Yes   Yes  Yes   Yes   No
@@ -79,7 +79,7 @@ def grades(text: str) -> tuple[float, ...]:
     return tuple({"h": 0.5}.get(symbol) or float(symbol) for symbol in text.replace(";", ""))
 
 
-# --- document 001 -----------------------------------------------------------------------------------------
+# --- Moffat (2013) -----------------------------------------------------------------------------------------
 
 
 def test_the_table_has_91_cells() -> None:

@@ -352,7 +352,7 @@ def test_unknown_names() -> None:
 
 
 def test_the_papers_settings() -> None:
-    """Document 002, section 4."""
+    """Busa-Fekete et al. (2012), section 4."""
     assert ranker("coordinateascent", "paper").get_params().items() >= {"restarts": 30, "iterations": 100}.items()
     assert ranker("lambdamart", "paper").get_params().items() >= {"leaves": 10, "rate": 0.1}.items()
     layers = ranker("ranknet", "paper").tune["hidden"]  # type: ignore[index]

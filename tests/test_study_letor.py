@@ -173,7 +173,7 @@ def test_the_demo_trains_ranks_and_evaluates(inside: Inside, tmp_path: Path) -> 
     assert float(done.stdout.split()[-2]) > 0.7  # V2: far above a random ranking
 
 
-# ------------------------------------------------------------------------------------------- documents 000, 003
+# -- Karmaker & Feng (2022) and Feng (2023)
 
 
 @pytest.fixture(scope="module")
@@ -365,7 +365,7 @@ def test_two_rankers_and_two_names_are_needed(collection: Path, tmp_path: Path) 
         letor_study([opened, opened], str(tmp_path), rankers=QUICK)
 
 
-# ---------------------------------------------------------------------------------------------- document 002
+# -- Busa-Fekete et al. (2012)
 
 
 def test_the_study_of_conventions(collection: Path, tmp_path: Path) -> None:

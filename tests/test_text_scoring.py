@@ -568,7 +568,7 @@ def test_stub_names_what_there_is() -> None:
         text.bleu  # noqa: B018
 
 
-# -- the tables of document 003 ----------------------------------------------------------------------------
+# -- the tables of Feng (2023) ----------------------------------------------------------------------------
 
 
 @pytest.mark.acceptance

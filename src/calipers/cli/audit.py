@@ -51,7 +51,7 @@ MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless as
 )  # fmt: skip
 @click.option("--reference", type=Profile(), default="calipers", show_default=True,
               help="The convention that the others are compared with; calipers is what evaluate does.")  # fmt: skip
-@click.option("--stated", is_flag=True, help="Also the tools as document 002 states them.")
+@click.option("--stated", is_flag=True, help="Also the tools as Busa-Fekete et al. (2012) states them.")
 @click.option("--explain", "query", metavar="QUERY",
               help="Instead: the arithmetic of one query, term by term, under the reference and a tool.")  # fmt: skip
 @click.option("--system", metavar="NAME", help="Whose list --explain shows [default: the first].")

@@ -216,7 +216,7 @@ def joint(
     "--bins",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Only pairs of like AP: the systems by AP, in N bins of equal size (document 004 has 20).",
+    help="Only pairs of like AP: the systems by AP, in N bins of equal size (Golbus & Aslam (2013) has 20).",
 )
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N most alike pairs.")
 @click.option(

@@ -75,7 +75,7 @@ def fusion(
     form: str,
     output: str | None,
 ) -> None:
-    """How far fusion gets of what systems know together (document 004, section 6).
+    """How far fusion gets of what systems know together (Golbus & Aslam (2013), section 6).
 
     Draws groups of systems; compares the joint RIC of each with RIC of its fusions, and of what fusion could reach.
 
@@ -166,7 +166,7 @@ def letor(
     set_size: float | None,
 ) -> None:
     """Train rankers on every fold, rank every test set, and judge nDCG and MAP and their normalisations by that
-    (documents 000 and 003).
+    (Karmaker & Feng (2022) and Feng (2023)).
 
     A COLLECTION is a folder: S1 .. S5 and a readme that lists the folds, as LETOR has it, or Fold1 .. Fold5 with train,
     vali and test, as MSLR-WEB has it. With two of them, swap rates across collections are there too.
@@ -230,7 +230,7 @@ def conventions(
     output: str,
     conventions: tuple[str, ...],
 ) -> None:
-    """Train rankers for nDCG@10 under several conventions, and evaluate each under all of them (document 002).
+    """Train rankers for nDCG@10 under several conventions, and evaluate each under all (Busa-Fekete et al., 2012).
 
     \b
     calipers study conventions MQ2008/ -o study2/

@@ -78,7 +78,7 @@ class Convention:
 
     name: str
     sentence: str = ""
-    edition: str = "own"  # observed in the tool, stated by document 002, or own
+    edition: str = "own"  # observed in the tool, stated by Busa-Fekete et al. (2012), or own
     gain: str | Mapping[float, float] = "linear"
     discount: str = "log2"
     empty: Policy = 0.0

@@ -1,8 +1,8 @@
 """The conventions that come with the package.
 
 *Observed* ones are what a tool does when it is run, or what its source says; *stated* ones, such as `letor4:stated`,
-are what document 002 says of it. The two differ: the LETOR scripts do not discount as the document has it, and the one
-of LETOR 3.0 does not spare short lists.
+are what Busa-Fekete et al. (2012) say of it. The two differ: the LETOR scripts do not discount as that paper has it,
+and the one of LETOR 3.0 does not spare short lists.
 """
 
 from __future__ import annotations
@@ -144,38 +144,38 @@ _OBSERVED = (
     ),
     Convention(
         "definition",
-        "the definition that document 002 recommends: gain 2^grade - 1, log2 discount, nothing added and nothing "
-        "taken away; ties averaged",
+        "the definition that Busa-Fekete et al. (2012) recommend: gain 2^grade - 1, log2 discount, nothing added and "
+        "nothing taken away; ties averaged",
         edition="recommended",
         gain="exp",
     ),
 )
 _AS_STATED = (
-    Convention("letor3:stated", "LETOR 3.0 as document 002 states it: the definition", **_STATED),
+    Convention("letor3:stated", "LETOR 3.0 as Busa-Fekete et al. (2012) states it: the definition", **_STATED),
     Convention(
         "letor4:stated",
-        "LETOR 4.0 as document 002 states it: the definition, but nDCG@k of lists shorter than k is 0",
+        "LETOR 4.0 as Busa-Fekete et al. (2012) states it: the definition, but nDCG@k of lists shorter than k is 0",
         **_STATED,
         short={"nDCG": "zero"},
         labels=Labels(0, 2, True),
     ),
     Convention(
         "mslr:stated",
-        "the MS script as document 002 states it: as LETOR 4.0, for up to five labels",
+        "the MS script as Busa-Fekete et al. (2012) states it: as LETOR 4.0, for up to five labels",
         **_STATED,
         short={"nDCG": "zero"},
         labels=Labels(0, 4, True),
     ),
     Convention(
         "yahoo:stated",
-        "Yahoo's script as document 002 states it: a query without a relevant document counts 1",
+        "Yahoo's script as Busa-Fekete et al. (2012) states it: a query without a relevant document counts 1",
         **_STATED,
         empty=1.0,
     ),
-    Convention("ranklib:stated", "RankLib as document 002 states it: the definition", **_STATED),
+    Convention("ranklib:stated", "RankLib as Busa-Fekete et al. (2012) states it: the definition", **_STATED),
     Convention(
         "trec:stated",
-        "trec_eval as document 002 states it: gain is the grade, ties by document id",
+        "trec_eval as Busa-Fekete et al. (2012) states it: gain is the grade, ties by document id",
         edition="stated",
         ties="docid",
     ),

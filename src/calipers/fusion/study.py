@@ -1,4 +1,4 @@
-"""How far fusion gets of what the fused systems know together (document 004, section 6).
+"""How far fusion gets of what the fused systems know together (Golbus & Aslam (2013), section 6).
 
 Groups of systems are drawn at random. The joint RIC of a group says what its systems tell about the judgments together,
 without fusing them; RIC of a fusion says what is left of that in one list, and RIC of a bound what could be.

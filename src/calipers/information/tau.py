@@ -65,7 +65,7 @@ class InformationTau:
         raise CalipersError(f"no information tau of {', '.join(key)}")
 
     def table(self) -> Table:
-        """x, y, given, tau_I (the mean over queries), queries (that count): document 004's table 1."""
+        """x, y, given, tau_I (the mean over queries), queries (that count): Golbus & Aslam's (2013) table 1."""
         rows: list[tuple[Cell, ...]] = []
         for (x, y, given), values in zip(self.rows, self.values, strict=True):
             defined = values[~np.isnan(values)]

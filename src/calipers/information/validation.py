@@ -1,7 +1,7 @@
 """Does RIC put systems in the order in which other measures do, and does it tell them apart as well?
 
-Document 004 answers with its figure 2 (rank correlations with AP, nDCG and GAP, over all systems and the top ten) and
-its table 2 (discriminative power); here for any runs, beside what the figure does not show: the lists that score well
+Golbus & Aslam (2013) answer with figure 2 (rank correlations with AP, nDCG and GAP, over all systems and the top ten)
+and table 2 (discriminative power); here for any runs, beside what the figure does not show: the lists that score well
 because they are the wrong way round.
 """
 

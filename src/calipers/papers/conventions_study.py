@@ -1,5 +1,5 @@
-"""Document 002 on a learning-to-rank collection: rankers trained under several conventions of nDCG, and evaluated under
-several.
+"""The study of Busa-Fekete et al. (2012) on any learning-to-rank collection: rankers trained under several conventions
+of nDCG, and evaluated under several.
 
 Busa-Fekete, Szarvas, Élteto & Kégl, An apple-to-apple comparison of learning-to-rank algorithms in terms of normalized
 discounted cumulative gain, 2012.

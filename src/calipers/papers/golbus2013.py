@@ -1,5 +1,6 @@
-"""Document 004: information tau (table 1), discriminative power by Sakai's paired bootstrap (table 2), information
-difference (table 4). Only the AP of TREC 8's systems is public; who has the rest can put it into a folder."""
+"""Golbus & Aslam (2013): information tau (table 1), discriminative power by Sakai's paired bootstrap (table 2),
+information difference (table 4). Only the AP of TREC 8's systems is public; who has the rest can put it into a
+folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents 000 and 003 on learning-to-rank collections: rankers trained on every fold, and measures judged by them.
+"""The studies of Karmaker & Feng (2022) and Feng (2023): rankers trained on every fold, and measures judged by them.
 
 Karmaker & Feng, Joint upper and lower bound normalization for IR evaluation, 2022; Feng, chapters 4, 6 and 7.
 """
@@ -28,7 +28,7 @@ from calipers.rankers.presets import ranker as make
 from calipers.rankers.score_lines import write_score_lines
 from calipers.results.tables import Cell, Table
 
-# The eight of document 000, in the order of its tables, and what it calls them.
+# The eight of Karmaker & Feng (2022), in the order of its tables, and what it calls them.
 SHORT = {
     "adarank": "ARank",
     "listnet": "LNet",
@@ -83,8 +83,8 @@ class RankerStudy:
                 title = f"{one.name} and {other.name}, {family}: swap rates between the orderings on the two"
                 found[f"across-{family}"] = (title, one.families[family].across(other.families[family]))
         if all(each.rankers == EIGHT for each in self.collections):
-            found["beside-scores"] = ("mean nDCG@10, beside what document 000 prints", self.scores_beside())
-            found["beside"] = ("the derived figures, beside what document 000 prints", self.beside())
+            found["beside-scores"] = ("mean nDCG@10, beside what Karmaker & Feng (2022) prints", self.scores_beside())
+            found["beside"] = ("the derived figures, beside what Karmaker & Feng (2022) prints", self.beside())
         return found
 
     def scores_beside(self) -> Table:

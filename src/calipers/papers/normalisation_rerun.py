@@ -1,4 +1,4 @@
-"""Documents 000 and 003 run again on a user's data: two learning-to-rank collections, ranked by eight methods."""
+"""Karmaker & Feng (2022) and Feng (2023) on a user's data: two collections, ranked by eight methods."""
 
 from __future__ import annotations
 

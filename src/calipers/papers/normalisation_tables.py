@@ -1,4 +1,4 @@
-"""Documents 000 and 003: the tables about normalised nDCG and MAP on two learning-to-rank collections.
+"""Karmaker & Feng (2022) and Feng (2023): the tables about normalised nDCG and MAP on two learning-to-rank collections.
 
 Score tables (mean scores of eight methods at five cutoffs) need the collections and the methods' rankings. From the
 printed scores follow, for all queries, the tables of rank correlation, PAD and swap rates between collections; the
@@ -32,7 +32,7 @@ from calipers.stats.correlation import kendall_b
 
 TESTS = 140  # 28 pairs of methods at 5 cutoffs
 PAIRS = len(METHODS) * (len(METHODS) - 1) // 2
-HALF_A_DIGIT = 0.5e-4  # of the scores of document 000
+HALF_A_DIGIT = 0.5e-4  # of the scores of Karmaker & Feng (2022)
 SOURCES = {
     ("nDCG", "MSLR-WEB30K"): "table-2",
     ("nDCG", "MQ2007"): "table-3",
@@ -85,7 +85,8 @@ def _scores(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
 def _as_in_the_paper(cell: str, figure: str, measure: str, collection: str, m: int, k: int) -> Figure:
     """The dissertation repeats the paper's scores, cut to three digits for one of the collections."""
     value = float(scores_of(measure, collection, mended=False)[m, k])
-    return judged(cell, figure, value, reason="document 000's figure", otherwise="document 000 has another figure")
+    paper = "Karmaker & Feng (2022)"
+    return judged(cell, figure, value, reason=f"the figure of {paper}", otherwise=f"{paper} have another figure")
 
 
 # -- rank correlation --------------------------------------------------------------------------------

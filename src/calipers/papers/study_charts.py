@@ -17,7 +17,7 @@ MEASURE = "nDCG(gain=exp)@10"
 
 
 def convention_charts(study: ConventionStudy) -> Charts:
-    """Figures 1 and 2 of document 002."""
+    """Figures 1 and 2 of Busa-Fekete et al. (2012)."""
     from calipers.papers.conventions_study import FOUR
 
     shown = tuple(name for name in FOUR if name in study.rankers) or study.rankers
@@ -61,7 +61,7 @@ def _power(study: CollectionStudy, family: str) -> Any:
 
 
 def training_curves(study: ConventionStudy, rankers: tuple[str, ...]) -> Any:
-    """Document 002, figure 1: a row a ranker, a column a convention of evaluation, a line a convention of training."""
+    """Busa-Fekete et al. (2012), figure 1: one row per ranker, one column per evaluation, one line per training."""
     rows = [row for row in _rows(study) if row["ranker"] in rankers]
     return (
         _grid(rows, "trained", study.conventions, "trained under")
@@ -75,7 +75,7 @@ def training_curves(study: ConventionStudy, rankers: tuple[str, ...]) -> Any:
 
 
 def ranker_curves(study: ConventionStudy) -> Any:
-    """Document 002, figure 2: a column a convention of evaluation, a line a ranker, trained under the first one."""
+    """Busa-Fekete et al. (2012), figure 2: one column per evaluation, one line per ranker, trained under the first."""
     rows = [row for row in _rows(study) if row["trained"] == study.conventions[0]]
     return (
         _grid(rows, "ranker", study.rankers, "ranker", height=300)

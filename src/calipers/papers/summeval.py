@@ -1,4 +1,4 @@
-"""Document 003, tables 8.1 to 8.3 and 9.1: correlations with people, computed from SummEval.
+"""Feng (2023), tables 8.1 to 8.3 and 9.1: correlations with people, computed from SummEval.
 
 Twelve abstractive systems, 100 documents, the one reference that came with each. Tables 8.1 to 8.3 are Kendall's tau-b
 of systems' means: their printed values are steps of that. Table 9.1's are not, so that another level must be meant; the

@@ -1,4 +1,4 @@
-"""Document 003, tables 8.1 to 8.3 and 9.1: what normalisation adds to the correlation with human judgments (PAI)."""
+"""Feng (2023), tables 8.1 to 8.3 and 9.1: what normalisation adds to the correlation with human judgments (PAI)."""
 
 from __future__ import annotations
 

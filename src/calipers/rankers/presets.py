@@ -7,7 +7,7 @@ from typing import Any
 from calipers.errors import CalipersError
 from calipers.rankers.base import Ranker
 
-# Document 002, section 4, where it says; elsewhere the settings of the methods' own papers or of RankLib.
+# Busa-Fekete et al. (2012), section 4, where it says; elsewhere the settings of the methods' own papers or of RankLib.
 LAYERS = tuple((units,) * layers for layers in (1, 2, 3) for units in (10, 50, 100, 500))
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "quick": {

@@ -24,7 +24,7 @@ class RankSVM(LinearRanker):
     """Learns from pairs of documents of one query with different labels.
 
     C: what a pair in the wrong order costs. pairs: the most that are taken; of more, so many are drawn. tolerance: of
-    the optimisation (document 002 has 0.001).
+    the optimisation (Busa-Fekete et al. (2012) has 0.001).
 
     >>> RankSVM().get_params()["C"]
     0.01

@@ -1,7 +1,7 @@
 """Summaries between their bounds: ROUGE and BERTScore, what a random summary would get, and what people think.
 
 Feng, Upper and expected value normalization for evaluating information retrieval and text generation systems,
-Auburn University 2023, chapters 8 and 9; "document 003" in this package.
+Auburn University 2023, chapters 8 and 9.
 """
 
 from importlib import import_module as _import

@@ -7,7 +7,7 @@
 With idf, tokens are weighted by log((N + 1) / (references with the token + 1)). Rescaled scores are (x - b) / (1 - b),
 b what unrelated texts get. Of several references each part is the max or the mean over them.
 
-Zhang, Kishore, Wu, Weinberger & Artzi, BERTScore: evaluating text generation with BERT, ICLR 2020. Document 003 prints
+Zhang, Kishore, Wu, Weinberger & Artzi, BERTScore: evaluating text generation with BERT, ICLR 2020. Feng (2023) prints
 the formula of recall twice, once for precision.
 """
 

@@ -1,6 +1,6 @@
 """Expected summaries for BERTScore: the tokens of a document that are most like the document as a whole.
 
-Algorithm 1 of document 003: the cosine of each token's vector to the document's; tokens in the order of their
+Algorithm 1 of Feng (2023): the cosine of each token's vector to the document's; tokens in the order of their
 similarity; the first k of them, as text, are the expected summary. It is no expectation over anything random, but what
 a picker of keywords would get. The printed listing sorts ascending and takes the first, that is the least similar
 tokens; its prose says the most similar ones, which is the default here. A token that occurs more than once counts once,

@@ -16,7 +16,7 @@ TEXTS = 10  # drawn of random tokens; each costs as much as scoring a summary
 
 @dataclass(frozen=True)
 class Keywords:
-    """How the expected summary of BERTScore is made (algorithm 1 of document 003)."""
+    """How the expected summary of BERTScore is made (algorithm 1 of Feng (2023))."""
 
     choose: str = "most"  # most similar, least similar, or random tokens
     k: int | str = "reference"  # how many; or as many as the references have in the mean, or as the candidate has

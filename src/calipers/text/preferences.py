@@ -5,7 +5,7 @@ the item where it prefers the summary that people prefer and the base does not, 
 not, and ties where both are right or both wrong. A measure that gives both summaries the same score prefers neither.
 Shares are of the items of a pair of systems, and their mean is over pairs.
 
-Document 003, tables 8.4 and 9.2, whose annotations are not published.
+Feng (2023), tables 8.4 and 9.2, whose annotations are not published.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Documents from order-insensitive to order-sensitive, and how their tokens lie about them.
 
-Algorithm 2 of document 003: the BERTScore of the k tokens most like the document, less that of the k least like it, in
+Algorithm 2 of Feng (2023): the BERTScore of the k tokens most like the document, less that of the k least like it, in
 absolute value; ascending, the first documents are called heterogeneous and the last homogeneous. The profile of a
 document is the mean and the standard deviation of
 
