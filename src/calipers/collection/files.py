@@ -205,17 +205,18 @@ def _spool(key: object, source: BinaryIO) -> str:
     """Copy a stream to a temporary file, the first time; it lives as long as the process."""
     with _spooling:
         if key not in _spooled:
+            import shutil
             import tempfile
 
             handle, copy = tempfile.mkstemp(prefix="calipers-")
             atexit.register(_remove, copy)
-            room = MOST_SPOOLED
+            most = room = min(MOST_SPOOLED, shutil.disk_usage(os.path.dirname(copy)).free // 2)
             with open(handle, "wb") as file:
                 while block := source.read(BLOCK):
                     room -= len(block)
                     if room < 0:
                         _remove(copy)
-                        raise CalipersError(f"more than {MOST_SPOOLED:,} bytes: write them to a file first")
+                        raise CalipersError(f"more than {most:,} bytes: write them to a file first")
                     file.write(block)
             _spooled[key] = copy
         return _spooled[key]

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from calipers.errors import CalipersError
+from calipers.measures.names import shortened
 from calipers.record import Record
 
 # -- trec_eval ---------------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ def _gains(root: Root, text: str) -> list[tuple[str, Parameters]]:
         key, equals, value = pair.partition("=")
         if not equals:
             hint = "; persistence is written RBP(p=0.95)" if root.parameter == "p" else ""
-            raise CalipersError(f"'{pair}' of '{root.name}' is not of the form grade=gain{hint}")
+            raise CalipersError(f"'{shortened(pair)}' of '{root.name}' is not of the form grade=gain{hint}")
         if key == "p" and root.parameter == "p":
             parameters["p"] = _number(root, value)
         else:
@@ -81,7 +82,7 @@ def _number(root: Root, text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise CalipersError(f"parameter '{text}' of '{root.name}' is not a number")
+        raise CalipersError(f"parameter '{shortened(text)}' of '{root.name}' is not a number")
     return number
 
 

@@ -1,0 +1,610 @@
+"""Input that was made to hurt: every file and name ends in one line, at once, and takes no more memory than is allowed.
+
+Limits are lowered where the real ones would take long to reach.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.collection import files
+from calipers.collection.formats import json as json_format
+from calipers.collection.formats import sniff
+from calipers.collection.naming import files_of
+from calipers.errors import CalipersError
+from calipers.lists import Lists, Pool
+from calipers.measures import values
+from calipers.measures.forms import free
+
+JUDGED = {"q": {"a": 1, "b": 0, "c": 2}, "r": {"a": 1}}
+RUN = {"q": {"a": 3.0, "x": 3.0, "b": 2.0}, "r": {"a": 1.0}}
+
+
+def refusal(action: Callable[[], object]) -> str:
+    with pytest.raises(CalipersError) as caught:
+        action()
+    message = str(caught.value)
+    assert "\n" not in message and len(message) < 1000
+    return message
+
+
+@contextmanager
+def room(mebibytes: int) -> Iterator[None]:
+    """What happens inside may take so much memory more than there was, or fails."""
+    resource = pytest.importorskip("resource")
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if os.path.exists("/proc/self/statm") else None
+    if pages is None:
+        yield
+        return
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + (mebibytes << 20), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[bytes], str]:
+    def written(content: bytes) -> str:
+        path = tmp_path / "file"
+        path.write_bytes(content)
+        return str(path)
+
+    return written
+
+
+# ------------------------------------------------------------------------------------------------ names of measures
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nDCG@" + "{1,2}" * 22, "more than 10,000 measures"),
+        ("V1(" * 2000, "nested too deeply"),
+        ("V1(" * 2000 + "AP" + ")" * 2000, "nested too deeply"),
+        ("P@" + "9" * 5000, "not a whole number"),
+        ("P@99999999999", "above 2,147,483,647"),
+        ("ndcg_cut." + "1" * 60_000 + "x", "not a number"),
+        ("AP(rel=" + "9" * 5000 + ")", "not a value"),
+        ("w(of=0x10)", "not a measure"),
+        ("d#-ndcg(discount=())", "weights"),
+        ("nDCG(gain={[]:1})@5", "not a value"),
+        ("nDCG(gain={1:1e999})@5", "not a value"),
+        ("nDCG(gain=3)@5", "neither a table nor"),
+        ("nDCG(discount=3)@5", "neither a list"),
+        ("AP(rel=None)", "not a number"),
+        ("11pt_avg(points=3)", "not a list"),
+        ("utility(weights=zipf)", "not a list"),
+        ("SetF(beta=1e200)", "above 1e"),
+        ("INST(max_rel=1000000000)", "above 1,000"),
+        ("GAP(max_grade=1000000)", "1,000 at most"),
+        ("V2(AP,population=collection(99999999999))", "above 150,000,000"),
+        ("a" * 70_000, "characters"),
+    ],
+)
+def test_names_that_are_none(name: str, words: str) -> None:
+    start = time.process_time()
+    assert words in refusal(lambda: cal.parse(name))
+    assert time.process_time() - start < 5  # hours, or for ever, without the limits
+
+
+def test_grade_of_a_million() -> None:
+    assert "GAP" in refusal(lambda: cal.evaluate({"q": {"a": 1_000_000}}, {"q": {"a": 1.0}}, ["GAP"]))
+
+
+@pytest.mark.parametrize("discount", ["log2", "zipf", "none", "telescoping", "jk2", "jk3000", "jk2999.5", [3, 2, 1]])
+def test_weights_of_deep_ranks_are_integrated(discount: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums of weights below the ranks that are kept one by one, against sums in exact fractions of the weights."""
+    depth = 20_000
+    weights = values.discount_of(discount).up_to(depth)
+    each = [Fraction(weight) for weight in weights.of_ranks(depth).tolist()]
+    monkeypatch.setattr(values, "DEEP", 1 << 11)
+    assert weights.total() == pytest.approx(float(sum(each)), rel=1e-9)
+    first, last = np.array([1, 7, 2040, 2050, 5000, 19_000]), np.array([3, 7, 2060, 2050, 15_000, 30_000])
+    exact = [float(sum(each[a - 1 : b]) / (b - a + 1)) for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+    assert weights.mean(first, last) == pytest.approx(exact, rel=1e-6, abs=1e-15)
+
+
+def test_cutoffs_of_two_billion_ranks() -> None:
+    with room(700):
+        deep = cal.parse("SDCG@1000000000")
+        score = cal.evaluate(JUDGED, RUN, [deep]).mean()["run", "SDCG@1000000000"]
+        assert cal.parse("alpha-DCG(norm=perfect)@295421509").cutoff == 295421509
+        assert cal.parse("alpha-DCG(norm=perfect, alpha=1e-12)@2000000000").cutoff == 2_000_000_000
+    # li(x) ~ the sum of 1 / ln: within a thousandth of x / ln x (1 + 1 / ln x + 2 / ln^2 x + 6 / ln^3 x)
+    x = 1e9
+    total = math.log(2) * x / math.log(x) * sum(math.factorial(n) / math.log(x) ** n for n in range(4))
+    gained = cal.evaluate(JUDGED, RUN, ["DCG"]).mean()["run", "DCG"]
+    assert score == pytest.approx(gained / total, rel=2e-3)
+
+
+# ------------------------------------------------------------------------------------------------ long lists
+
+
+def test_orders_of_long_lists_are_uniform() -> None:
+    """Drawn all at once: a tie of 2 in 3 places, a document alone, and a tie of 2 in 36 places."""
+    pool = Pool(np.array([0, 5]), np.array([1.0, 0, 2, 1, 0]))
+    first, last = np.array([1, 1, 4, 5, 5]), np.array([3, 3, 4, 40, 40])
+    one = Lists(pool, np.array([0]), np.array([40]), np.array([0, 5]), np.arange(5), first, last)
+    draws, generator = 5000, np.random.default_rng(1)
+    ranks = np.concatenate([free._drawn_order(one, generator) for _ in range(draws)])
+    assert all(len({*line}) == 5 for line in ranks.tolist())
+    for row in range(5):
+        span = int(last[row] - first[row] + 1)
+        counts = np.bincount(ranks[:, row], minlength=41)[first[row] : last[row] + 1]
+        assert counts.sum() == draws
+        expected = draws / span
+        assert ((counts - expected) ** 2 / expected).sum() < span + 6 * math.sqrt(2 * span)
+
+
+@pytest.mark.parametrize("name", ["infAP", "11pt_avg", "INST"])
+def test_long_lists_take_linear_memory(name: str) -> None:
+    n = 100_000
+    pool = Pool(np.array([0, n]), np.random.default_rng(0).integers(-1, 3, n).astype(float))
+    ones = np.ones(n, np.int64)
+    tied = Lists(pool, np.array([0]), np.array([n]), np.array([0, n]), np.arange(n), ones, n * ones)
+    measure = cal.parse(name).bind(pool)
+    with pytest.MonkeyPatch.context() as patch, room(200):
+        patch.setattr(free, "CELLS", 1 << 18)
+        score = measure.score(tied)
+    assert 0 < score[0] < 1
+
+
+def test_one_tie_in_a_long_list_is_enumerated() -> None:
+    n = 50_000
+    pool = Pool(np.array([0, n]), np.ones(n))
+    first = np.arange(1, n + 1)
+    last = first.copy()
+    last[0], first[1] = 2, 1
+    lists = Lists(pool, np.array([0]), np.array([n]), np.array([0, n]), np.arange(n), first, last)
+    assert cal.parse("infAP").form.score(lists) == pytest.approx([1.0])
+
+
+# ------------------------------------------------------------------------------------------------ packed files
+
+
+def test_packed_json_takes_no_more_than_its_limit(write: Callable[[bytes], str]) -> None:
+    bomb = write(gzip.compress(b"[" + b"{}," * 20_000_000 + b"{}]", 6))
+    with room(400):
+        assert "row 1" in refusal(lambda: cal.read_runs(bomb))
+
+
+def test_packed_json_beyond_its_limit(write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_format, "ROOM", 1000)
+    monkeypatch.setattr(json_format, "RATIO", 1)
+    rows = b"".join(b'{"query": "q", "doc": "d%d", "score": 1}\n' % i for i in range(2000))
+    packed = write(gzip.compress(rows))
+    assert "unpacks to more than" in refusal(lambda: cal.read_runs(packed))
+    assert len(cal.read_runs(packed, max_unpacked=1 << 20)[0].documents()["q"]) == 2000
+
+
+def test_objects_of_json_come_and_go(write: Callable[[bytes], str]) -> None:
+    """Blanks, empty lists, several queries, and what is broken between them."""
+    read = lambda text: cal.read_runs(write(text), form="json")[0].documents()  # noqa: E731
+    assert read(b' [ {"query": "q", "doc": "a", "score": 1} ,\n{"query": "r", "doc": "b", "score": 2}\n] \n') == {
+        "q": {"a": 1.0},
+        "r": {"b": 2.0},
+    }
+    assert read(b'\n{ "q" : {"a": 1} , "r":{}\n,"s":{"b":2}}\n') == {"q": {"a": 1.0}, "r": {}, "s": {"b": 2.0}}
+    assert read(b'{"q": {"a": 1}}\n\n{"r": {"b": 2}}') == {"q": {"a": 1.0}, "r": {"b": 2.0}}
+    for text in (b'[{"query": "q"} 1]', b'[{"query": "q", "doc": "a", "score": 1},]', b'{"q": {"a": 1},}', b'{"q": {}',
+                 b'{"q": {"a": 1} "r": {}}', b'[{"query": "q", "doc": "a", "score": 1}] 1', b'{"q": {"a": 1}, 3: {}}',
+                 b'{"q": {"a": 1}, "q": {"b": 1}}', b'{"q": {"a": 1}, "r": 2}', b"[", b'{"q": {"a": 1}, "r"'):  # fmt: skip
+        refusal(lambda text=text: read(text))  # type: ignore[misc]  # the text of this round
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b'{"q": {"a": ' + b"1" * 5000 + b"}}", "too many digits"),
+        (b'[{"query": "q", "doc": "a", "score": 1, "system": "\\ud800"}]', "half a character"),
+        (b'{"q": {"\\ud800": 1}}', "half a character"),
+        (b'{"q": ' + b"[" * 100_000, "nested|not JSON"),
+    ],
+)
+def test_json_that_is_none(text: bytes, words: str, write: Callable[[bytes], str]) -> None:
+    assert re.search(words, refusal(lambda: cal.evaluate(JUDGED, cal.read_runs(write(text)), ["AP"])))
+
+
+def test_a_second_key_is_found_in_linear_time(write: Callable[[bytes], str]) -> None:
+    keys = b", ".join(b'"d%d": 1' % i for i in range(200_000))
+    start = time.process_time()
+    assert "'d199999' appears twice" in refusal(
+        lambda: cal.read_runs(write(b'{"q": {' + keys + b', "d199999": 2}}'))[0].documents()
+    )
+    assert time.process_time() - start < 20  # some minutes if each key is sought among all before it
+
+
+def test_streams_that_hold_nothing(write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MOST_TINY", 100)
+    assert "streams" in refusal(lambda: files.whole(write(gzip.compress(b"") * 1000)))
+    assert files.whole(write(gzip.compress(b"x" * 64) * 1000)) == b"x" * 64_000
+
+
+@pytest.mark.parametrize("padding", [b"", b"\0", b"\0" * 300_000])
+def test_streams_of_every_size(padding: bytes, write: Callable[[bytes], str]) -> None:
+    noise = random.Random(1)
+    parts = [noise.randbytes(size) for size in (1, 0, 10_000, 300_000, 7, 8191, 65_536)]
+    packed = b"".join(gzip.compress(part, 1) + padding for part in parts)
+    assert files.whole(write(packed)) == b"".join(parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        (b"#" + b"x" * 200_000 + b"\nq 0 d 1\n", "qrels"),
+        (b"q 0 " + b"d" * 200_000 + b" 1\n", "qrels"),
+        (b"\n" * 200_000 + b"q Q0 d 1 1 t", "run"),
+        (b"query,doc,score," + b",".join(b"column%d" % i for i in range(20_000)) + b"\nq,d,1\n", "csv"),
+    ],
+)
+def test_first_lines_that_are_long(text: bytes, form: str, write: Callable[[bytes], str]) -> None:
+    assert sniff(write(text)) == form
+
+
+# ------------------------------------------------------------------------------------------------ Parquet, CSV
+
+
+def _parquet(path: Path, table: Any, **options: Any) -> str:
+    pytest.importorskip("pyarrow.parquet").write_table(table, path, **options)
+    return str(path)
+
+
+def test_parquet_is_held_to_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from calipers.collection.formats import parquet
+
+    n = 3000
+    long_ids = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, np.int32)), pa.array(["x" * 1_000_000]))
+    column = {"query": pa.array(["q"] * n), "score": pa.array(np.ones(n))}
+    file = _parquet(tmp_path / "long", pa.table({**column, "doc": long_ids}))
+    with room(600):
+        assert "unpacks to more than" in refusal(lambda: cal.read_runs(file)[0].documents())
+    many = _parquet(tmp_path / "many", pa.table({**column, "doc": pa.array(np.arange(n))}))
+    assert "unpacks to more than" in refusal(lambda: cal.read_runs(many, max_unpacked=1000))
+    assert len(cal.read_runs(many)[0].documents()["q"]) == n
+    monkeypatch.setattr(parquet, "ROOM", 200_000)
+    monkeypatch.setattr(parquet, "RATIO", 0)
+    texts = {"plain": {"use_dictionary": False}, "coded": {"use_dictionary": ["doc"]}}
+    texts["delta"] = {"use_dictionary": False, "column_encoding": {"doc": "DELTA_BYTE_ARRAY"}}
+    for name, options in texts.items():
+        short = pa.table({**column, "doc": pa.array([f"d{i}" for i in range(n)])})
+        assert len(cal.read_runs(_parquet(tmp_path / name, short, **options))[0].documents()["q"]) == n
+        grown = pa.table({**column, "doc": pa.array(["d" * (i // 10 + 1) + str(i) for i in range(n)])})
+        wide = _parquet(tmp_path / f"{name}-wide", grown, **options)
+        assert "unpacks to more than" in refusal(lambda wide=wide: cal.read_runs(wide))  # type: ignore[misc]  # of now
+
+
+def test_parquet_with_broken_text(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    places = pa.py_buffer(np.array([0, 1, 3], np.int32))
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, places, pa.py_buffer(b"\xff\xfe\xfd")])
+    table = pa.table({"query": broken, "doc": broken, "score": [1.0, 2.0], "system": broken})
+    runs = cal.read_runs(_parquet(tmp_path / "broken", table))
+    assert [run.name for run in runs] == ["\udcff", "\udcfe\udcfd"]
+    content = Path(_parquet(tmp_path / "names", pa.table({"query": ["q"], "doc": ["d"], "score": [1.0]}))).read_bytes()
+    (tmp_path / "names").write_bytes(content.replace(b"query", b"que\xffy"))
+    refusal(lambda: cal.read_runs(str(tmp_path / "names")))
+
+
+def test_headers_that_are_odd(write: Callable[[bytes], str]) -> None:
+    assert cal.read_runs(write(b"query,doc,score,s\xffm\nq,a,1,t\n"))[0].documents() == {"q": {"a": 1.0}}
+    start = time.process_time()
+    refusal(lambda: cal.read_runs(write(b"query,doc," + b"1" * 50_000 + b"x\nq,a,1\n")))
+    assert time.process_time() - start < 5
+
+
+def test_feature_numbers_with_zeros_in_front(write: Callable[[bytes], str]) -> None:
+    from calipers.collection import _plain, scanner
+
+    for digits in ("00000000000000000001", "0" * 40 + "7", "0" * 40):
+        line = f"1 qid:1 {digits}:0.5\n".encode()
+        found = []
+        for kind in (_plain.FeatureScanner, scanner.FeatureScanner):
+            reading = kind()
+            try:
+                reading.feed(line)
+                features = reading.finish()
+                found.append((features.width, features.value.tolist()))
+            except Exception as error:
+                found.append((type(error).__name__, str(error)))
+        assert found[0] == found[1]
+
+
+# ------------------------------------------------------------------------------------------------ models
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("lightgbm")
+    from calipers.rankers import ranker
+
+    generator = np.random.default_rng(0)
+    X = generator.random((300, 4))
+    machine = ranker("lambdamart", "quick")
+    machine.set_params(trees=3) if "trees" in machine.get_params() else machine.set_params(rounds=3)
+    machine.fit(X, (X[:, 0] * 3).astype(int), qid=np.repeat(np.arange(30), 10))
+    path = tmp_path_factory.mktemp("model") / "trees.cal"
+    machine.save(str(path))
+    return path
+
+
+def _rewritten(model: Path, change: Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]], to: Path) -> str:
+    """The model with another header and text, and a checksum that is right."""
+    first, _, body = model.read_bytes().split(b"\n", 2)
+    head, _, text = body.partition(b"\n")
+    header, text = change(json.loads(head), text)
+    if header["arrays"][0][0] == "text":
+        header["arrays"] = [["text", "|u1", [len(text)]]]
+    body = json.dumps(header).encode() + b"\n" + text
+    to.write_bytes(first + b"\n" + sha256(body).hexdigest().encode() + b"\n" + body)
+    return str(to)
+
+
+def _set(text: bytes, key: bytes, place: int, value: bytes) -> bytes:
+    """The first tree with another value in a field."""
+    start = text.index(b"\n" + key + b"=", text.index(b"Tree=0")) + len(key) + 2
+    end = text.index(b"\n", start)
+    fields = text[start:end].split(b" ")
+    fields[place] = value
+    return text[:start] + b" ".join(fields) + text[end:]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        (b"left_child", b"99999", "not there"),
+        (b"left_child", b"0", "not there"),
+        (b"right_child", b"-999", "not there"),
+        (b"split_feature", b"4", "feature"),
+        (b"split_feature", b"-1", "feature"),
+        (b"split_feature", b"1 1", "numbers"),
+        (b"threshold", b"nan", "numbers"),
+        (b"threshold", b"1e999", "finite"),
+        (b"leaf_value", b"inf", "numbers"),
+        (b"decision_type", b"1", "decision"),
+        (b"num_leaves", b"2147483648", "numbers"),
+        (b"num_leaves", b"0", "leaf"),
+        (b"num_cat", b"1", "categories"),
+        (b"shrinkage", b"", "numbers"),
+    ],
+)
+def test_trees_that_are_none(key: bytes, value: bytes, words: str, model: Path, tmp_path: Path) -> None:
+    from calipers.rankers import load
+
+    wrong = _rewritten(model, lambda header, text: (header, _set(text, key, 0, value)), tmp_path / "wrong.cal")
+    assert words in refusal(lambda: load(wrong))
+
+
+def test_trees_that_go_in_circles(model: Path, tmp_path: Path) -> None:
+    """Two nodes that each hang from the other, where every node and leaf is there once."""
+    from calipers.rankers.trees import checked
+
+    tree = (
+        "Tree=0\nnum_leaves=4\nnum_cat=0\nsplit_feature=0 0 0\nthreshold=1 1 1\ndecision_type=2 2 2\n"
+        "left_child={}\nright_child={}\nleaf_value=1 2 3 4\nshrinkage=1\n\n\n"
+    )
+    header = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nmax_feature_idx=0\nobjective=lambdarank\n"
+    text = header + "feature_names=a\n\n" + tree + "end of trees\n"
+    assert checked(text.format("1 2 -1", "-2 -3 -4"))[1] == 1
+    with pytest.raises(ValueError, match="below itself"):
+        checked(text.format("-1 2 1", "-2 -3 -4"))
+    for damaged in (text.replace("Tree=0", "Tree=1"), text.replace("end of trees", ""), text.replace("v4", "v9"),
+                    text.replace("num_class=1", "num_class=2"), text.replace("lambdarank", "binary sigmoid:1")):  # fmt: skip
+        with pytest.raises(ValueError):
+            checked(damaged.format("1 2 -1", "-2 -3 -4"))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("features", 10**12), ("features", -1), ("features", [[]]), ("features", 1e308), ("parameters", []),
+        ("parameters", {"jobs": 10**9}), ("validation", "x"), ("arrays", [["text", "<f8", [10**30, 0]]]),
+        ("arrays", 3), ("ranker", "x" * 5000), ("chosen", [1]),
+    ],
+)  # fmt: skip
+def test_headers_of_models_that_are_none(key: str, value: Any, model: Path, tmp_path: Path) -> None:
+    from calipers.rankers import load
+
+    def change(header: dict[str, Any], text: bytes) -> tuple[dict[str, Any], bytes]:
+        return {**header, key: {**header[key], **value} if key == "parameters" and value else value}, text
+
+    first, _, body = model.read_bytes().split(b"\n", 2)
+    header, text = change(json.loads(body.partition(b"\n")[0]), body.partition(b"\n")[2])
+    body = json.dumps(header).encode() + b"\n" + text
+    wrong = tmp_path / "wrong.cal"
+    wrong.write_bytes(first + b"\n" + sha256(body).hexdigest().encode() + b"\n" + body)
+    refusal(lambda: load(str(wrong)))
+
+
+def test_models_that_are_deep_infinite_or_endless(model: Path, tmp_path: Path) -> None:
+    from calipers.rankers import load
+
+    first = model.read_bytes().partition(b"\n")[0]
+    for body in (b"[" * 100_000 + b"\n", b'{"ranker": NaN}\n', b'{"ranker": ' + b"9" * 5000 + b"}\n"):
+        path = tmp_path / "deep.cal"
+        path.write_bytes(first + b"\n" + sha256(body).hexdigest().encode() + b"\n" + body)
+        refusal(lambda path=path: load(str(path)))  # type: ignore[misc]  # of this round
+    (tmp_path / "version.cal").write_bytes(b"calipers-model " + b"9" * 5000 + b"\n")
+    refusal(lambda: load(str(tmp_path / "version.cal")))
+    if os.path.exists("/dev/zero"):
+        assert "device" in refusal(lambda: load("/dev/zero"))
+
+
+def test_weights_that_are_not_finite(tmp_path: Path) -> None:
+    from calipers.rankers import load, ranker
+
+    machine = ranker("adarank", "quick")
+    machine.features_, machine.model_ = 2, {"weights": np.array([1.0, math.inf])}
+    machine.save(str(tmp_path / "a.cal"))
+    assert "finite" in refusal(lambda: load(str(tmp_path / "a.cal")))
+
+
+# ------------------------------------------------------------------------------------------------ the rest
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('based_on = ["letor4"]', "based_on"),
+        ("gain = " + "[" * 5000 + "]" * 5000, "nested"),
+        ("rel = " + "9" * 5000, "digits"),
+        ("rel = 1e999", "finite"),
+        ("max_grade = " + "9" * 400, "finite"),
+        ("gain = { 1 = " + "9" * 400 + " }", "gain"),
+        ("measures = [[1]]", "list of names"),
+        ("labels = { lowest = inf }", "labels"),
+    ],
+)
+def test_conventions_that_are_none(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "ours.toml"
+    path.write_text(text)
+    assert words in refusal(lambda: cal.read_convention(path))
+
+
+def test_settings_of_a_study_that_are_none(tmp_path: Path) -> None:
+    from calipers.studies.workshop import Workshop
+
+    (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 100_000)
+    assert "cannot be read" in refusal(lambda: Workshop.open(str(tmp_path), {"seed": 1}, lambda text: None))
+    (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 400 + "]" * 400 + "}")
+    assert "other settings" in refusal(lambda: Workshop.open(str(tmp_path), {"seed": 1}, lambda text: None))
+
+
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"PK\x03\x04" + raw[40:], lambda raw: b"PK\x03"])
+def test_a_spoilt_cache_is_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    from calipers.text import cache
+
+    kept = cache.Cache(tmp_path, "model")
+    parts = [np.ones((2, 3)) for _ in cache.PARTS[:-1]]
+    kept.put("text", [*parts, False])
+    assert kept.get("text") is not None
+    path = next(tmp_path.rglob("*.npz"))
+    path.write_bytes(damage(path.read_bytes()))
+    assert kept.get("text") is None
+
+
+def test_long_texts_have_common_subsequences() -> None:
+    """One at a time in long numbers, side by side in words of 64 places, and the plain recurrence: all the same."""
+    from calipers.text import subsequences
+
+    generator = np.random.default_rng(3)
+    for _ in range(30):
+        references = [generator.integers(1, 5, generator.integers(1, 200)).tolist() for _ in range(2)]
+        rows = generator.integers(0, 5, (2, int(generator.integers(1, 90))))
+        lengths = np.array(sorted({1, rows.shape[1]}))
+        where = subsequences.Places(references, 5)
+        found = []
+        for alone in (0, 10**9):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(subsequences, "ALONE", alone)
+                patch.setattr(subsequences, "OFTEN", int(generator.integers(1, 50)))
+                found.append(subsequences.common(rows, where, lengths).tolist())
+        plain = [[[_common(row[:n], each) for each in references] for n in lengths] for row in rows.tolist()]
+        assert found[0] == found[1] == plain
+    start = time.process_time()
+    long = generator.integers(1, 20_001, 20_000)
+    subsequences.common(long[None, ::-1], subsequences.Places([long.tolist()], 20_000), np.array([20_000]))
+    assert time.process_time() - start < 10  # minutes in words of 64 places
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subsequences, "LONGEST", 10)
+        assert "words" in refusal(lambda: subsequences.Places([[1] * 11], 1))
+
+
+def _common(one: list[int], other: list[int]) -> int:
+    row = [0] * (len(other) + 1)
+    for word in one:
+        above = row
+        row = [0]
+        for j, beside in enumerate(other):
+            row.append(above[j] + 1 if word == beside else max(above[j + 1], row[-1]))
+    return row[-1]
+
+
+def test_a_sentence_that_is_too_long_for_rouge_lsum(monkeypatch: pytest.MonkeyPatch) -> None:
+    from calipers.text import subsequences
+
+    monkeypatch.setattr(subsequences, "MOST_CELLS", 100)
+    assert "ROUGE-Lsum" in refusal(lambda: subsequences.union_matches([["a"] * 11], [["a"] * 11]))
+
+
+def test_links_that_go_in_circles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sub/a/b").mkdir(parents=True)
+    for name in ("sub/x", "sub/a/y", "sub/a/b/z"):
+        Path(name).write_text("1")
+    for i in range(6):
+        os.symlink("..", f"sub/a/up{i}")
+        os.symlink("../..", f"sub/a/b/up{i}")
+    assert files_of("sub/**") == files_of("sub/**/*") == ["sub/a/b/z", "sub/a/y", "sub/x"]
+    assert files_of("**/y") == ["sub/a/y"]
+    assert files_of(f"{tmp_path}/s*/**/b/?") == [f"{tmp_path}/sub/a/b/z"]
+
+
+# ------------------------------------------------------------------------------------------------ a little of everything
+
+
+FILES = {
+    "json": b'{"q": {"a": 1, "b": 2.5}, "r": {"a": 1}}',
+    "rows": b'[{"query": "q", "doc": "a", "score": 1, "system": "s"}, {"query": "r", "doc": "b", "score": 2, "system": "t"}]',
+    "lines": b'{"query": "q", "doc": "a", "score": 1}\n{"query": "r", "doc": "b", "score": 2}\n',
+    "csv": b'query,doc,score,system\nq,a,1,s\nr,"b",2.5,t\n',
+    "letor": b"2 qid:1 1:0.5 3:1.5 #docid = a\n0 qid:1 2:1 #docid = b\n",
+    "scores": b"1\n2.5\n-3e5\n",
+    "qrels": b"q 0 a 1\nq 0 b 2\nr 0 a 0\n",
+    "run": b"q Q0 a 1 3.5 t\nq Q0 b 2 2.5 t\nr Q0 a 1 1 t\n",
+    "toml": b'name = "ours"\nbased_on = "letor4"\ngain = { 1 = 1, 2 = 5 }\n[labels]\nlowest = 0\nwhole = true\n',
+    "summaries": b'{"id": "d", "system": "s", "summary": "a", "references": ["a c"], "human": {"x": 1}}\n',
+}  # fmt: skip
+PIECES = (
+    b"1" * 5000, b"9" * 400, b"1e999", b"-", b"nan", b"[", b"]", b"{", b"}", b'"', b"\\ud800", b"\xff", b"\0", b"\r",
+    b"\n", b",", b":", b" ", b"\t", b"#", b"null", b"{}", b"[]", b"\xef\xbb\xbf", b"=", b"[" * 3000, b'{"a":' * 3000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files_that_were_spoilt_are_read_or_refused(kind: str, tmp_path: Path) -> None:
+    """Whatever is done to a file, it is read, or refused in one line."""
+    noise, path = random.Random(kind), tmp_path / "file"
+    for _ in range(60):
+        content = bytearray(FILES[kind])
+        for _ in range(noise.choice((1, 1, 2, 5))):
+            place = noise.randrange(len(content) + 1)
+            content[place : place + noise.choice((0, 0, 1, 3))] = noise.choice(PIECES)
+        path.write_bytes(content)
+        for action in _ways(kind, str(path)):
+            try:
+                action()
+            except CalipersError as error:
+                assert "\n" not in str(error)
+
+
+def _ways(kind: str, path: str) -> list[Callable[[], object]]:
+    if kind == "toml":
+        return [lambda: cal.evaluate(JUDGED, RUN, ["nDCG@5"], like=cal.read_convention(path))]
+    if kind == "summaries":
+        from calipers.text.summaries import read_summaries
+
+        return [lambda: read_summaries(path)]
+    return [
+        lambda: cal.evaluate(JUDGED, cal.read_runs(path), ["AP", "P@5"]).mean(),
+        lambda: [run.documents() for run in cal.read_runs(path)],
+        lambda: cal.evaluate(cal.read_judgments(path), RUN, ["AP"]).mean(),
+    ]
