@@ -76,8 +76,8 @@ MUTANTS = (
     Mutant(
         "reader: the second member of a packed file",
         f"{COLLECTION}/files.py",
-        'data = (stream.unused_data or b"")',
-        'data = b"" and (stream.unused_data or b"")',
+        'at -= len(stream.unused_data or b"")',
+        "at -= 0",
     ),
     Mutant(
         "reader: a query in two parts",
