@@ -26,7 +26,7 @@ import calipers as cal
 from calipers.collection import files
 from calipers.collection.formats import json as json_format
 from calipers.collection.formats import sniff
-from calipers.collection.naming import files_of
+from calipers.collection.run_names import files_of
 from calipers.errors import CalipersError
 from calipers.lists import Lists, Pool
 from calipers.measures import values
@@ -312,7 +312,8 @@ def test_headers_that_are_odd(write: Callable[[bytes], str]) -> None:
 
 
 def test_feature_numbers_with_zeros_in_front(write: Callable[[bytes], str]) -> None:
-    from calipers.collection import _plain, scanner
+    from calipers.native import plain as _plain
+    from calipers.native import scanner
 
     for digits in ("00000000000000000001", "0" * 40 + "7", "0" * 40):
         line = f"1 qid:1 {digits}:0.5\n".encode()
@@ -480,7 +481,7 @@ def test_conventions_that_are_none(text: str, words: str, tmp_path: Path) -> Non
 
 
 def test_settings_of_a_study_that_are_none(tmp_path: Path) -> None:
-    from calipers.studies.workshop import Workshop
+    from calipers.papers.study_folder import Workshop
 
     (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 100_000)
     assert "cannot be read" in refusal(lambda: Workshop.open(str(tmp_path), {"seed": 1}, lambda text: None))

@@ -22,6 +22,7 @@ from calipers.tools.trec_eval.shortcut import short_reports
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="the plain scanner does not score")
 
+
 def write_collection(folder: Path, pick: random.Random, systems: int = 3) -> tuple[str, list[str]]:
     """Small pools, few different scores, unjudged documents, queries that are missing or that nobody judged."""
     queries = [f"q{i}" for i in range(pick.randint(1, 6))]

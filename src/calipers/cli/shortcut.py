@@ -42,8 +42,7 @@ class Answer(NamedTuple):
 
     def mean(self) -> Table:
         rows: list[Row] = [
-            (seen.name, *map(mean, run.scores))
-            for seen, run in zip(self.seen(), self.runs, strict=True)
+            (seen.name, *map(mean, run.scores)) for seen, run in zip(self.seen(), self.runs, strict=True)
         ]
         return Table(("system", *self.measures), tuple(rows))
 

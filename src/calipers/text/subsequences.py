@@ -87,9 +87,7 @@ def common(candidates: Ints, where: Places, lengths: Ints) -> Ints:
     return found
 
 
-def _one_by_one(
-    row: Ints, by_word: dict[int, list[int]], size: int, wanted: dict[int, list[int]], found: Ints
-) -> None:
+def _one_by_one(row: Ints, by_word: dict[int, list[int]], size: int, wanted: dict[int, list[int]], found: Ints) -> None:
     """One text and one reference, with a number that has a bit for each place."""
     everything = (1 << size) - 1
     state = everything

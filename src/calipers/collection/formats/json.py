@@ -260,8 +260,7 @@ class _Gathered:
 
     def _shape(self, found: Any, number: int | None) -> CalipersError:
         return self._error(
-            "expected {query: {document: number}}, or rows with query, document and number; "
-            f"found {_shown(found)}",
+            f"expected {{query: {{document: number}}}}, or rows with query, document and number; found {_shown(found)}",
             number,
         )
 
