@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 
 from calipers.collection.frames import is_frame
-from calipers.collection.model import ArrayRun, DictRun, Judgments, Run
+from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
@@ -95,7 +95,7 @@ def evaluate(
         part = slice(start, start + len(batch))
         values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part)
         infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
-        swapped.look(batch)
+        swapped.look([run for run, system in zip(batch, systems[part], strict=True) if not isinstance(system, FileRun)])
         start += len(batch)
         if progress:
             progress(len(batch))

@@ -76,6 +76,12 @@ class Collection:
     def is_legal(self) -> bool:
         return not self.defects
 
+    @property
+    def must_be_refused(self) -> bool:
+        """Whether no way may accept it: the only thing wrong is one that cannot be meant."""
+        certain = ("no number", "twice with another number", "a zero byte", "nothing in it", "only comments")
+        return len(self.defects) == 1 and self.defects[0] in {f"judgments: {name}" for name in certain}
+
     def __str__(self) -> str:
         asked = f"-m '{' '.join(self.measures)}' ties={self.ties} depth={self.depth}"
         return f"seed {self.seed} ({', '.join([*sorted(self.traits), *self.defects])}) {asked}"

@@ -543,6 +543,8 @@ def difference(
             continue
         if taken is not None:
             taken[way.name] += 1
+        if case.must_be_refused and found.refusal is None:
+            return f"{way.name} accepts it\n{told(case)}"
         if first is None:
             first = way.name, found
         elif differ := outcomes_differ(first[1], found, way.kind):

@@ -265,7 +265,7 @@ def _arithmetic(values: Floats) -> float:
 
 def means(values: Floats) -> Floats:
     """Correctly rounded over the last axis, undefined scores left out; NaN where there is nothing."""
-    rows = values.reshape(-1, values.shape[-1])
+    rows = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])  # -1 cannot tell where there is no query
     return np.array([_arithmetic(row[~np.isnan(row)]) for row in rows], float).reshape(values.shape[:-1])
 
 
