@@ -17,11 +17,12 @@ from typing import Any
 
 import pytest
 
+import calipers as cal
 from calipers.collection import files, reader
 from calipers.collection import table_rows as rows
+from calipers.collection.fast_scores import NotFast, read_graded, score_runs
 from calipers.collection.formats import parquet
 from calipers.collection.model import FileRun, Judgments
-from calipers.collection.scored import ShortOfIt, read_graded, score_runs
 from calipers.collection.sources import read_qrels, read_run
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
@@ -110,12 +111,11 @@ def members(text: bytes, pack: Pack, rng: random.Random) -> bytes:
 
 def short(known: str, path: str) -> Any:
     """By the way of `calipers evaluate`, where that is taken."""
-    from calipers.collection.scored import plan
-
+    plans = [plan for name in ("AP", "P@2", "RR") if (plan := cal.parse(name).plan(by_id=True)) is not None]
     try:
-        index = read_graded(known, [plan("AP", {}, True), plan("P", {"cutoff": 2}, True), plan("RR", {}, True)])
+        index = read_graded(known, plans)
         return [[scores] for scores in score_runs([path], index, by_id=True, jobs=2)[0].scores]
-    except (ShortOfIt, CalipersError, _plain.ScanError):
+    except (NotFast, CalipersError, _plain.ScanError):
         return None
 
 

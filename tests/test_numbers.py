@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.cli import commands
-from calipers.cli.quick import is_done
-from calipers.cli.shortcut import short_answer
+from calipers.cli.fast_evaluate import fast_answer
+from calipers.cli.fast_path import answered
 from calipers.measures.grammar import parse_all
 from calipers.native.scanner import COMPILED
 from calipers.results.averages import expansion, mean, total
@@ -39,7 +39,7 @@ def said(capfdbinary: pytest.CaptureFixture[bytes]) -> Said:
 
     def said(*arguments: str, quick: bool = True) -> tuple[int, str, str]:
         capfdbinary.readouterr()
-        code = 0 if quick and is_done(arguments) else commands.run(list(arguments))
+        code = 0 if quick and answered(arguments) else commands.run(list(arguments))
         sys.stdout.flush()
         out, err = capfdbinary.readouterr()
         return code, out.decode(), err.decode()
@@ -88,7 +88,7 @@ def test_the_answer_does_not_depend_on_the_question(seed: int, tmp_path: Path, s
     again = cal.evaluate(json.loads(json.dumps(cal.read_qrels(known).to_dict())), run, [*measures, "ERR@10"])
     compared = cal.compare(cal.evaluate(known, {"a": run, "b": run}, measures), correction=None)
     for m, measure in enumerate(measures):
-        short = short_answer(known, [run], [measure])
+        short = fast_answer(known, [run], [measure])
         assert short is not None
         assert short.runs[0].scores[0] == long[measure][0].tolist() == again[measure][0].tolist()
         assert short.mean().rows[0][1] == long.mean()["t", measure] == again.mean()["t", measure]
@@ -119,7 +119,7 @@ def test_the_short_way_takes_no_name_that_the_grammar_refuses(tmp_path: Path) ->
     known, run = write(tmp_path, qrels="1 0 a 2\n1 0 b 0\n", run="1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
     taken = 0
     for name in SPELLINGS:
-        short = short_answer(known, [run], [name])
+        short = fast_answer(known, [run], [name])
         if short is not None:
             (typed, _), *others = parse_all([name])
             assert not others

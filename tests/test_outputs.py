@@ -385,7 +385,7 @@ cli.main()
 """
 
 
-@pytest.mark.parametrize("place", ["commands.run", "cli.is_done"])
+@pytest.mark.parametrize("place", ["commands.run", "cli.answered"])
 def test_a_bug_of_ours_says_so_and_leaves_a_file_to_send(tmp_path: Path, place: str) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     script = BROKEN.format(place=place)

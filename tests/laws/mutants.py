@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COLLECTION = "src/calipers/collection"
+NATIVE = "src/calipers/native"
 WAYS = ("tests/laws/test_ways.py",)
 ACCIDENTS = ("tests/laws/test_hostile.py", "-k", "whole")
 
@@ -42,35 +43,35 @@ MUTANTS = (
     # The compiled scanner and its scoring.
     Mutant(
         "compiled: a discount of the next rank",
-        f"{COLLECTION}/_scoring.hpp",
+        f"{NATIVE}/_scoring.hpp",
         "std::log2(rank + 1.0)",
         "std::log2(rank + 2.0)",
     ),
     Mutant(
         "compiled: relevant means above the level",
-        f"{COLLECTION}/_scoring.hpp",
+        f"{NATIVE}/_scoring.hpp",
         "return grade >= plan_.rel ?",
         "return grade > plan_.rel ?",
     ),
     Mutant(
-        "compiled: no byte order mark", f"{COLLECTION}/_scanner.pyx", "p[0] == 0xEF and p[1]", "p[0] == 0xEE and p[1]"
+        "compiled: no byte order mark", f"{NATIVE}/_scanner.pyx", "p[0] == 0xEF and p[1]", "p[0] == 0xEE and p[1]"
     ),
     Mutant(
         "compiled: a query that comes back is not noticed",
-        f"{COLLECTION}/_scanner.pyx",
+        f"{NATIVE}/_scanner.pyx",
         "self.is_scattered = True",
         "self.is_scattered = False",
     ),
     # Its plain twin.
     Mutant(
         "twin: the last line is lost without a newline",
-        f"{COLLECTION}/_plain.py",
+        f"{NATIVE}/plain.py",
         "if self._tail:\n                self._line",
         "if False:\n                self._line",
     ),
-    Mutant("twin: a carriage return stays", f"{COLLECTION}/_plain.py", 'line.removesuffix(b"\\r")', "line"),
+    Mutant("twin: a carriage return stays", f"{NATIVE}/plain.py", 'line.removesuffix(b"\\r")', "line"),
     Mutant(
-        "twin: every line may be a comment", f"{COLLECTION}/_plain.py", 'not line.startswith(b"#")', 'b"#" not in line'
+        "twin: every line may be a comment", f"{NATIVE}/plain.py", 'not line.startswith(b"#")', 'b"#" not in line'
     ),
     # Readers.
     Mutant(
@@ -87,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "sorted on disk: rows of the last file",
-        f"{COLLECTION}/external.py",
+        f"{COLLECTION}/external_sort.py",
         "ranked = [*_ranked(files, depth, single, memory, broken)]",
         "ranked = [*_ranked(files, depth, single, memory, broken)][:-1]",
     ),
@@ -112,7 +113,7 @@ MUTANTS = (
     ),
     Mutant(
         "sum: a mean of what is not 0",
-        "src/calipers/cli/shortcut.py",
+        "src/calipers/cli/fast_evaluate.py",
         "*map(mean, run.scores)",
         "*(mean([score for score in scores if score]) for scores in run.scores)",
     ),
@@ -135,7 +136,7 @@ def copy_tree(folder: Path) -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"
     )
-    built = [str(file.relative_to(ROOT)) for file in (ROOT / COLLECTION).glob("_scanner*.so")]
+    built = [str(file.relative_to(ROOT)) for file in (ROOT / NATIVE).glob("_scanner*.so")]
     for name in filter(None, [*listed, *built]):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -50,7 +50,7 @@ def test_what_is_scattered_is_sorted_on_disk(tmp_path: Path) -> None:
     seed = next(seed for seed in range(1000) if "scattered" in collection(seed).traits and collection(seed).is_legal)
     with traced() as called:
         WAYS["sorted on disk"].run(collection(seed), tmp_path)
-    assert "external.py:sorted_run" in called
+    assert "external_sort.py:sorted_run" in called
 
 
 def test_the_twin_is_put_back() -> None:

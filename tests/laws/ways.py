@@ -33,8 +33,8 @@ import numpy as np
 
 import calipers as cal
 import oracle
-from calipers import tables
-from calipers.cli import commands, quick
+from calipers.cli import commands
+from calipers.cli import fast_path as quick
 from calipers.collection import external_sort as external
 from calipers.collection import files, reader
 from calipers.collection import table_rows as rows
@@ -43,6 +43,7 @@ from calipers.errors import CalipersError
 from calipers.measures.grammar import parse_all
 from calipers.native import plain as _plain
 from calipers.native import scanner
+from calipers.results import tables
 from laws.odd import PACKINGS, TREC, Collection, Rows
 
 Values = dict[tuple[int, str, str], float | None]  # system, measure, query; None where undefined
@@ -67,7 +68,7 @@ class Way:
     run: Callable[[Collection, Path], Outcome | None]  # None: left to another way
     kind: str = "text"  # or "table": has rows, but no lines to name in an error
     passes: tuple[str, ...] = ()  # "file.py:function" that is called
-    avoids: tuple[str, ...] = ("_plain.py:",)
+    avoids: tuple[str, ...] = ("plain.py:",)
     takes: Callable[[Collection], bool] = lambda case: True
 
 
@@ -184,13 +185,13 @@ def arguments_of(case: Collection, folder: Path, *more: str) -> list[str]:
 
 
 def fast_command(arguments: list[str]) -> int | None:
-    return 0 if quick.is_done(arguments) else None
+    return 0 if quick.answered(arguments) else None
 
 
 def long_command(arguments: list[str]) -> int | None:
-    with patch("calipers.cli.shortcut.short_answer", lambda *_, **__: None), \
-         patch("calipers.tools.trec_eval.shortcut.short_reports", lambda *_: None), \
-         patch("calipers.cli.trec_eval.short_reports", lambda *_: None, create=True):  # fmt: skip
+    with patch("calipers.cli.fast_evaluate.fast_answer", lambda *_, **__: None), \
+         patch("calipers.tools.trec_eval.fast_reports.fast_reports", lambda *_: None), \
+         patch("calipers.cli.trec_eval.fast_reports", lambda *_: None, create=True):  # fmt: skip
         return commands.run(arguments)
 
 
@@ -487,21 +488,21 @@ WAYS = {
     way.name: way
     for way in (
         Way("library", partial(TEXT, jobs=1), passes=("evaluation.py:evaluate", "reader.py:scan_run"),
-            avoids=("_plain.py:", "reader.py:_in_parts")),
-        Way("command fast", in_command(fast_command), passes=("quick.py:is_done", "scored.py:score_runs"),
-            avoids=("_plain.py:", "commands.py:run", "evaluation.py:evaluate"),
+            avoids=("plain.py:", "reader.py:_in_parts")),
+        Way("command fast", in_command(fast_command), passes=("fast_path.py:answered", "fast_scores.py:score_runs"),
+            avoids=("plain.py:", "commands.py:run", "evaluation.py:evaluate"),
             takes=lambda case: case.depth is None),
-        Way("command", in_command(commands.run), passes=("commands.py:run", "scored.py:score_runs"),
-            avoids=("_plain.py:", "evaluation.py:evaluate")),
+        Way("command", in_command(commands.run), passes=("commands.py:run", "fast_scores.py:score_runs"),
+            avoids=("plain.py:", "evaluation.py:evaluate")),
         Way("command long", in_command(long_command), passes=("commands.py:run", "evaluation.py:evaluate"),
-            avoids=("_plain.py:", "scored.py:score_runs")),
+            avoids=("plain.py:", "fast_scores.py:score_runs")),
         Way("command, two jobs", forced(small_pieces, in_command(commands.run, "--jobs", "2")),
-            passes=("reader.py:_fed", "scored.py:score_runs")),
+            passes=("reader.py:_fed", "fast_scores.py:score_runs")),
         Way("two jobs", CUT, passes=("reader.py:_in_parts",)),
         Way("sorted on disk", forced(small_pieces, partial(library, sources=on_disk, jobs=1)), passes=()),
-        Way("plain twin", forced(plain_twin, partial(TEXT, jobs=1)), passes=("_plain.py:RunScanner.finish",),
+        Way("plain twin", forced(plain_twin, partial(TEXT, jobs=1)), passes=("plain.py:RunScanner.finish",),
         avoids=()),
-        Way("plain twin, two jobs", forced(plain_twin, CUT), passes=("_plain.py:RunScanner.finish",
+        Way("plain twin, two jobs", forced(plain_twin, CUT), passes=("plain.py:RunScanner.finish",
         "reader.py:_in_parts"),
             avoids=()),
         Way("packed", partial(library, sources=write_packed), passes=("files.py:_unpacked",)),
@@ -511,14 +512,14 @@ WAYS = {
             passes=("model.py:DictRun.retrieved",)),
         Way("pandas", partial(library, sources=frames(pandas_frame)), passes=("frames.py:runs_of_frame",), **TABLE),
         Way("polars", forced(small_pieces, partial(library, sources=frames(polars_frame), jobs=2)),
-            passes=("frames.py:runs_of_frame", "rows.py:_side_by_side"), **TABLE),
+            passes=("frames.py:runs_of_frame", "table_rows.py:_side_by_side"), **TABLE),
         Way("JSON", partial(library, sources=table_files("json", write_nested)), kind="table",
             takes=has_text_and_distinct, passes=("json.py:read_json",)),
         Way("JSON lines", partial(library, sources=table_files("jsonl", write_json_lines)),
             passes=("json.py:read_json",), **TABLE),
         Way("CSV", partial(library, sources=table_files("csv", write_csv)), passes=("csv.py:read_csv",), **TABLE),
         Way("Parquet", forced(small_pieces, partial(library, sources=table_files("parquet", write_parquet), jobs=2)),
-            kind="table", takes=has_rows, passes=("parquet.py:parts_of_parquet", "rows.py:_side_by_side")),
+            kind="table", takes=has_rows, passes=("parquet.py:parts_of_parquet", "table_rows.py:_side_by_side")),
         Way("definition", defined, kind="table", takes=has_definition, passes=("oracle.py:average",)),
     )
 }  # fmt: skip

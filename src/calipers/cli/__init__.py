@@ -8,8 +8,8 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
+from calipers.cli.fast_path import answered
 from calipers.cli.printing import note, told_of_output
-from calipers.cli.quick import is_done
 from calipers.errors import CalipersError
 
 OUR_FAULT = 3
@@ -21,10 +21,10 @@ def main() -> None:
     _end_cleanly()
     code = 0
     try:
-        if not is_done(sys.argv[1:]):
+        if not (done := answered(sys.argv[1:])):
             from calipers.cli.commands import run
 
-            code = run(sys.argv[1:])
+            code = run(sys.argv[1:], fast_path=done is None)
         with told_of_output():
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -24,7 +24,7 @@ from calipers.errors import CalipersError
 from calipers.results.notes import some
 
 if TYPE_CHECKING:
-    from calipers.cli.shortcut import Answer
+    from calipers.cli.fast_evaluate import Answer
     from calipers.collection.model import Judgments
     from calipers.results.scores import Scores
 
@@ -83,10 +83,10 @@ def command(
         return
     for_paper = form in ("markdown", "latex") and not per_query and interval is None
     read_otherwise = any(map(given, ("judgments_as", "systems_as", "max_unpacked", "columns")))
-    unusual = (intents, interval, read_otherwise, for_paper, baseline)
-    if not any(unusual) and (short := _short_answer(judgments, systems, measures, jobs, show, **policies)):
-        warn(short.notes(policies["ties"]), strict)
-        write(short.per_query() if per_query else short.mean(), form, output)
+    unusual = (intents, interval, read_otherwise, for_paper, baseline, not click.get_current_context().obj)
+    if not any(unusual) and (fast := _fast_answer(judgments, systems, measures, jobs, show, **policies)):
+        warn(fast.notes(policies["ties"]), strict)
+        write(fast.per_query() if per_query else fast.mean(), form, output)
         return
     from calipers.evaluation import evaluate
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -113,7 +113,7 @@ def command(
         write(scores.mean(), form, output)
 
 
-def _short_answer(
+def _fast_answer(
     judgments: str,
     systems: tuple[str, ...],
     measures: tuple[str, ...],
@@ -127,11 +127,11 @@ def _short_answer(
     """What can be said without loading NumPy."""
     if any(others.values()):  # a policy of 0 is what is done anyway
         return None
-    from calipers.cli.shortcut import short_answer
+    from calipers.cli.fast_evaluate import fast_answer
     from calipers.measures.names import DEFAULT_MEASURES
 
     with reading(systems, show):
-        return short_answer(judgments, systems, measures or DEFAULT_MEASURES, ties=ties, depth=depth, jobs=jobs)
+        return fast_answer(judgments, systems, measures or DEFAULT_MEASURES, ties=ties, depth=depth, jobs=jobs)
 
 
 def _with_intents(known: Judgments, path: str) -> Judgments:

@@ -6,8 +6,8 @@ import click
 
 from calipers.cli.printing import show
 from calipers.errors import CalipersError
+from calipers.tools.trec_eval.fast_reports import fast_reports
 from calipers.tools.trec_eval.request import HELP, Request, read_request
-from calipers.tools.trec_eval.shortcut import short_reports
 
 
 class _Untouched(click.Command):
@@ -38,16 +38,15 @@ def command(context: click.Context) -> None:
         elif request.help:
             click.echo(HELP + _explained(request), nl=False)
         else:
-            _run(request)
+            _run(request, fast_path=context.obj)
     except CalipersError as error:
         click.echo(f"calipers trec_eval: {error}", err=True)
         context.exit(getattr(error, "code", 2))
 
 
-def _run(request: Request) -> None:
-    short = short_reports(request)
-    if short is not None:
-        show("".join(short))
+def _run(request: Request, *, fast_path: bool) -> None:
+    if fast_path and (printed := fast_reports(request)) is not None:
+        show("".join(printed))
         return
     from calipers.collection.sources import read_qrels
     from calipers.tools.trec_eval.lenient import LenientRun

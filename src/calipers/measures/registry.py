@@ -19,6 +19,7 @@ from calipers.measures.forms import Form, JudgedOnly
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.free import Free
 from calipers.measures.names import shortened
+from calipers.native.plan import Plan
 
 
 class _Needed:
@@ -227,6 +228,11 @@ class Measure:
     def score(self, lists: Lists) -> Floats:
         """The score of each list, NaN where the measure is undefined."""
         return self.form.score(lists)
+
+    def plan(self, *, by_id: bool) -> Plan | None:
+        """How the compiled scanner scores it and takes its mean; None where it cannot. by_id: ties are broken by id."""
+        plan = self.form.plan() if self.declaration.average == "arithmetic" and self.reads == "grades" else None
+        return None if plan is None or (plan.reads_orders and not by_id) else plan
 
     def bind(self, pool: Pool) -> Measure:
         """The measure with what it takes from the judgments filled in: max_grade."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats
-from calipers.measures.forms import Counted, Form
+from calipers.measures.forms import Counted, Form, Linear
 from calipers.measures.registry import measure
+from calipers.measures.values import FLAT, AtLeast
 from calipers.record import Record
 
 
@@ -53,7 +54,7 @@ def number_relevant(rel: float) -> Form:
 @measure("NumRelRet", rel=1, aliases=("num_rel_ret",), average="sum")
 def number_relevant_retrieved(rel: float) -> Form:
     """How many relevant documents are retrieved."""
-    return Counted(_found, rel)
+    return Linear(FLAT, AtLeast(rel))
 
 
 def _precision(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
@@ -66,10 +67,6 @@ def _recall(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
 
 def _retrieved(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
     return retrieved
-
-
-def _found(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:
-    return found
 
 
 def _relevant(retrieved: Floats, found: Floats, relevant: Floats) -> Floats:

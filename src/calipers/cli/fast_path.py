@@ -1,8 +1,8 @@
 """The calls that most people make, answered before click would be loaded.
 
-`calipers evaluate` and `calipers trec_eval` with plain options, on what the short way can score (`shortcut.py`,
-`trec_eval/shortcut.py`). Anything else, be it unusual or wrong, is left to the commands, which know all options and
-messages: until the answer is complete nothing has been printed.
+`calipers evaluate` and `calipers trec_eval` with plain options, on what the scanner can score by itself
+(`fast_evaluate.py`, `trec_eval/fast_reports.py`). Anything else, be it unusual or wrong, is left to the commands,
+which know all options and messages: until the answer is complete nothing has been printed.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ _VALUES = {"-m": "measures", "--measure": "measures", "--format": "form", "--tie
 _FORMS = ("table", "csv", "json")  # the others are for papers, and mark what is significant
 
 
-def is_done(arguments: Sequence[str]) -> bool:
-    """Whether this call could be answered, and was."""
+def answered(arguments: Sequence[str]) -> bool | None:
+    """Whether this call could be answered, and was. None where it was not even tried: a command may try it then."""
     if not arguments or "_CALIPERS_COMPLETE" in os.environ:
-        return False
+        return None
     command, *rest = arguments
     if command == "evaluate":
         return _evaluate(rest)
-    return command == "trec_eval" and _trec_eval(rest)
+    return _trec_eval(rest) if command == "trec_eval" else None
 
 
-def _evaluate(arguments: Sequence[str]) -> bool:
+def _evaluate(arguments: Sequence[str]) -> bool | None:
     asked = _options(arguments)
     if asked is None or len(asked["files"]) < 2 or asked["form"] not in _FORMS:
-        return False
+        return None
+    from calipers.cli.fast_evaluate import fast_answer
     from calipers.cli.printing import warn, write
     from calipers.cli.reading_progress import reading
-    from calipers.cli.shortcut import short_answer
     from calipers.measures.names import DEFAULT_MEASURES
 
     judgments, *systems = asked["files"]
     with reading(systems):
-        short = short_answer(judgments, systems, asked["measures"] or DEFAULT_MEASURES, ties=asked["ties"])
+        short = fast_answer(judgments, systems, asked["measures"] or DEFAULT_MEASURES, ties=asked["ties"])
     if short is None:
         return False
     warn(short.notes(asked["ties"]), strict=False)
@@ -66,17 +66,17 @@ def _options(arguments: Sequence[str]) -> dict[str, Any] | None:
     return found
 
 
-def _trec_eval(arguments: Sequence[str]) -> bool:
+def _trec_eval(arguments: Sequence[str]) -> bool | None:
     from calipers.cli.printing import show
     from calipers.errors import CalipersError
+    from calipers.tools.trec_eval.fast_reports import fast_reports
     from calipers.tools.trec_eval.request import read_request
-    from calipers.tools.trec_eval.shortcut import short_reports
 
     try:
         request = read_request(arguments)
     except CalipersError:
-        return False
-    reports = None if request.help or request.version else short_reports(request)
+        return None
+    reports = None if request.help or request.version else fast_reports(request)
     if reports is None:
         return False
     show("".join(reports))

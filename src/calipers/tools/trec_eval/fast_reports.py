@@ -1,18 +1,19 @@
-"""trec_eval's output by the short way, without NumPy: its official measures and the other common ones."""
+"""trec_eval's output by the fast path, without NumPy: its official measures and the other common ones."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from calipers.collection.scored import UNUSUAL, Scored, ShortOfIt, plan, read_graded, score_runs
+from calipers.collection.fast_scores import UNUSUAL, NotFast, RunScores, read_graded, score_runs
 from calipers.measures.dialects import Root
+from calipers.measures.registry import Measure, look_up
 from calipers.native.id_text import decode
+from calipers.native.plan import Plan
 from calipers.tools.trec_eval.lines import FLOOR, line, text_line
 from calipers.tools.trec_eval.request import Request
 
-_FOUND = {"form": "sum", "weight": "flat", "worth": "relevant", "over": "one", "cutoff": 0, "p": 0.0}
 _COUNTS = ("num_q", "num_ret", "num_rel")  # which no list has to be scored for
 
 
@@ -23,7 +24,7 @@ class Column(NamedTuple):
     root: Root
     place: int = -1
 
-    def of(self, run: Scored, relevant: Sequence[int]) -> Sequence[float]:
+    def of(self, run: RunScores, relevant: Sequence[int]) -> Sequence[float]:
         """The value of each query."""
         if self.place >= 0:
             return run.scores[self.place]
@@ -43,17 +44,17 @@ def _total(values: Sequence[float]) -> float:
     return total
 
 
-def short_reports(request: Request) -> list[str] | None:
-    """What trec_eval would print for each run; None where the long way has to be gone."""
+def fast_reports(request: Request) -> list[str] | None:
+    """What trec_eval would print for each run; None where the reports have to be worked out with NumPy."""
     try:
         if request.version_9 or request.judged_only or not request.level >= 1:
-            raise ShortOfIt("options")
+            raise NotFast("options")
         columns, plans = _columns(request)
         judgments, *files = request.files
         index = read_graded(judgments, plans)
         runs = score_runs(files, index, by_id=True, depth=request.depth or 0, jobs=request.jobs)
         if not index.whole or not all(request.complete or all(run.length) for run in runs):
-            raise ShortOfIt("queries")
+            raise NotFast("queries")
     except UNUSUAL:
         return None
     names = index.queries
@@ -62,10 +63,10 @@ def short_reports(request: Request) -> list[str] | None:
     return ["".join(_report(run, columns, queries, order, relevant, request)) for run in runs]
 
 
-def _columns(request: Request) -> tuple[list[Column], list[Any]]:
+def _columns(request: Request) -> tuple[list[Column], list[Plan]]:
     """What is printed, and the plans that it needs."""
     columns: list[Column] = []
-    plans: list[Any] = []
+    plans: list[Plan] = []
     for root, text in request.roots():
         if root.name in ("runid", *_COUNTS):
             columns.append(Column(root.name, root))
@@ -73,18 +74,23 @@ def _columns(request: Request) -> tuple[list[Column], list[Any]]:
         for name, parameters in root.columns(text):
             if root.rel:
                 parameters = {**parameters, "rel": request.level}
-            if root.name == "num_rel_ret":
-                wanted: Any = {**_FOUND, "rel": request.level}
-            else:
-                wanted = plan("AP" if root.name == "gm_map" else root.measure, parameters, by_id=True)
+            wanted = _plan(root, parameters)
             if wanted not in plans:
                 plans.append(wanted)
             columns.append(Column(name, root, plans.index(wanted)))
     return columns, plans
 
 
+def _plan(root: Root, parameters: Mapping[str, Any]) -> Plan:
+    known = look_up(root.measure)
+    plan = None if known is None else Measure.of(known[0], {**known[1], **parameters}).form.plan()
+    if plan is None:
+        raise NotFast(root.name)
+    return plan
+
+
 def _report(
-    run: Scored,
+    run: RunScores,
     columns: Sequence[Column],
     queries: Sequence[str],
     order: Sequence[int],

@@ -1,27 +1,21 @@
-"""`calipers evaluate` by the short way: TREC runs on TREC judgments under well-known measures, without NumPy."""
+"""`calipers evaluate` by the fast path: TREC runs on TREC judgments, under measures that the scanner scores itself."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from calipers.collection.fast_scores import UNUSUAL, NotFast, RunScores, read_graded, score_runs
 from calipers.collection.run_names import distinct_names, files_of
-from calipers.collection.scored import UNUSUAL, Scored, ShortOfIt, plan, read_graded, score_runs
-from calipers.measures.names import typed_names
+from calipers.measures.grammar import parse_all
+from calipers.measures.registry import Measure
 from calipers.native.id_text import decode
+from calipers.native.plan import Plan
 from calipers.results.averages import mean
 from calipers.results.notes import Seen, notes_about
 from calipers.results.tables import Cell, Table
 
 Row = tuple[Cell, ...]
-# Spellings that mean here what they mean to `measures.grammar`; whatever else that takes or refuses is left to it.
-_NAME = re.compile(r"([A-Za-z]+)(?:\(([^()]*)\))?(?:@([1-9][0-9]{0,8}))?")
-_READ: dict[str, tuple[re.Pattern[str], Callable[[str], Any]]] = {
-    "rel": (re.compile(r"[1-9][0-9]{0,8}"), int),
-    "p": (re.compile(r"0?\.[0-9]{1,15}"), float),
-    "gain": (re.compile(r"linear|exp"), str),
-}
 
 
 class Answer(NamedTuple):
@@ -29,7 +23,7 @@ class Answer(NamedTuple):
 
     measures: list[str]
     queries: list[str]
-    runs: list[Scored]
+    runs: list[RunScores]
 
     def seen(self) -> list[Seen]:
         return [
@@ -55,7 +49,7 @@ class Answer(NamedTuple):
         return Table(("system", "query", *self.measures), rows)
 
 
-def short_answer(
+def fast_answer(
     judgments: str,
     systems: Sequence[str],
     measures: Sequence[str],
@@ -65,33 +59,24 @@ def short_answer(
     jobs: int | None = None,
     advance: Callable[[int], None] = lambda done: None,
 ) -> Answer | None:
-    """The scores; None where the long way has to be gone."""
+    """The scores; None where `evaluate` has to work them out."""
     by_id = ties == "docid"
     try:
         if ties not in (None, "average", "docid"):
-            raise ShortOfIt(ties)
-        plans = {name: _plan(name, by_id) for text in measures for name in typed_names(text)}
-        if not plans:
-            raise ShortOfIt("no measure")
+            raise NotFast(ties)
+        plans = {name: _plan(measure, by_id) for name, measure in parse_all(measures)}
         files = [file for system in systems for file in files_of(system)]
         index = read_graded(judgments, plans.values())
         runs = score_runs(files, index, by_id=by_id, depth=depth or 0, jobs=jobs, advance=advance)
         if all(not any(run.length) for run in runs):
-            raise ShortOfIt("no query in common")
+            raise NotFast("no query in common")
     except UNUSUAL:
         return None
     return Answer(list(plans), [decode(query) for query in index.queries], runs)
 
 
-def _plan(name: str, by_id: bool) -> Mapping[str, Any]:
-    match = _NAME.fullmatch(name)
-    if not match:
-        raise ShortOfIt(name)
-    parameters: dict[str, Any] = {"cutoff": int(match[3])} if match[3] else {}
-    for argument in filter(None, (match[2] or "").split(",")):
-        parameter, _, text = (part.strip() for part in argument.partition("="))
-        pattern, read = _READ.get(parameter, (None, str))
-        if pattern is None or not pattern.fullmatch(text):
-            raise ShortOfIt(name)
-        parameters[parameter] = read(text)
-    return plan(match[1], parameters, by_id)
+def _plan(measure: Measure, by_id: bool) -> Plan:
+    plan = measure.plan(by_id=by_id)
+    if plan is None:
+        raise NotFast(repr(measure))
+    return plan
