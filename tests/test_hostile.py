@@ -40,7 +40,8 @@ def refusal(action: Callable[[], object]) -> str:
     with pytest.raises(CalipersError) as caught:
         action()
     message = str(caught.value)
-    assert "\n" not in message and len(message) < 1000
+    assert "\n" not in message
+    assert len(message) < 1000
     return message
 
 
@@ -94,7 +95,7 @@ def write(tmp_path: Path) -> Callable[[bytes], str]:
         ("utility(weights=zipf)", "not a list"),
         ("SetF(beta=1e200)", "above 1e"),
         ("INST(max_rel=1000000000)", "above 1,000"),
-        ("GAP(max_grade=1000000)", "1,000 at most"),
+        ("GAP(max_grade=1000000)", "more than 1000 levels"),
         ("V2(AP,population=collection(99999999999))", "above 150,000,000"),
         ("a" * 70_000, "characters"),
     ],
@@ -206,7 +207,8 @@ def test_objects_of_json_come_and_go(write: Callable[[bytes], str]) -> None:
     assert read(b'{"q": {"a": 1}}\n\n{"r": {"b": 2}}') == {"q": {"a": 1.0}, "r": {"b": 2.0}}
     for text in (b'[{"query": "q"} 1]', b'[{"query": "q", "doc": "a", "score": 1},]', b'{"q": {"a": 1},}', b'{"q": {}',
                  b'{"q": {"a": 1} "r": {}}', b'[{"query": "q", "doc": "a", "score": 1}] 1', b'{"q": {"a": 1}, 3: {}}',
-                 b'{"q": {"a": 1}, "q": {"b": 1}}', b'{"q": {"a": 1}, "r": 2}', b"[", b'{"q": {"a": 1}, "r"'):  # fmt: skip
+                 b'{"q": {"a": 1}, "q": {"b": 1}}', b'{"q": {"a": 1}, "r": 2}', b"[",
+                 b'{"q": {"a": 1}, "r"'):  # fmt: skip
         refusal(lambda text=text: read(text))  # type: ignore[misc]  # the text of this round
 
 
@@ -408,8 +410,8 @@ def test_trees_that_go_in_circles(model: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="below itself"):
         checked(text.format("-1 2 1", "-2 -3 -4"))
     for damaged in (text.replace("Tree=0", "Tree=1"), text.replace("end of trees", ""), text.replace("v4", "v9"),
-                    text.replace("num_class=1", "num_class=2"), text.replace("lambdarank", "binary sigmoid:1")):  # fmt: skip
-        with pytest.raises(ValueError):
+                    text.replace("num_class=1", "num_class=2"), text.replace("lambdarank", "binary")):  # fmt: skip
+        with pytest.raises(ValueError, match=r"tree|LightGBM|class|objective"):
             checked(damaged.format("1 2 -1", "-2 -3 -4"))
 
 
@@ -559,12 +561,12 @@ def test_links_that_go_in_circles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert files_of(f"{tmp_path}/s*/**/b/?") == [f"{tmp_path}/sub/a/b/z"]
 
 
-# ------------------------------------------------------------------------------------------------ a little of everything
+# ------------------------------------------------------------------------------------------------ all kinds of files
 
 
 FILES = {
     "json": b'{"q": {"a": 1, "b": 2.5}, "r": {"a": 1}}',
-    "rows": b'[{"query": "q", "doc": "a", "score": 1, "system": "s"}, {"query": "r", "doc": "b", "score": 2, "system": "t"}]',
+    "rows": b'[{"query": "q", "doc": "a", "score": 1, "run": "s"}, {"query": "r", "doc": "b", "score": 2, "run": "t"}]',
     "lines": b'{"query": "q", "doc": "a", "score": 1}\n{"query": "r", "doc": "b", "score": 2}\n',
     "csv": b'query,doc,score,system\nq,a,1,s\nr,"b",2.5,t\n',
     "letor": b"2 qid:1 1:0.5 3:1.5 #docid = a\n0 qid:1 2:1 #docid = b\n",
@@ -580,6 +582,7 @@ PIECES = (
 )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::calipers.errors.CalipersWarning")
 @pytest.mark.parametrize("kind", FILES)
 def test_files_that_were_spoilt_are_read_or_refused(kind: str, tmp_path: Path) -> None:
     """Whatever is done to a file, it is read, or refused in one line."""
@@ -591,10 +594,16 @@ def test_files_that_were_spoilt_are_read_or_refused(kind: str, tmp_path: Path) -
             content[place : place + noise.choice((0, 0, 1, 3))] = noise.choice(PIECES)
         path.write_bytes(content)
         for action in _ways(kind, str(path)):
-            try:
-                action()
-            except CalipersError as error:
-                assert "\n" not in str(error)
+            assert "\n" not in _said(action)
+
+
+def _said(action: Callable[[], object]) -> str:
+    """What it is refused with; nothing where it is not."""
+    try:
+        action()
+    except CalipersError as error:
+        return str(error)
+    return ""
 
 
 def _ways(kind: str, path: str) -> list[Callable[[], object]]:

@@ -26,6 +26,7 @@ from calipers.cli.fast_path import answered
 from calipers.measures.grammar import parse_all
 from calipers.native.scanner import COMPILED
 from calipers.results.averages import expansion, mean, total
+from calipers.results.scores import means
 from calipers.results.tables import Table
 
 SCORES = st.lists(st.floats(-1e300, 1e300) | st.sampled_from([k / 10 for k in range(11)]), min_size=1, max_size=40)
@@ -63,6 +64,13 @@ def test_sums_and_means_are_rounded_once(values: list[float]) -> None:
     assert sum(map(Fraction, expansion(values))) == exact
     assert total(values) == float(exact)
     assert mean(values) == mean(values[::-1]) == mean(expansion(values), len(values)) == float(exact / len(values))
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 0), (0, 4), (0, 0), (2, 1)])
+def test_means_of_nothing_are_undefined(shape: tuple[int, ...]) -> None:
+    found = means(np.full(shape, np.nan))
+    assert found.shape == shape[:-1]
+    assert np.isnan(found).all()
 
 
 @given(st.lists(st.integers(0, 20000), min_size=1, max_size=20))
@@ -249,6 +257,9 @@ def test_exchanged_judgments_and_runs_are_noticed(tmp_path: Path, said: Said) ->
     assert said("evaluate", run, known, "--strict")[0] == 2
     with pytest.warns(cal.CalipersWarning, match="judgments come first"):
         cal.evaluate(ranked, grades)
+    lines = [f"{query} Q0 {document} 1 {grade} t\n" for query, of in grades.items() for document, grade in of.items()]
+    (told,) = write(tmp_path, told="".join(lines))
+    assert cal.evaluate(ranked, told).notes == ()  # TREC's format says what it is
 
 
 @pytest.mark.parametrize(

@@ -286,16 +286,18 @@ def plain_blocks(file: BinaryIO, size: int, start: int = 0, stop: int | None = N
 
 
 def blocks(
-    path: Path, *, max_unpacked: int | None = None, size: int = BLOCK, room: int = ROOM, ratio: int = RATIO
+    path: Path, *, max_unpacked: int | None = None, size: int = BLOCK, room: int | None = None, ratio: int | None = None
 ) -> Generator[Block, None, None]:
     """The bytes of a file, unpacked. A block is good until the next one is asked for.
 
-    `max_unpacked` is the most bytes that a packed file may unpack to, by default `room` and `ratio` times its size.
+    `max_unpacked` is the most bytes that a packed file may unpack to, by default `room` (or ROOM) and `ratio` (or
+    RATIO) times its size.
     """
     with Named(path), opened(regular(path)) as file:
         packing = packing_of(file.read(8))
         file.seek(0)
         if packing:
+            room, ratio = ROOM if room is None else room, RATIO if ratio is None else ratio
             usual = room + ratio * os.fstat(file.fileno()).st_size
             limit = usual if max_unpacked is None else max_unpacked
             source: Iterator[Block] = _unpacked(file, packing, limit, size)
@@ -339,7 +341,7 @@ def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
     return BytesIO(whole(path, max_unpacked=max_unpacked))
 
 
-def whole(path: Path, *, max_unpacked: int | None = None, room: int = ROOM, ratio: int = RATIO) -> bytes:
+def whole(path: Path, *, max_unpacked: int | None = None, room: int | None = None, ratio: int | None = None) -> bytes:
     """All bytes of a file, unpacked."""
     source = blocks(path, max_unpacked=max_unpacked, room=room, ratio=ratio)
     return b"".join([bytes(block) for block in source])

@@ -33,7 +33,7 @@ class Cache:
         if not path.is_file():
             return None
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
                 *arrays, cut = (stored[part] for part in PARTS)
         except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError, SyntaxError):
             return None  # spoilt: it is made again
