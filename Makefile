@@ -11,7 +11,7 @@ export CALIPERS_DATA   ?= ../shared/data
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
-SCANNER := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
+SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 
 .PHONY: help demo check test fuzz mutants bench docs lint browser compiled packaging dist clean
 
@@ -89,7 +89,7 @@ $(VENV)/.made:
 	@touch $@
 
 # Without build isolation the pinned Cython of this venv is used, and a changed scanner is rebuilt in seconds.
-$(VENV)/.package: $(VENV)/.made pyproject.toml setup.py src/calipers/_version.py $(SCANNER) requirements/build.txt requirements/constraints.txt
+$(VENV)/.package: $(VENV)/.made pyproject.toml setup.py src/calipers/_version.py $(SOURCES) requirements/build.txt requirements/constraints.txt
 	$(PIP) install -r requirements/build.txt
 	$(PIP) install --no-build-isolation -c requirements/constraints.txt -e .
 	@touch $@
