@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.cli import commands
 from calipers.collection import files
 from calipers.collection.formats import json as json_format
 from calipers.collection.formats import sniff
@@ -618,3 +619,11 @@ def _ways(kind: str, path: str) -> list[Callable[[], object]]:
         lambda: [run.documents() for run in cal.read_runs(path)],
         lambda: cal.evaluate(cal.read_judgments(path), RUN, ["AP"]).mean(),
     ]
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "-1", "1e300"])
+@pytest.mark.parametrize("option", ["--max-unpacked", "--memory"])
+def test_a_number_of_gigabytes_is_one(option: str, value: str, tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n")
+    (tmp_path / "r").write_text("1 Q0 a 1 1 t\n")
+    assert commands.run(["evaluate", str(tmp_path / "q"), str(tmp_path / "r"), option, value]) == 2

@@ -142,7 +142,12 @@ def _keep_flag(context: click.Context, parameter: click.Parameter, value: bool) 
     _keep(context, parameter, value or None)
 
 
+MOST_GIGABYTES = 1e9  # more than any machine has: infinity and what is no number are refused with it
+
+
 def _keep_bytes(context: click.Context, parameter: click.Parameter, value: float | None) -> None:
+    if value is not None and not 0 <= value <= MOST_GIGABYTES:
+        raise CalipersError(f"--{str(parameter.name).replace('_', '-')} {value:g} is not a number of gigabytes")
     _keep(context, parameter, None if value is None else int(value * 1e9))
 
 
