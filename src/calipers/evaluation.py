@@ -18,7 +18,6 @@ from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CalipersWarning, CheckFailed
 from calipers.limits.exactness import drawn_among, inexact_measures
-from calipers.limits.normalisation import Normalised
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -353,7 +352,7 @@ def scored(
     form = measure.form
     score = form.score(lists)
     reason = np.zeros(len(lists), np.uint8)
-    normalised = isinstance(form, Normalised)
+    normalised = form.normalised
     undefined = np.isnan(score)
     if undefined.any():
         always = form.hopeless(lists)
@@ -365,7 +364,7 @@ def scored(
             empty = empty_plain
         if empty is not None and _is_number(empty):
             score[reason == Reason.NO_RELEVANT] = empty
-    if isinstance(form, Normalised):
+    if normalised:
         flat = form.degenerate(lists)
         reason[flat] = Reason.DEGENERATE
         if degenerate is not None:
@@ -390,7 +389,7 @@ def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, 
     """Stop where a policy says so, and where a normalisation has hardly any query to work on."""
     refuse_undefined(reasons, list(measures), judgments.queries, counting)
     for name, measure, of_measure in zip(measures, measures.values(), reasons, strict=True):
-        if isinstance(measure.form, Normalised):
+        if measure.form.normalised:
             flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
             refuse_flat(name, measure, flat, len(judgments.queries), int(judgments.pool.size.max(initial=1)))
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from calipers.axioms.notes import NOTES
 from calipers.axioms.subjects import Examined, subject_of
 from calipers.axioms.verdicts import NINE, Properties, examine
-from calipers.limits.normalisation import Normalised
 from calipers.measures.forms.base import OPAQUE, Form, number
 from calipers.measures.registry import Declaration, Measure
 
@@ -69,7 +68,7 @@ def measure_card(measure: Examined) -> Card:
         where = ()
         if declaration is not None and declaration.sentence:
             derived = f"{declaration.name} = {_spoken(declaration.sentence)}"
-    elif stated and not isinstance(form, Normalised):
+    elif stated and not form.normalised:
         where = (f"in other words: {derived}", *where)
     return Card(
         measure=subject.name,

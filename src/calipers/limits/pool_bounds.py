@@ -15,7 +15,7 @@ from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, reads_subtopics
 from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import Normalised, check_population, population_of
+from calipers.limits.normalisation import check_population, population_of
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Complement, Form, Linear, Share
 from calipers.measures.forms.base import inexact
@@ -152,7 +152,7 @@ def bounds(
     named = {name: measure.bind(known.pool) for name, measure in asked}
     rules.check(known, named.values())
     for name, measure in named.items():
-        if isinstance(measure.form, Normalised):
+        if measure.form.normalised:
             raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
 
     def each(of: Any) -> dict[str, Floats]:

@@ -314,7 +314,7 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
         name: {
             "measure": repr(measure),
             "average": measure.declaration.average,
-            "normalised": isinstance(measure.form, Normalised),
+            "normalised": measure.form.normalised,
             "population": measure.parameters.get("population"),
         }
         for name, measure in bound.items()

@@ -29,7 +29,6 @@ from calipers.collection.model import Judgments
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, refuse_infinite, refuse_undefined
-from calipers.limits.normalisation import Normalised
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Form
 from calipers.native.columns import Columns, Retrieved
@@ -354,7 +353,7 @@ class Flat(Record):
         pool = self.task.judgments(pieces).pool
         lists = pool.everything.shuffled
         forms = [measure.form for measure in self.task.measures.values()]
-        flat = [int(form.degenerate(lists).sum()) if isinstance(form, Normalised) else 0 for form in forms]
+        flat = [int(form.degenerate(lists).sum()) for form in forms]
         yield pa.record_batch(
             {"queries": [pool.queries], "largest": [int(pool.size.max(initial=1))], "flat": [flat]},
             schema=pa.schema({"queries": pa.int64(), "largest": pa.int64(), "flat": pa.list_(pa.int64())}),
