@@ -80,6 +80,11 @@ def of_charts(data: Path) -> None:
     scores = cal.evaluate(covid / "qrels-rnd1.txt", chosen_runs(covid), ["nDCG@10"])
     bounds = cal.bounds(covid / "qrels-rnd1.txt", ["nDCG@10"])
     plot.save(plot.between_bounds(scores, bounds), str(IMAGES / "between.png"))
+    matrices = [data / f"scores/adhoc8_{name}.csv" for name in ("ap", "p10", "rr")]
+    pilot = cal.read_scores(matrices, ["AP", "P@10", "RR"])
+    plot.save(plot.power_curves(cal.plan(pilot, 0.05)), str(IMAGES / "plan.png"))
+    budget = cal.plan_budget(covid / "qrels-rnd1.txt", chosen_runs(covid), 5000, "nDCG@{5,10,20} AP@{10,100}")
+    plot.save(plot.budget_frontier(budget), str(IMAGES / "budget.png"))
     judgments = cal.read_subtopics(data / "trec/qrels/qrels.web.201-250.ndeval.txt.xz")
     diverse = cal.evaluate(judgments, simulated_runs(judgments, 12), ["alpha-nDCG@20"])
     plot.save(plot.means(diverse), str(IMAGES / "diversity.png"))

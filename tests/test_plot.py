@@ -41,13 +41,15 @@ def charts() -> dict[str, Any]:
         "tool_causes": plot.tool_causes(cal.audit(qrels, runs, "nDCG@10")),
         "dendrogram": plot.dendrogram(difference),
         "heat_map": plot.heat_map(difference),
+        "power_curves": plot.power_curves(cal.plan(scores, 0.1)),
+        "budget_frontier": plot.budget_frontier(cal.plan_budget(qrels, runs, 60, "nDCG@{2,5}")),
         "difference_scatter": plot.difference_scatter(difference),
     }
 
 
 NAMES = [
     "means", "between_bounds", "differences", "unjudged", "query_map", "expected_histogram", "significance_curves",
-    "tool_causes", "dendrogram", "heat_map", "difference_scatter",
+    "tool_causes", "dendrogram", "heat_map", "power_curves", "budget_frontier", "difference_scatter",
 ]  # fmt: skip
 
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "properties": "What measures do whatever the data: bounded, monotone, localized ...",
     "trec_eval": "Print what trec_eval prints, from its own options.",
     "compare": "Which systems really differ: tests, intervals, effect sizes, who beats whom.",
+    "plan": "How many queries an experiment needs, or what a budget of judgments can show.",
     "metaeval": "Judge the measures: discriminative power, consistency, stability.",
     "inform": "What rankings tell about the judgments, in bits: ric, joint, difference, tau.",
     "fuse": "Several runs as one, and the most that any fusion of them could reach.",

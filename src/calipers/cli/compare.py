@@ -7,48 +7,76 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.options import (
+    COMPARISON_TESTS,
+    EFFECTS,
+    FILE,
     how_to_read,
-    judgments_argument,
     list_options,
     measures_option,
     note,
-    open_collection,
+    open_judgments,
+    open_systems,
     optional_systems,
-    progress,
+    repeats_option,
     several_output_options,
     significance_options,
     warn,
+    write,
 )
-from calipers.cli.score_inputs import are_matrices, open_matrices, write_several
+from calipers.cli.score_inputs import open_matrices, open_scores, write_several
+from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
+    from calipers.planning.repeats import RepeatedRuns
     from calipers.results.scores import Scores
     from calipers.results.tables import Table
     from calipers.stats.comparison import Comparison
+    from calipers.stats.reproduced_runs import Reproducibility
 
-SHOWN = ("pairs", "wins", "matrix")
+SHOWN = ("pairs", "wins", "matrix", "influence", "variance")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 
 
 @click.command("compare")
-@judgments_argument
+@click.argument("judgments", metavar="JUDGMENTS", required=False, type=FILE)
 @optional_systems
 @how_to_read
 @measures_option
-@significance_options("holm")
+@significance_options("holm", COMPARISON_TESTS)
 @click.option("--baseline", metavar="SYSTEM", help="Compare the other systems with this one only.")
-@click.option("--level", type=float, help="Of the confidence intervals [default: 1 - alpha].")
+@click.option(
+    "--level", type=float, help="Of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
+)
+@click.option(
+    "--effect", type=click.Choice(EFFECTS), default="d", show_default=True,
+    help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs rank-biserial correlation.",
+)  # fmt: skip
+@click.option(
+    "--equivalence", type=float, metavar="MARGIN",
+    help="Two one-sided t tests: which pairs are different, equal within the margin, or undecided.",
+)  # fmt: skip
+@click.option(
+    "--rope", type=float, metavar="WIDTH",
+    help="For --test bayes: differences of at most this are equal in practice [default: 0.01].",
+)  # fmt: skip
+@repeats_option
+@click.option(
+    "--original", nargs=2, metavar="A B", type=FILE,
+    help="With --reproduced: how well the advanced run A and its baseline B were reproduced.",
+)  # fmt: skip
+@click.option("--reproduced", nargs=2, metavar="A2 B2", type=FILE, help="The reproductions of --original A B.")
 @click.option(
     "--show",
     type=click.Choice(SHOWN),
     multiple=True,
-    help="pairs, wins (with letters: systems that share one do not differ) or matrix; may be repeated "
-    "[default: pairs and wins as a table, wins alone for many pairs; pairs in the other formats].",
+    help="pairs, wins (with letters: systems that share one do not differ), matrix, influence (pairs that one query "
+    "decides) or variance (with --repeats); may be repeated [default: pairs and wins as a table, wins alone for many "
+    "pairs; pairs in the other formats].",
 )
 @list_options
 @several_output_options
 def command(
-    judgments: str,
+    judgments: str | None,
     systems: tuple[str, ...],
     measures: tuple[str, ...],
     test: str,
@@ -56,6 +84,12 @@ def command(
     baseline: str | None,
     alpha: float,
     level: float | None,
+    effect: str,
+    equivalence: float | None,
+    rope: float | None,
+    repeats: str | None,
+    original: tuple[str, str] | None,
+    reproduced: tuple[str, str] | None,
     samples: Any,
     seed: int,
     show: tuple[str, ...],
@@ -74,56 +108,104 @@ def command(
     calipers compare qrels.txt runs/* -m "nDCG@10 AP" --baseline bm25 --correction holm
     calipers compare qrels.txt runs/* -m "AP" --test tukey --show matrix
     calipers compare matrix.csv -m "AP" --test randomization --format csv
+    calipers compare qrels.txt runs/* -m "nDCG@10" --equivalence 0.01
+    calipers compare qrels.txt runs/* -m "nDCG@10" --test bayes
+    calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*" --show variance
+    calipers compare qrels.txt --original a.run b.run --reproduced c.run run.txt -m "nDCG@10 AP"
     """  # fmt: skip
+    if original is not None or reproduced is not None:
+        if original is None or reproduced is None:
+            raise CalipersError("--original A B and --reproduced A2 B2 belong together")
+        found = _reproducibility(
+            judgments, systems, measures, original, reproduced, strict=strict, jobs=jobs, **policies
+        )
+        note(f"original {' over '.join(original)}, reproduced {' over '.join(reproduced)}: the second is the baseline")
+        write(found.table(), form, output)
+        return
+    if judgments is None:
+        raise click.MissingParameter(param_hint="'JUDGMENTS'", param_type="argument", ctx=click.get_current_context())
+    scores = open_scores(judgments, systems, measures, strict=strict, jobs=jobs, **policies)
+    if repeats is not None:
+        if (test, effect) != ("t", "d") or equivalence is not None:
+            raise CalipersError("--repeats has a t test of its own: leave out --test, --effect and --equivalence")
+        from calipers.planning.repeats import repeated_runs
+
+        of = repeated_runs(scores, repeats, correction=correction, baseline=baseline, alpha=alpha, level=level)
+        say_repeats(of)
+        write_several(_tables(of.comparison, of.scores, show, form, of), form, output)
+        return
+    if "variance" in show:
+        raise CalipersError("--show variance needs --repeats: several runs of a system")
     from calipers.stats.comparison import compare
 
-    scores = _scores(judgments, systems, measures, strict=strict, jobs=jobs, **policies)
-    compared = compare(scores, test, correction, baseline, alpha=alpha, level=level, samples=samples, seed=seed)
-    _say(compared, strict)
-    write_several(_tables(compared, show, form), form, output)
+    compared = compare(
+        scores, test, correction, baseline, alpha=alpha, level=level, samples=samples, seed=seed, effect=effect,
+        equivalence=equivalence, rope=rope,
+    )  # fmt: skip
+    _say(compared, scores, strict)
+    write_several(_tables(compared, scores, show, form), form, output)
 
 
-def _scores(
-    judgments: str,
+def _reproducibility(
+    judgments: str | None,
     systems: tuple[str, ...],
     measures: tuple[str, ...],
+    original: tuple[str, str],
+    reproduced: tuple[str, str],
     *,
     strict: bool,
-    jobs: int | None,
     **policies: Any,
-) -> Scores:
-    from calipers.cli.evaluate import note_undefined
-    from calipers.evaluation import evaluate
+) -> Reproducibility:
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+    from calipers.results.score_files import is_score_table
+    from calipers.stats.reproduced_runs import reproducibility, reproducibility_of_scores
 
-    if are_matrices(judgments, systems):
-        return open_matrices([judgments, *systems], measures, strict)
+    if judgments is not None and judgments != "-" and is_score_table(judgments):
+        return reproducibility_of_scores(open_matrices([judgments, *systems], measures, strict), original, reproduced)
     wanted = parse_all(measures or DEFAULT_MEASURES)
-    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
-    with progress(len(runs), "runs") as advance:
-        names = [name for name, _ in wanted]
-        scores = evaluate(known, runs, names, jobs=jobs, progress=advance, warn=False, **policies)
-    warn(scores.notes, strict)
-    note_undefined(scores)
-    return scores
+    known = None if judgments is None else open_judgments(judgments, (measure for _, measure in wanted))
+    named = {run.name: run for run in open_systems(systems)} if systems else {}
+    runs = [named[run] if run in named else open_systems([run])[0] for run in (*original, *reproduced)]
+    return reproducibility(known, runs[:2], runs[2:], [name for name, _ in wanted], warn=False, **policies)
 
 
-def _say(compared: Comparison, strict: bool) -> None:
+def _say(compared: Comparison, scores: Scores, strict: bool) -> None:
     """What was done, and what was left out."""
+    from calipers.stats.leave_one_out import influence, influence_warnings
+
     about = compared.metadata
     sampled = f", {about['samples']} samples, seed {about['seed']}" if "samples" in about else ""
     corrected = "" if about["correction"] == "none" else f", corrected by {about['correction']}"
-    note(f"{len(compared.a)} pairs, {about['test']} test{sampled}{corrected}, alpha {compared.alpha:g}")
+    within = f", rope {about['rope']:g}" if "rope" in about else ""
+    many = f"{len(compared.a)} {'pair' if len(compared.a) == 1 else 'pairs'}"
+    note(f"{many}, {about['test']} test{within}{sampled}{corrected}, alpha {compared.alpha:g}")
+    if "equivalence" in about:
+        verdicts = [verdict for row in compared.verdicts for verdict in row]
+        note(
+            f"two one-sided t tests: {verdicts.count('different')} different, {verdicts.count('equal')} equal within "
+            f"{about['equivalence']:g}, {verdicts.count('undecided')} undecided; {about['level']:.4g} intervals"
+        )
     warnings = [
         f"{incomplete} of {pairs} pairs miss queries under {measure}, which are undefined for one of the systems "
         f"(the fewest have {fewest} of {about['queries']}); left out pairwise"
         for measure, incomplete, fewest, pairs in compared.incomplete().rows
         if incomplete
     ]
-    warn(warnings, strict)
+    warn([*warnings, *influence_warnings(influence(scores, compared), compared)], strict)
 
 
-def _tables(compared: Comparison, show: tuple[str, ...], form: str) -> dict[str, tuple[str, Table]]:
+def say_repeats(found: RepeatedRuns) -> None:
+    runs = ", ".join(f"{system} {count}" for system, count in zip(found.systems[:10], found.repeats[:10], strict=True))
+    more = f" and {len(found.systems) - 10} more" if len(found.systems) > 10 else ""
+    note(f"{sum(found.repeats)} runs of {len(found.systems)} systems ({runs}{more}); a run's luck is a random effect")
+    for measure, values in zip(found.measures, found.values, strict=True):
+        if left_out := found.metadata["queries"] - values.shape[1]:
+            note(f"{left_out} of {found.metadata['queries']} queries are undefined for a run under {measure}; left out")
+
+
+def _tables(
+    compared: Comparison, scores: Scores, show: tuple[str, ...], form: str, repeats: RepeatedRuns | None = None
+) -> dict[str, tuple[str, Table]]:
     if not show:
         show = ("pairs",)
         if form == "table":
@@ -131,13 +213,22 @@ def _tables(compared: Comparison, show: tuple[str, ...], form: str) -> dict[str,
             show = ("wins",) if many else ("pairs", "wins")
             if many:
                 note(f"the {len(compared.a)} pairs are not shown; --show pairs or another --format shows them")
+            if repeats is not None:
+                show = ("variance", *show)
     tables: dict[str, tuple[str, Table]] = {}
     for what in dict.fromkeys(show):
         if what == "pairs":
             tables["pairs"] = ("differences", compared.table())
-            continue
-        for measure in compared.measures:
-            table = compared.wins(measure) if what == "wins" else compared.matrix(measure)
-            title = "who beats how many" if what == "wins" else "who beats whom"
-            tables[f"{what}-{measure}"] = (f"{title}, {measure}", table)
+        elif what == "influence":
+            from calipers.stats.leave_one_out import influence
+
+            tables["influence"] = ("pairs that one query decides", influence(scores, compared))
+        elif what == "variance":
+            assert repeats is not None
+            tables["variance"] = ("variance, and what to buy more of", repeats.variance())
+        else:
+            for measure in compared.measures:
+                table = compared.wins(measure) if what == "wins" else compared.matrix(measure)
+                title = "who beats how many" if what == "wins" else "who beats whom"
+                tables[f"{what}-{measure}"] = (f"{title}, {measure}", table)
     return tables

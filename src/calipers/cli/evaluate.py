@@ -29,11 +29,17 @@ if TYPE_CHECKING:
     from calipers.results.scores import Scores
 
 
+INTERVALS = ("auto", "t", "logit", "bca")  # stats.bounded_intervals.METHODS, which would load NumPy
+
+
 @click.command("evaluate")
 @judgments_and_systems
 @measures_option
 @click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
 @click.option("--interval", type=float, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
+@click.option("--interval-by", type=click.Choice(INTERVALS), default="auto", show_default=True,
+              help="Student's interval, on the logit scale, or the BCa bootstrap's; auto is Student's, and logit where "
+                   "that would leave the measure's range.")  # fmt: skip
 @click.option("--baseline", metavar="SYSTEM",
               help="Mark significant differences from this system, in Markdown and LaTeX.")  # fmt: skip
 @click.option("--intents", metavar="FILE", help="For diversity: lines of query, subtopic and its probability.")
@@ -47,6 +53,7 @@ def command(
     measures: tuple[str, ...],
     per_query: bool,
     interval: float | None,
+    interval_by: str,
     baseline: str | None,
     intents: str | None,
     strict: bool,
@@ -102,7 +109,7 @@ def command(
     if per_query:
         write(scores.per_query(), form, output)
     elif interval is not None:
-        write(_with_intervals(scores, interval), form, output)
+        write(_with_intervals(scores, interval, interval_by), form, output)
     elif for_paper:
         from calipers.stats.significance_marks import marked
 
@@ -142,10 +149,11 @@ def _with_intents(known: Judgments, path: str) -> Judgments:
     return known.with_probabilities(read_probabilities(path))
 
 
-def _with_intervals(scores: Scores, level: float) -> Any:
+def _with_intervals(scores: Scores, level: float, method: str) -> Any:
     from calipers.results.tables import Table
+    from calipers.stats.bounded_intervals import mean_intervals
 
-    low, high = scores.interval(level)
+    low, high = mean_intervals(scores, level, method)
     mean = scores.mean()
     columns = ["system", *(f"{name}{end}" for name in scores.measures for end in ("", " low", " high"))]
     rows = [

@@ -26,7 +26,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("table", "csv", "json", "markdown", "latex")
 TABLES = ("parquet", "json", "csv")  # formats.TABLES, likewise
 TIES = ("average", "docid", "input", "best", "worst")
-TESTS = ("t", "wilcoxon", "randomization", "bootstrap", "tukey")  # stats.significance.TESTS, likewise
+TESTS = ("t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey")  # stats.significance.TESTS, likewise
+COMPARISON_TESTS = (*TESTS, "dunnett", "bayes")  # stats.comparison.TESTS, likewise
+EFFECTS = ("d", "cliff", "rank-biserial")  # stats.effect_sizes.EFFECTS, likewise
 CORRECTIONS = ("none", "bonferroni", "holm", "bh")
 
 
@@ -301,21 +303,30 @@ def seed_option(command: Command) -> Command:
     return click.option("--seed", type=int, default=42, show_default=True, help="Of everything that is drawn.")(command)
 
 
+def repeats_option(command: Command) -> Command:
+    return click.option(
+        "--repeats", metavar="PATTERN|FILE",
+        help="Several runs of one system (seeds, folds), whose luck is a random effect: names as "
+             "'{system}-seed{repeat}', a regular expression of two groups, or a CSV file with run, system, repeat.",
+    )(command)  # fmt: skip
+
+
 def plot_option(what: str) -> Callable[[Command], Command]:
     return click.option("--plot", metavar="FILE", type=ChartFile(), help=f"Draw {what}, as .html, .svg, .png or .json.")
 
 
-def significance_options(correction: str) -> Callable[[Command], Command]:
-    """Which test, corrected how: with this correction where none is named."""
+def significance_options(correction: str, tests: Sequence[str] = TESTS) -> Callable[[Command], Command]:
+    """Which of the tests, corrected how: with this correction where none is named."""
+    others = ", Dunnett's against --baseline, or posterior probabilities (bayes)" if "bayes" in tests else ""
 
     def options(command: Command) -> Command:
         for option in reversed(
             (
-                click.option("--test", type=click.Choice(TESTS), default="t", show_default=True,
-                             help="Paired t, Wilcoxon, sign-flip randomisation, Sakai's bootstrap, or randomised "
-                                  "Tukey HSD."),
+                click.option("--test", type=click.Choice(tests), default="t", show_default=True,
+                             help="Paired t, Wilcoxon, sign test, sign-flip randomisation, Sakai's bootstrap, or "
+                                  f"randomised Tukey HSD{others}."),
                 click.option("--correction", type=click.Choice(CORRECTIONS), default=correction, show_default=True,
-                             help="For the number of pairs, within each measure. Tukey's test needs none."),
+                             help="For the number of pairs, within each measure. Tukey's and Dunnett's need none."),
                 alpha_option,
                 click.option("--samples", metavar="N|all", callback=_samples,
                              help="Of the tests that sample; all enumerates, where few queries allow it."),

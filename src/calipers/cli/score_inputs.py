@@ -1,4 +1,4 @@
-"""What compare and metaeval share: scores from a collection or from matrices, and results of several tables."""
+"""What compare, plan and metaeval share: scores from a collection or from matrices, and results of several tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from calipers.atomic_files import write_whole
-from calipers.cli.options import as_asked, given, note, show, warn, write
+from calipers.cli.options import as_asked, given, note, open_collection, progress, show, warn, write
 from calipers.errors import CalipersError
 from calipers.results.printable import visible
 
@@ -40,6 +40,32 @@ def open_matrices(files: Sequence[str], measures: Sequence[str], strict: bool) -
     if any(left_out.values()):
         counts = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)
         warn([f"{counts} are not in all files of scores; left out"], strict)
+    return scores
+
+
+def open_scores(
+    judgments: str,
+    systems: Sequence[str],
+    measures: Sequence[str],
+    *,
+    strict: bool,
+    jobs: int | None,
+    **policies: Any,
+) -> Scores:
+    """Scores of runs under measures, or from files of scores, with what is to be said about them."""
+    from calipers.cli.evaluate import note_undefined
+    from calipers.evaluation import evaluate
+    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+
+    if are_matrices(judgments, systems):
+        return open_matrices([judgments, *systems], measures, strict)
+    wanted = parse_all(measures or DEFAULT_MEASURES)
+    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
+    with progress(len(runs), "runs") as advance:
+        names = [name for name, _ in wanted]
+        scores = evaluate(known, runs, names, jobs=jobs, progress=advance, warn=False, **policies)
+    warn(scores.notes, strict)
+    note_undefined(scores)
     return scores
 
 

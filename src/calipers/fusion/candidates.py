@@ -54,7 +54,7 @@ class Ballots:
         progress: Callable[[int], None] | None = None,
     ) -> Ballots:
         """Read some runs whole. Tied documents of a run rank by id, descending, as in trec_eval."""
-        return _gathered(runs, _read(runs, jobs, progress), depth)
+        return _gathered(runs, read_whole(runs, jobs, progress), depth)
 
     def __len__(self) -> int:
         """How many candidates there are, over all queries."""
@@ -166,7 +166,7 @@ class Ballots:
 
 
 @dataclass(frozen=True, eq=False)
-class _Whole:
+class WholeRun:
     """Every line of one run."""
 
     queries: list[bytes]
@@ -176,7 +176,9 @@ class _Whole:
     error: Callable[[str, int], CalipersError]  # what is wrong with a row, counted from 0
 
 
-def _read(runs: Sequence[Run], jobs: int | None, progress: Callable[[int], None] | None) -> Iterable[_Whole]:
+def read_whole(
+    runs: Sequence[Run], jobs: int | None = None, progress: Callable[[int], None] | None = None
+) -> Iterable[WholeRun]:
     """The runs in their order, some read at once: unpacking them is most of the work."""
     with ThreadPoolExecutor(jobs or cpu_count() or 1) as pool:
         for whole in pool.map(_whole, runs):
@@ -185,7 +187,7 @@ def _read(runs: Sequence[Run], jobs: int | None, progress: Callable[[int], None]
                 progress(1)
 
 
-def _whole(run: Run) -> _Whole:
+def _whole(run: Run) -> WholeRun:
     if isinstance(run, FileRun):
         columns = scan(run.path, lambda: ColumnScanner("run"), max_unpacked=run.max_unpacked)
         run.tag = decode(columns.tag)
@@ -193,16 +195,16 @@ def _whole(run: Run) -> _Whole:
         def in_file(message: str, row: int) -> CalipersError:
             return CalipersError(message, file=run.path, line=int(columns.line[row]))
 
-        return _Whole(columns.queries.tolist(), columns.query, columns.documents, columns.value, in_file)
+        return WholeRun(columns.queries.tolist(), columns.query, columns.documents, columns.value, in_file)
     if isinstance(run, RowsRun):
         rows = run.load()
-        return _Whole(rows.queries.tolist(), rows.query, rows.documents, rows.value, rows.error)
+        return WholeRun(rows.queries.tolist(), rows.query, rows.documents, rows.value, rows.error)
     found = run.documents()
     lengths = [len(ranked) for ranked in found.values()]
     score = np.fromiter((score for ranked in found.values() for score in ranked.values()), np.float64, sum(lengths))
     if not np.isfinite(score).all():
         raise CalipersError("a score is not a finite number", file=run.name)
-    return _Whole(
+    return WholeRun(
         Ids.of(found).tolist(),
         np.repeat(np.arange(len(lengths)), lengths),
         Ids.of(document for ranked in found.values() for document in ranked),
@@ -211,7 +213,7 @@ def _whole(run: Run) -> _Whole:
     )
 
 
-def _gathered(runs: Sequence[Run], wholes: Iterable[_Whole], depth: int | None) -> Ballots:
+def _gathered(runs: Sequence[Run], wholes: Iterable[WholeRun], depth: int | None) -> Ballots:
     number: dict[bytes, int] = {}
     read, queries, words = [], [], []
     for whole in wholes:
@@ -259,7 +261,7 @@ def _gathered(runs: Sequence[Run], wholes: Iterable[_Whole], depth: int | None) 
 
 
 def _refuse_repetitions(
-    voter: Ints, candidate: Ints, rows: Ints | None, read: Sequence[_Whole], size: Sequence[int]
+    voter: Ints, candidate: Ints, rows: Ints | None, read: Sequence[WholeRun], size: Sequence[int]
 ) -> None:
     """A run may not have a document twice for a query."""
     pair = voter * (int(candidate.max(initial=0)) + 1) + candidate

@@ -7,6 +7,7 @@ from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, sta
 from calipers.plot.fusion import fusion_scatter
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, ric_scatter, tau_scatter
 from calipers.plot.measures import significance_curves, system_scores
+from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
 from calipers.plot.systems import between_bounds, differences, means, unjudged
 from calipers.plot.tools import tool_causes
@@ -17,6 +18,7 @@ __all__ = [
     "STYLE",
     "TYPE_COLOURS",
     "between_bounds",
+    "budget_frontier",
     "dendrogram",
     "difference_scatter",
     "differences",
@@ -24,6 +26,7 @@ __all__ = [
     "fusion_scatter",
     "heat_map",
     "means",
+    "power_curves",
     "query_map",
     "ric_scatter",
     "save",

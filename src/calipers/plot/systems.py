@@ -20,11 +20,13 @@ FEW = 12  # systems whose differences are written out
 
 
 def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> Any:
-    """The mean of each system with its confidence interval, best first."""
+    """The mean of each system with its confidence interval, inside the measure's range, best first."""
+    from calipers.stats.bounded_intervals import mean_intervals
+
     alt = altair()
     name = _one(scores, measure)
     scores = scores.of_measures([name])
-    mean, (low, high) = scores.mean(), scores.interval(level)
+    mean, (low, high) = scores.mean(), mean_intervals(scores, level)
     triples = zip(mean.column(name), low.column(name), high.column(name), strict=True)
     rows = [
         {"system": system, "mean": m, "low": _or_none(lo), "high": _or_none(hi)}

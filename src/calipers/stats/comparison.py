@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,30 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.results.scores import Scores, means
 from calipers.results.tables import Table
+from calipers.stats import bayesian
 from calipers.stats.correction import CORRECTIONS, correction_name
 from calipers.stats.differences import Bools, against, all_pairs
+from calipers.stats.effect_sizes import EFFECTS, effect_name
+from calipers.stats.equivalence_tests import VERDICTS, check_margin, p_equivalence
+from calipers.stats.many_to_one import dunnett
 from calipers.stats.significance import (
     CORRECTED,
     DEFAULT_SAMPLES,
     SEED,
-    TESTS,
     Outcome,
     Samples,
     Settings,
+    Test,
     test_name,
 )
+from calipers.stats.significance import TESTS as PAIRWISE
+from calipers.stats.systems import place_of
 
+# Those of all pairs, and those that only a comparison can make.
+TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayesian.bayes}
+UNCORRECTED = CORRECTED | {"dunnett", "bayes"}  # tests whose p values need no correction
 COLUMNS = ("measure", "system_a", "system_b", "difference", "low", "high", "p", "p_adjusted", "effect", "n")
+EQUIVALENCE_COLUMNS = ("p_equivalence", "p_equivalence_adjusted", "verdict")
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -40,14 +50,24 @@ def compare(
     level: float | None = None,
     samples: Samples | None = None,
     seed: int = SEED,
+    effect: str = "d",
+    equivalence: float | None = None,
+    rope: float | None = None,
 ) -> Comparison:
     """Test every pair of systems, or every system against a baseline, under each measure.
 
-    test: `t` (paired), `wilcoxon`, `randomization` (sign flips), `bootstrap` (Sakai's) or `tukey` (randomised HSD).
-    correction: `none`, `bonferroni`, `holm` or `bh`, over the pairs of one measure; Tukey's p values need none.
+    test: `t` (paired), `wilcoxon`, `sign`, `randomization` (sign flips), `bootstrap` (Sakai's), `tukey` (randomised
+        HSD), `dunnett` (against a baseline), or `bayes` (posterior probabilities instead of p values).
+    correction: `none`, `bonferroni`, `holm` or `bh`, over the pairs of one measure; Tukey's and Dunnett's p values and
+        posterior probabilities need none.
     baseline: compare the others with this system; a positive difference is then an improvement on it.
-    level: of the intervals, 1 - alpha where not given. They are of one difference each, except Tukey's.
+    level: of the intervals, 1 - alpha where not given. They are of one difference each, except Tukey's and Dunnett's.
     samples, seed: of the tests that sample; `all` enumerates, where few queries allow it.
+    effect: `d` (mean difference in standard deviations), `cliff` (Cliff's delta) or `rank-biserial`.
+    equivalence: a margin: two one-sided t tests say whether systems are `equal` within it. Pairs that are not, and
+        differ significantly, are `different`, all others `undecided`. The level is then 1 - 2 alpha where not given, so
+        that systems are equal exactly where the interval is inside the margin (before the correction).
+    rope: half the width of the region of practical equivalence of `bayes`, 0.01 where not given.
 
     A query that is undefined for one of two systems is left out of that pair; `n` says how many are in.
 
@@ -59,24 +79,42 @@ def compare(
     AP       new       old           0.1375  -0.1001  0.3751  0.1627      0.1627  0.9209  4
     <BLANKLINE>
     """
-    name, correct = test_name(test), correction_name(correction)
-    if name in CORRECTED:
+    name, correct, size = test_name(test, TESTS), correction_name(correction), effect_name(effect)
+    if name in UNCORRECTED:
         correct = "none"
+    if name == "dunnett" and baseline is None:
+        raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
+    if equivalence is not None and name != "t":
+        raise CalipersError(f"equivalence is shown by t tests, not by the test '{name}'; bayes has a rope instead")
+    if rope is not None and (name != "bayes" or not 0 <= rope < np.inf):
+        raise CalipersError(f"the rope {rope:g} is for the test bayes, and a number of at least 0")
+    rope = bayesian.DEFAULT_ROPE if rope is None else rope
     if len(scores.systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(scores.systems)}): nothing to compare it with")
     if len(scores.queries) < 2:
         raise CalipersError("there are fewer than two queries: no test can be made")
     if not 0 < alpha < 1:
         raise CalipersError(f"alpha {alpha} is not between 0 and 1")
-    level = 1 - alpha if level is None else level
+    if level is None:
+        level = 1 - alpha if equivalence is None else max(1 - 2 * alpha, 1e-9)
     if not 0 < level < 1:
         raise CalipersError(f"confidence level {level} is not between 0 and 1")
     chosen = DEFAULT_SAMPLES.get(name, 0) if samples is None else samples
     if name in DEFAULT_SAMPLES and chosen != "all" and (not isinstance(chosen, int) or chosen < 1):
         raise CalipersError(f"samples {chosen!r} is not a whole number of at least 1, or 'all'")
-    settings = Settings(level, chosen, seed)
-    a, b = _pairs(scores.systems, baseline)
+    settings = Settings(level, chosen, seed, rope)
+    a, b = pairs_of(scores.systems, baseline)
     outcomes = [TESTS[name](values, a, b, settings) for values in scores.values]
+    if size != "d":
+        found = (EFFECTS[size](values, a, b) for values in scores.values)
+        outcomes = [replace(outcome, effect=each) for outcome, each in zip(outcomes, found, strict=True)]
+    if equivalence is not None:
+        margin = check_margin(equivalence)
+        equal = np.array([p_equivalence(values, a, b, margin) for values in scores.values])
+        both = zip(outcomes, equal, CORRECTIONS[correct](equal), strict=True)
+        outcomes = [
+            replace(outcome, more=dict(zip(EQUIVALENCE_COLUMNS, each, strict=False))) for outcome, *each in both
+        ]
     p = np.array([outcome.p for outcome in outcomes])
     return Comparison(
         measures=scores.measures,
@@ -97,18 +135,38 @@ def compare(
             "like": scores.metadata.get("like"),
             "exactness": scores.metadata.get("exactness", {}),
             **({"samples": chosen, "seed": seed} if name in DEFAULT_SAMPLES else {}),
+            **({"effect": size} if size != "d" else {}),
+            **({"equivalence": equivalence} if equivalence is not None else {}),
+            **({"rope": rope} if name == "bayes" else {}),
         },
     )
 
 
-def _pairs(systems: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
+def equivalence(
+    scores: Scores,
+    margin: float,
+    correction: str | None = "holm",
+    baseline: str | None = None,
+    *,
+    alpha: float = 0.05,
+    level: float | None = None,
+) -> Comparison:
+    """Which systems are different, which are equal within a margin, and which the queries leave undecided.
+
+    `compare` with the t test and this margin: its table has the p value of two one-sided tests and a verdict as well.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.40], [0.51, 0.30, 0.60, 0.41]], systems=["new", "old"])
+    >>> equivalence(scores, 0.05).verdicts
+    [['equal']]
+    """
+    return compare(scores, "t", correction, baseline, alpha=alpha, level=level, equivalence=margin)
+
+
+def pairs_of(systems: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
     if baseline is None:
         return all_pairs(len(systems))
-    if baseline not in systems:
-        near = get_close_matches(baseline, systems, n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else f"; there are {', '.join(systems[:10])}"
-        raise CalipersError(f"the baseline '{baseline}' is not among the systems{hint}")
-    return against(list(systems).index(baseline), len(systems))
+    return against(place_of(baseline, systems, "the baseline"), len(systems))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +197,24 @@ class Comparison:
         """Where the adjusted p is below alpha: [measure, pair]."""
         return np.asarray(self.p_adjusted < self.alpha)
 
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Of the table: those of every test, and what this one says besides."""
+        if self.metadata["test"] == "bayes":
+            return tuple(
+                name
+                for each in COLUMNS
+                for name in (bayesian.COLUMNS if each == "p" else () if each == "p_adjusted" else (each,))
+            )
+        return (*COLUMNS, *EQUIVALENCE_COLUMNS) if "equivalence" in self.metadata else COLUMNS
+
+    @property
+    def verdicts(self) -> list[list[str]]:
+        """Of each measure and pair, where there is a margin: different, equal within it, or undecided."""
+        equal = np.array([outcome.more["p_equivalence_adjusted"] for outcome in self.outcomes]) < self.alpha
+        place = np.where(equal, 1, np.where(self.significant, 0, 2))
+        return [[VERDICTS[i] for i in row] for row in place.tolist()]
+
     def incomplete(self) -> Table:
         """Of each measure: the pairs that miss some of the queries, and the fewest queries that a pair has."""
         queries = self.metadata.get("queries", 0)
@@ -151,15 +227,17 @@ class Comparison:
     # -- tables ------------------------------------------------------------------------------------
 
     def table(self) -> Table:
-        """One row a measure and pair."""
+        """One row per measure and pair."""
         columns = self._columns()
         marks = {(row, COLUMNS.index("difference")): "*" for row in np.flatnonzero(self.significant.ravel()).tolist()}
+        bayes = self.metadata["test"] == "bayes"
+        meaning = f"probability of being better above {1 - self.alpha:g}" if bayes else f"adjusted p < {self.alpha:g}"
         return Table(
-            COLUMNS,
-            tuple(zip(*(columns[name] for name in COLUMNS), strict=True)),
+            self.columns,
+            tuple(zip(*(columns[name] for name in self.columns), strict=True)),
             self.metadata,
             marks=marks,
-            notes=(f"*: significant, adjusted p < {self.alpha:g}.",) if marks else (),
+            notes=(f"*: {'' if bayes else 'significant, '}{meaning}.",) if marks else (),
         )
 
     def wins(self, measure: str | None = None) -> Table:
@@ -197,16 +275,17 @@ class Comparison:
         return self.table().to_csv()
 
     def to_pandas(self) -> Any:
-        """A pandas frame, one row a measure and pair: measure, system_a, system_b, difference, low, high, p, ..."""
+        """A pandas frame, one row per measure and pair: measure, system_a, system_b, difference, low, high, p, ..."""
         import pandas
 
-        return pandas.DataFrame(self._columns(), columns=list(COLUMNS))
+        return pandas.DataFrame(self._columns(), columns=list(self.columns))
 
     def to_polars(self) -> Any:
         """A polars frame of the same form."""
         import polars
 
-        return polars.DataFrame(self._columns())
+        columns = self._columns()
+        return polars.DataFrame({name: columns[name] for name in self.columns})
 
     def __repr__(self) -> str:
         about = self.metadata
@@ -232,6 +311,12 @@ class Comparison:
             found: list[Any] = np.concatenate([getattr(outcome, name) for outcome in self.outcomes]).tolist()
             return found
 
+        more: dict[str, list[Any]] = {
+            name: np.concatenate([outcome.more[name] for outcome in self.outcomes]).tolist()
+            for name in self.outcomes[0].more
+        }
+        if "equivalence" in self.metadata:
+            more["verdict"] = [verdict for row in self.verdicts for verdict in row]
         return {
             "measure": [measure for measure in self.measures for _ in range(len(self.a))],
             "system_a": names[self.a].tolist() * times,
@@ -243,6 +328,7 @@ class Comparison:
             "p_adjusted": self.p_adjusted.ravel().tolist(),
             "effect": joined("effect"),
             "n": joined("n"),
+            **more,
         }
 
     def _place(self, measure: str | None) -> int:

@@ -17,6 +17,7 @@ from calipers.lists import Floats, Ints
 Bools = NDArray[np.bool_]
 
 CELLS_AT_ONCE = 4_000_000  # differences that are kept in memory together
+DIGITS = 12  # of a difference, in units of the scores: what follows is rounding
 NOISE = 1e-13  # a sum below this share of what it sums, or a spread of the mean, is rounding
 
 
@@ -26,6 +27,7 @@ class Differences:
 
     value: Floats
     shared: Bools
+    size: Floats | None = None  # of each pair: the largest absolute score that its differences were taken of
 
     @classmethod
     def of(cls, scores: Floats, a: Ints, b: Ints) -> Differences:
@@ -38,7 +40,8 @@ class Differences:
         value = scores[a] - scores[b]
         shared = ~np.isnan(value)
         value[~shared] = 0.0
-        return cls(value, shared)
+        largest = np.abs(scores).max(axis=1, initial=0.0, where=~np.isnan(scores))
+        return cls(value, shared, np.maximum(largest[a], largest[b]))
 
     @cached_property
     def n(self) -> Ints:
@@ -54,6 +57,18 @@ class Differences:
     def scaled(self) -> Floats:
         """The differences in units of `unit`: their sums and squares neither overflow nor vanish."""
         return np.asarray(self.value / self.unit[:, None])
+
+    @cached_property
+    def rounded(self) -> Floats:
+        """The differences without the rounding of the scores, so that equal ones are equal: 0.3 - 0.1 and 0.5 - 0.3.
+
+        >>> d = Differences.of(np.array([[0.3, 0.5], [0.1, 0.3]]), np.array([0]), np.array([1]))
+        >>> len(np.unique(d.value)), len(np.unique(d.rounded))
+        (2, 1)
+        """
+        size = np.abs(self.value).max(axis=1, initial=0.0) if self.size is None else self.size
+        unit = power_of_two(size[:, None])[:, None]
+        return np.asarray(np.round(self.value / unit, DIGITS) * unit)
 
     @cached_property
     def mean(self) -> Floats:

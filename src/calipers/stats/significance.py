@@ -11,8 +11,8 @@ CIKM 2007.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 from typing import Literal
 
@@ -37,6 +37,7 @@ class Settings:
     level: float = 0.95  # of the confidence interval
     samples: Samples = 10_000
     seed: int = SEED
+    rope: float = 0.0  # half the width of the region of practical equivalence
 
 
 USUAL = Settings()
@@ -52,6 +53,7 @@ class Outcome:
     p: Floats
     effect: Floats
     n: Ints
+    more: Mapping[str, Floats] = field(default_factory=dict)  # what only this test says, by the names of its columns
 
 
 Test = Callable[[Floats, Ints, Ints, Settings], Outcome]
@@ -68,14 +70,15 @@ def student(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Out
     >>> round(float(student(x, np.array([0]), np.array([1])).p[0]), 6)
     0.162733
     """
-    return _blockwise(_student, scores, a, b, settings)
+    return blockwise(_student, scores, a, b, settings)
 
 
 def wilcoxon(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Wilcoxon's signed-rank test: the sum of the ranks of |d| over the queries where a is better.
 
-    Queries without a difference are dropped. Exact for up to 50 queries without ties or zeros and for up to 13
-    with them; else by the normal approximation with the correction for ties, which is what SciPy does.
+    Differences are rounded before they are ranked (0.3 - 0.1 and 0.5 - 0.3 tie), and queries without one are dropped.
+    Exact for up to 50 queries without ties or zeros and for up to 13 with them; else by the normal approximation
+    with the correction for ties, which is what SciPy does.
     It tests the symmetry of the differences, not their mean; the interval is Student's.
 
     Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1945.
@@ -84,7 +87,25 @@ def wilcoxon(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Ou
     >>> float(wilcoxon(x, np.array([0]), np.array([1])).p[0])
     0.25
     """
-    return _blockwise(_wilcoxon, scores, a, b, settings)
+    return blockwise(_wilcoxon, scores, a, b, settings)
+
+
+def sign(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+    """The sign test: how many queries are better under a, as flips of a fair coin.
+
+        p = 2 Pr(X <= min(better, worse)), at most 1,  X ~ Binomial(better + worse, 1/2)
+
+    Queries without a difference, but for rounding, are dropped. It tests the median of the differences and assumes
+    nothing else; few queries allow few values of p, so that it keeps below alpha rather than at it. The interval is
+    Student's.
+
+    Dixon & Mood, The statistical sign test, Journal of the American Statistical Association 1946.
+
+    >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
+    >>> float(sign(x, np.array([0]), np.array([1])).p[0])
+    0.625
+    """
+    return blockwise(_sign, scores, a, b, settings)
 
 
 def randomization(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
@@ -98,7 +119,7 @@ def randomization(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) 
     >>> float(randomization(x, np.array([0]), np.array([1]), Settings(samples="all")).p[0])     # 4 of 16
     0.25
     """
-    return _blockwise(_randomization, scores, a, b, settings)
+    return blockwise(_randomization, scores, a, b, settings)
 
 
 def bootstrap(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
@@ -114,7 +135,7 @@ def bootstrap(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> O
     >>> float(bootstrap(x, np.array([0]), np.array([1]), Settings(samples="all")).p[0]) * 256
     40.0
     """
-    return _blockwise(_bootstrap, scores, a, b, settings)
+    return blockwise(_bootstrap, scores, a, b, settings)
 
 
 def tukey(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
@@ -160,6 +181,7 @@ def tukey(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outco
 TESTS: dict[str, Test] = {
     "t": student,
     "wilcoxon": wilcoxon,
+    "sign": sign,
     "randomization": randomization,
     "bootstrap": bootstrap,
     "tukey": tukey,
@@ -172,26 +194,27 @@ _OTHER_NAMES = {
 }  # fmt: skip
 
 
-def test_name(name: str) -> str:
-    """The name of a test as `TESTS` has it."""
+def test_name(name: str, among: Collection[str] = TESTS) -> str:  # noqa: PT028  no test of pytest
+    """The name of a test as `TESTS`, or another collection of tests, has it."""
     known = _OTHER_NAMES.get(name.lower(), name.lower())
-    if known not in TESTS:
-        raise CalipersError(f"unknown test '{name}'; there are {', '.join(TESTS)}")
+    if known not in among:
+        raise CalipersError(f"unknown test '{name}'; there are {', '.join(among)}")
     return known
 
 
 # -- one block of pairs ------------------------------------------------------------------------------
 
 
-def _blockwise(
+def blockwise(
     test: Callable[[Differences, Settings], Outcome], scores: Floats, a: Ints, b: Ints, settings: Settings
 ) -> Outcome:
     parts = [test(Differences.of(scores, a[part], b[part]), settings) for part in blocks(len(a), scores.shape[1])]
     names = ("difference", "low", "high", "p", "effect", "n")
-    return Outcome(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+    more = {name: np.concatenate([part.more[name] for part in parts]) for name in parts[0].more} if parts else {}
+    return Outcome(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}, more=more)
 
 
-def _outcome(differences: Differences, p: Floats, width: Floats) -> Outcome:
+def outcome_of(differences: Differences, p: Floats, width: Floats) -> Outcome:
     """Nothing can be said of pairs that share fewer than two queries."""
     mean, enough = differences.mean, differences.n > 1
     return Outcome(
@@ -204,7 +227,7 @@ def _outcome(differences: Differences, p: Floats, width: Floats) -> Outcome:
     )
 
 
-def _students_width(differences: Differences, level: float) -> Floats:
+def students_width(differences: Differences, level: float) -> Floats:
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(np.maximum(differences.n - 1, 1), (1 + level) / 2) * differences.error)
@@ -214,7 +237,16 @@ def _student(differences: Differences, settings: Settings) -> Outcome:
     from scipy.special import stdtr
 
     p = 2 * stdtr(np.maximum(differences.n - 1, 1), -np.abs(differences.student))
-    return _outcome(differences, np.minimum(p, 1.0), _students_width(differences, settings.level))
+    return outcome_of(differences, np.minimum(p, 1.0), students_width(differences, settings.level))
+
+
+def _sign(differences: Differences, settings: Settings) -> Outcome:
+    from scipy.special import bdtr
+
+    better = np.count_nonzero(differences.rounded > 0, axis=1)
+    worse = np.count_nonzero(differences.rounded < 0, axis=1)
+    p = 2 * bdtr(np.minimum(better, worse), better + worse, 0.5)
+    return outcome_of(differences, np.minimum(p, 1.0), students_width(differences, settings.level))
 
 
 def _randomization(differences: Differences, settings: Settings) -> Outcome:
@@ -230,7 +262,7 @@ def _randomization(differences: Differences, settings: Settings) -> Outcome:
         beyond += np.count_nonzero(mean >= reached, axis=0)
         total += len(flips)
     p = beyond / total if settings.samples == "all" else (beyond + 1) / (total + 1)
-    return _outcome(differences, p, _students_width(differences, settings.level))
+    return outcome_of(differences, p, students_width(differences, settings.level))
 
 
 def _flips(queries: int, settings: Settings, at_once: int) -> Iterator[Floats]:
@@ -266,7 +298,7 @@ def _bootstrap(differences: Differences, settings: Settings) -> Outcome:
             squared = _squared_students(counts, centred)
             p[part], reached = _achieved(squared, weight, differences.student[part], 1 - settings.level)
             width[part] = reached * differences.error[part]
-    return _outcome(differences, p, width)
+    return outcome_of(differences, p, width)
 
 
 def _groups(differences: Differences) -> Iterator[tuple[Ints, Ints]]:
@@ -351,16 +383,25 @@ EXACT_UP_TO = 50
 EXACT_WITH_TIES_UP_TO = 13
 
 
+def signed_ranks(differences: Differences) -> tuple[Floats, Floats, Floats]:
+    """The ranks of the rounded absolute differences of each pair, ascending; how many share each; their signs.
+
+    Zeros and queries that a pair does not share come last, and have the sign 0.
+    """
+    value = differences.rounded
+    size = np.where(value == 0, np.inf, np.abs(value))
+    order = np.argsort(size, axis=1)
+    rank, group = ranks_of_sorted(np.take_along_axis(size, order, axis=1))
+    return rank, group, np.sign(np.take_along_axis(value, order, axis=1))
+
+
 def _wilcoxon(differences: Differences, settings: Settings) -> Outcome:
     from scipy.special import ndtr
 
-    size = np.where(differences.value == 0, np.inf, np.abs(differences.value))  # zeros and unshared queries go last
-    order = np.argsort(size, axis=1)
-    rank, group = ranks_of_sorted(np.take_along_axis(size, order, axis=1))
-    sign = np.sign(np.take_along_axis(differences.value, order, axis=1))
-    used = np.count_nonzero(sign, axis=1)
-    counted = sign != 0
-    better = np.where(sign > 0, rank, 0.0).sum(axis=1)
+    rank, group, signs = signed_ranks(differences)
+    used = np.count_nonzero(signs, axis=1)
+    counted = signs != 0
+    better = np.where(signs > 0, rank, 0.0).sum(axis=1)
     ties = np.where(counted, np.square(group) - 1.0, 0.0).sum(axis=1)
 
     mean = used * (used + 1) / 4
@@ -377,7 +418,7 @@ def _wilcoxon(differences: Differences, settings: Settings) -> Outcome:
         most = EXACT_WITH_TIES_UP_TO
         ranks = np.where(counted, rank, 0.0)[small][:, :most]  # the zeros are last, and nothing else is
         p[small] = _tied_tails(ranks, better[small])
-    return _outcome(differences, np.minimum(p, 1.0), _students_width(differences, settings.level))
+    return outcome_of(differences, np.minimum(p, 1.0), students_width(differences, settings.level))
 
 
 def _signed_rank_distribution(n: int) -> Floats:

@@ -10,7 +10,9 @@ from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import LETTERS, Comparison, compare
 
 MOST = 26  # systems that have a letter each
-NAMES = {"t": "paired t test", "wilcoxon": "Wilcoxon's test", "randomization": "randomisation test"}
+NAMES = {
+    "t": "paired t test", "wilcoxon": "Wilcoxon's test", "sign": "sign test", "randomization": "randomisation test",
+}  # fmt: skip
 
 
 def marked(

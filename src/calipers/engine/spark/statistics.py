@@ -142,7 +142,7 @@ def compare(
     The outcome is that of `calipers.compare`. The other tests need every query's difference again and again: for them
     bring the scores home with `collect`.
     """
-    from calipers.stats.comparison import Comparison, _pairs
+    from calipers.stats.comparison import Comparison, pairs_of
     from calipers.stats.correction import CORRECTIONS, correction_name
     from calipers.stats.significance import Settings, _student, test_name
 
@@ -160,7 +160,7 @@ def compare(
     measures, systems = measures_of(scores), systems_of(scores)
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(systems)}): nothing to compare it with")
-    a, b = _pairs(systems, baseline)
+    a, b = pairs_of(systems, baseline)
     counted = _summed(scores, measures, systems, a, b)
     if counted.queries < 2:
         raise CalipersError("there are fewer than two queries: no test can be made")

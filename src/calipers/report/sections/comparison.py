@@ -9,10 +9,12 @@ from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, count, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 from calipers.stats.comparison import Comparison, compare
+from calipers.stats.leave_one_out import influence, influence_warnings
 
 TESTS = {
     "t": "paired t test",
     "wilcoxon": "Wilcoxon's signed-rank test",
+    "sign": "sign test",
     "randomization": "sign-flip randomisation test",
     "bootstrap": "Sakai's bootstrap test",
     "tukey": "randomised Tukey HSD test",
@@ -33,7 +35,12 @@ def section(material: Material, detail: Detail) -> Section:
         f"A blue square says that the row's system is better than the column's, an orange one that it is worse; grey "
         f"pairs may differ by chance alone. Under {found.measures[0]} {significant:,} of {pairs:,} pairs differ "
         f"({how}, alpha {found.alpha:g}).",
-        values={"counts": _counts(found), "wins": _wins(found), "measure": found.measures[0]},
+        values={
+            "counts": _counts(found),
+            "wins": _wins(found),
+            "measure": found.measures[0],
+            "decided": influence_warnings(influence(material.scores, found), found),
+        },
         charts={"differs": by_measure({m: plot.differences(shown, m) for m in measures})},
         finding=(
             f"{significant} of {pairs}" if pairs < 1000 else f"{significant / pairs:.0%}",

@@ -9,6 +9,7 @@ from calipers import plot
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, by_measure
+from calipers.stats.bounded_intervals import mean_intervals
 
 LEVEL = 0.95
 
@@ -40,7 +41,7 @@ def _defined(material: Material, measure: str) -> bool:
 
 def _grid(material: Material) -> Grid:
     scores = material.scores
-    mean, (low, high) = scores.mean(), scores.interval(LEVEL)
+    mean, (low, high) = scores.mean(), mean_intervals(scores, LEVEL)
     columns = [Column("system", numeric=False)]
     columns += [Column(m, interval=True, title="mean over the queries") for m in scores.measures]
     largest = [max((v for v in _floats(mean.column(m)) if v == v), default=math.nan) for m in scores.measures]

@@ -1,0 +1,226 @@
+"""calipers plan"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import (
+    alpha_option,
+    how_to_read,
+    judgments_argument,
+    list_options,
+    measures_option,
+    note,
+    open_collection,
+    optional_systems,
+    output_options,
+    plot_option,
+    progress,
+    repeats_option,
+    seed_option,
+    warn,
+    write,
+)
+from calipers.cli.score_inputs import are_matrices, open_scores
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.planning.budget import BudgetPlan
+    from calipers.planning.sample_size import Plan
+    from calipers.results.scores import Scores
+
+DESIGNS = ("t", "anova", "anova2", "randomization", "bootstrap")  # planning.sample_size.ALL_DESIGNS
+FEW_JUDGED = 0.9  # a warning is due where a pool has fewer judged documents
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
+    if value != "all" and (not value.isdigit() or int(value) < 1):
+        raise CalipersError(f"--pairs '{value}' is neither a whole number of at least 1 nor all")
+    return value if value == "all" else int(value)
+
+
+def _depths(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
+    if value is None:
+        return None
+    words = value.replace(",", " ").split()
+    if not words or not all(word.isdigit() and int(word) > 0 for word in words):
+        raise CalipersError(f"--depths '{value}': expected whole numbers of at least 1, as 5,10,20")
+    return [int(word) for word in words]
+
+
+@click.command("plan")
+@judgments_argument
+@optional_systems
+@how_to_read
+@measures_option
+@click.option("--difference", type=float, metavar="D",
+              help="To be found between two systems [default: what the queries at hand can show].")  # fmt: skip
+@click.option("--power", type=float, default=0.8, show_default=True, help="Chance of finding it.")
+@alpha_option
+@click.option("--pairs", default="1", show_default=True, metavar="N|all", callback=_pairs,
+              help="Pairs that will be tested, or all of these systems: alpha is divided by them.")  # fmt: skip
+@click.option("--queries", type=click.IntRange(min=2), metavar="N",
+              help="At hand: what can they detect? [default: those of the pilot].")  # fmt: skip
+@click.option("--design", type=click.Choice(DESIGNS), default="t", show_default=True,
+              help="Paired t; one-way or two-way (queries as blocks) analysis of variance, D being the range of the "
+                   "means; or, simulated from the pilot, randomisation or bootstrap.")  # fmt: skip
+@click.option("--over", type=click.IntRange(min=2), metavar="M",
+              help="Systems that anova and anova2 will compare [default: those of the pilot].")  # fmt: skip
+@click.option("--upper", type=float, metavar="LEVEL",
+              help="Plan for the upper limit of the standard deviation at this confidence, as 0.8.")  # fmt: skip
+@click.option("--budget", type=click.IntRange(min=1), metavar="N",
+              help="Judgments to be spent: on how many queries, how deep, for which measure?")  # fmt: skip
+@click.option("--depths", metavar="NUMBERS", callback=_depths,
+              help="With --budget: depths of the pools, as 5,10,20 [default: the measures' cutoffs].")  # fmt: skip
+@click.option("--frontier", is_flag=True, help="With --budget: the best for less than the whole budget, too.")
+@repeats_option
+@click.option(
+    "--samples", type=click.IntRange(min=1), help="Of each simulated test [default: 1000, or what alpha needs]."
+)
+@seed_option
+@plot_option("the power curves, or the budget's frontier")
+@list_options
+@output_options
+def command(
+    judgments: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    difference: float | None,
+    power: float,
+    alpha: float,
+    pairs: int | str,
+    queries: int | None,
+    design: str,
+    over: int | None,
+    upper: float | None,
+    budget: int | None,
+    depths: list[int] | None,
+    frontier: bool,
+    repeats: str | None,
+    samples: int | None,
+    seed: int,
+    plot: str | None,
+    strict: bool,
+    jobs: int | None,
+    form: str,
+    output: str | None,
+    **policies: Any,
+) -> None:
+    """How many queries an experiment needs, from the scores of a pilot.
+
+    The pilot is a file of scores, or judgments and runs, as for compare. One row per measure: the standard deviation of
+    the paired differences (over pairs, the root of their mean square), the queries that the difference needs, and the
+    difference that the queries at hand can show, both with the same power.
+
+    \b
+    calipers plan scores.csv --difference 0.02 --power 0.8
+    calipers plan qrels.txt runs/* -m "nDCG@10 AP RR" --queries 50
+    calipers plan qrels.txt runs/* -m "nDCG@10 AP" --difference 0.05 --pairs all --plot power.html
+    calipers plan qrels.txt runs/* -m "AP" --difference 0.05 --design randomization
+    calipers plan qrels.txt runs/* -m "nDCG@{2,3,5} AP@{2,5}" --budget 500
+    calipers plan qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*"
+    """
+    if budget is not None:
+        if design != "t" or upper is not None or repeats is not None or queries is not None:
+            raise CalipersError(
+                "--budget tests by the paired t test: leave out --design, --upper, --repeats and --queries"
+            )
+        spent = _budget(
+            judgments, systems, measures, strict=strict, budget=budget, depths=depths, difference=difference,
+            alpha=alpha, pairs=pairs, seed=seed, jobs=jobs, **policies,
+        )  # fmt: skip
+        _draw(spent, plot)
+        write(spent.table(frontier=frontier), form, output)
+        return
+    if depths is not None or frontier:
+        raise CalipersError("--depths and --frontier are for --budget")
+    scores = open_scores(judgments, systems, measures, strict=strict, jobs=jobs, **policies)
+    if repeats is not None:
+        from calipers.cli.compare import say_repeats
+        from calipers.planning.repeats import repeated_runs
+
+        if plot is not None:
+            raise CalipersError("--plot draws power curves, and --repeats has none")
+        found = repeated_runs(scores, repeats, alpha=alpha)
+        say_repeats(found)
+        write(found.variance(), form, output)
+        return
+    from calipers.planning.sample_size import plan
+
+    made = plan(
+        scores, difference, power=power, alpha=alpha, pairs=pairs, queries=queries, design=design, upper=upper,
+        systems=over, samples=samples, seed=seed,
+    )  # fmt: skip
+    _say(made, scores, queries)
+    _draw(made, plot)
+    write(made.table(), form, output)
+
+
+def _budget(
+    judgments: str, systems: tuple[str, ...], measures: tuple[str, ...], *, strict: bool, budget: int, **options: Any
+) -> BudgetPlan:
+    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+    from calipers.planning.budget import plan_budget, pool_depths
+
+    if are_matrices(judgments, systems):
+        raise CalipersError("--budget needs judgments and runs: scores do not say what a pool holds", file=judgments)
+    wanted = parse_all(measures or DEFAULT_MEASURES)
+    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
+    options["depths"] = pool_depths(options["depths"], [measure for _, measure in wanted])
+    with progress(len(options["depths"]), "depths") as advance:
+        found = plan_budget(known, runs, budget, [name for name, _ in wanted], progress=advance, **options)
+    about = found.metadata
+    pools = ", ".join(f"{size:.1f} to depth {depth}" for depth, size in found.pool.items())
+    note(f"documents to be judged per query: {pools}; pilot of {about['pilot_queries']} queries, seed {about['seed']}")
+    what = "each pair's own difference" if about["difference"] is None else f"a difference of {about['difference']:g}"
+    each = about["alpha"] / about["pairs"]
+    tested = about["tested_pairs"]
+    of = f" (drawn from {about['all_pairs']})" if tested < about["all_pairs"] else ""
+    note(f"power: share of paired t tests, of {tested} pairs{of}, that find {what}; alpha {each:.4g} for each test")
+    missing = {depth: 1 - share for depth, share in found.judged.items() if share < FEW_JUDGED}
+    if missing:
+        depth, share = max(missing.items(), key=lambda each: each[1])
+        text = f"{share:.1%} of the pool to depth {depth} are unjudged in the pilot, and count as not relevant"
+        warn([f"{text}: deeper pools look worse than they are"], strict)
+    best = found.best
+    note(
+        f"best: {found.measure[best]} on {found.queries[best]} queries to depth {found.depth[best]}, power "
+        f"{found.power[best]:.3f} ({found.low[best]:.3f} to {found.high[best]:.3f})"
+    )
+    return found
+
+
+def _say(made: Plan, scores: Scores, queries: int | None) -> None:
+    words = {
+        "t": "two-sided paired t test", "anova": f"one-way analysis of variance over {made.systems} systems",
+        "anova2": f"two-way analysis of variance over {made.systems} systems",
+        "randomization": "randomisation test, simulated", "bootstrap": "bootstrap test, simulated",
+    }  # fmt: skip
+    shared = f" / {made.pairs} pairs = {made.alpha_each:.4g}" if made.pairs > 1 else ""
+    at_hand = f"{queries} queries at hand" if queries is not None else "its queries are those at hand"
+    note(
+        f"pilot of {len(scores.systems)} systems on {len(scores.queries)} queries, {at_hand}; {words[made.design]}, "
+        f"alpha {made.alpha:g}{shared}"
+    )
+    if made.metadata["upper"] is not None:
+        note(f"sd is the upper limit of the pilot's at confidence {made.metadata['upper']:g}")
+    if "seed" in made.metadata:
+        note(f"{made.metadata['samples']} samples in each simulated test, seed {made.metadata['seed']}")
+    for text in made.notes():
+        note(text)
+    if made.given:
+        for m, name in enumerate(made.measures[:10]):
+            n, share = made.at_hand[m], made.power_at(m, made.at_hand[m])
+            note(f"{name}: {n} queries find a difference of {made.difference[m]:g} with power {share:.3f}")
+
+
+def _draw(found: Plan | BudgetPlan, path: str | None) -> None:
+    if path is None:
+        return
+    from calipers import plot as charts
+    from calipers.planning.sample_size import Plan
+
+    charts.save(charts.power_curves(found) if isinstance(found, Plan) else charts.budget_frontier(found), path)
+    note(f"wrote {path}")

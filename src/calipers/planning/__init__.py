@@ -1,0 +1,1 @@
+"""Planning an experiment: how many queries, which measure, how deep to judge, how often to repeat."""

@@ -1,0 +1,309 @@
+"""What a number of judgments buys: many queries judged to a small depth, or few judged deeply.
+
+A query judged to depth k costs what the pool of the given runs holds there: the documents that any of them has among
+its first k. So a budget buys budget / (mean pool size) queries. What they would show is seen by subsampling the pilot:
+queries are drawn with replacement, scores being those under the judgments that a pool of that depth would have had, and
+every pair of systems is tested by the paired t test. The power is the share of tests that are significant.
+
+The pilot is itself a sample of queries. Its own queries are drawn anew, and the power measured again, many times: the
+interval is the basic bootstrap's. It does not know about judgments that the pilot lacks.
+
+Carterette & Smucker, Hypothesis testing with incomplete relevance judgments, CIKM 2007. Sakai, Topic set size design,
+Information Retrieval Journal 2016.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from os import cpu_count
+from typing import Any
+
+import numpy as np
+
+from calipers.collection.id_codes import as_words, coded, side_by_side
+from calipers.collection.model import Judgments, Run
+from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.fusion.candidates import by_score_then_id, read_whole
+from calipers.lists import Floats, Ints
+from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.registry import Measure
+from calipers.metaeval.query_sets import HalfOfDocuments, RememberedRun
+from calipers.native.ids import encode
+from calipers.native.scanner import rank_segments
+from calipers.results.tables import Cell, Table
+from calipers.stats.differences import Differences, all_pairs
+from calipers.stats.significance import SEED
+
+COLUMNS = ("measure", "depth", "queries", "judgments", "power", "low", "high", "frontier")
+DEPTHS = (5, 10, 20, 50, 100)  # where no measure has a cutoff
+SHARES = (0.25, 0.5, 1.0)  # of the budget: what the frontier is drawn through
+MOST_PAIRS = 200  # that are tested; of more, so many are drawn
+TESTS = (60_000, 300, 4000)  # that a power is measured by; fewest and most subsamples of all pairs that make them
+PILOTS = 60  # that are drawn anew for the intervals
+TESTS_OF_EACH = (2_000, 10, 400)  # the same for each of these pilots
+MOST_QUERIES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class BudgetPlan:
+    """The power of each measure, depth and number of queries that a budget, or a part of it, allows."""
+
+    measure: tuple[str, ...]
+    depth: Ints
+    queries: Ints
+    judgments: Ints
+    share: Floats  # of the budget that was to be spent
+    power: Floats
+    low: Floats
+    high: Floats
+    pool: dict[int, float]  # of each depth: documents to be judged per query, on average
+    judged: dict[int, float]  # of each depth: the share of them that the pilot has judged
+    budget: int
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def best(self) -> int:
+        """The row of the highest power; the cheapest of several."""
+        return int(np.lexsort((self.judgments, -self.power))[0])
+
+    @property
+    def frontier(self) -> Any:
+        """Whether each row is better than everything that costs no more."""
+        order = np.lexsort((-self.power, self.judgments))
+        highest = np.maximum.accumulate(np.concatenate([[-1.0], self.power[order][:-1]]))
+        found = np.zeros(len(order), bool)
+        found[order] = self.power[order] > highest
+        return found
+
+    def table(self, *, frontier: bool = False) -> Table:
+        """The whole budget spent: a row per measure and depth, highest power first; or the frontier, cheapest first."""
+        on = self.frontier
+        if frontier:
+            rows = [i for i in np.argsort(self.judgments, kind="stable").tolist() if on[i]]
+        else:
+            rows = [i for i in np.lexsort((self.judgments, -self.power)).tolist() if self.share[i] == 1]
+        cells: list[tuple[Cell, ...]] = [
+            (
+                self.measure[i], int(self.depth[i]), int(self.queries[i]), int(self.judgments[i]), float(self.power[i]),
+                float(self.low[i]), float(self.high[i]), bool(on[i]),
+            )
+            for i in rows
+        ]  # fmt: skip
+        return Table(COLUMNS, tuple(cells), self.metadata)
+
+    def __repr__(self) -> str:
+        return f"<BudgetPlan: {self.budget} judgments>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def plan_budget(
+    judgments: Any,
+    runs: Any,
+    budget: int,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    depths: Sequence[int] | None = None,
+    difference: float | None = None,
+    alpha: float = 0.05,
+    pairs: int | str = 1,
+    level: float = 0.95,
+    seed: int = SEED,
+    progress: Callable[[int], None] | None = None,
+    **policies: Any,
+) -> BudgetPlan:
+    """How to spend a number of judgments: on how many queries, how deep, and for which measure.
+
+    depths: of the pools; those of the measures' cutoffs where not given, or 5 to 100. difference: that is to be found
+    between any two systems; where not given, each pair has the one that it has in the pilot, and the power is the share
+    of pairs that would be significant. pairs: over how many of them alpha is shared, or `all`. level: of the intervals.
+    Policies are those of `evaluate`.
+
+    >>> import calipers as cal
+    >>> pilot = cal.simulate(topics=20, systems=4, pool=30, retrieved=30, seed=1)
+    >>> found = plan_budget(pilot.qrels, pilot.runs, 600, "nDCG@{5,10}")
+    >>> found.table().columns == COLUMNS, len(found.table().rows)
+    (True, 4)
+    """
+    asked = parse_all(measures)
+    if reads_subtopics(measure for _, measure in asked):
+        raise CalipersError("a budget is planned for judgments of documents, not of subtopics")
+    _check(budget, difference, alpha, level)
+    known = as_judgments(judgments)
+    read = as_runs(runs, known)
+    if len(read) < 2:
+        raise CalipersError(f"there is only one run ({read[0].name}): nothing to compare it with")
+    at = pool_depths(depths, [measure for _, measure in asked])
+    names = [name for name, _ in asked]
+    size = pool_sizes(read, known, at, policies.get("jobs"))
+    remembered = [RememberedRun(run) for run in read]
+    reached = _first_ranks(known, remembered, policies.get("jobs"))
+    a, b = _some_pairs(len(read), seed)
+    count = len(read) * (len(read) - 1) // 2
+    tests = count if pairs == "all" else pairs
+    if not isinstance(tests, int) or tests < 1:
+        raise CalipersError(f"pairs '{pairs}' is neither a whole number of at least 1 nor all")
+    rows: list[tuple[Any, ...]] = []
+    for depth in at:
+        half = HalfOfDocuments(known, reached <= depth)
+        scores = evaluate(half.judgments, [half.run(run) for run in remembered], names, warn=False, **policies)
+        per_query = float(size[depth].mean())
+        for share in SHARES:
+            n = min(int(share * budget / per_query), MOST_QUERIES) if per_query else 0
+            if n < 2:
+                continue
+            for name, values in zip(names, scores.values, strict=True):
+                found = subsampled_power(Differences.of(values, a, b), n, alpha / tests, difference, level, seed)
+                rows.append((name, depth, n, round(n * per_query), share, *found))
+        if progress:
+            progress(1)
+    if not any(row[4] == 1 for row in rows):
+        least = min(float(each.mean()) for each in size.values())
+        raise CalipersError(f"a budget of {budget} judgments is less than two queries cost ({2 * least:.0f})")
+    columns = list(zip(*rows, strict=True))
+    names = ["depth", "queries", "judgments", "share", "power", "low", "high"]
+    return BudgetPlan(
+        measure=columns[0],
+        **{name: np.array(column) for name, column in zip(names, columns[1:], strict=True)},
+        pool={depth: float(each.mean()) for depth, each in size.items()},
+        judged={depth: float((reached <= depth).sum() / max(each.sum(), 1)) for depth, each in size.items()},
+        budget=budget,
+        metadata={
+            "budget": budget, "alpha": alpha, "pairs": tests, "difference": difference, "level": level, "seed": seed,
+            "pilot_queries": len(known.queries), "tested_pairs": len(a), "all_pairs": count,
+        },
+    )  # fmt: skip
+
+
+def pool_sizes(
+    runs: Sequence[Run], known: Judgments, depths: Sequence[int], jobs: int | None = None
+) -> dict[int, Ints]:
+    """Of each depth: how many documents the pool of each judged query holds.
+
+    >>> from calipers.evaluation import as_judgments, as_runs
+    >>> known = as_judgments({"q": {"a": 1}})
+    >>> runs = as_runs({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"a": 9, "c": 8}}}, known)
+    >>> {depth: sizes.tolist() for depth, sizes in pool_sizes(runs, known, [1, 2]).items()}
+    {1: [1], 2: [3]}
+    """
+    deepest = max(depths)
+    place = {encode(name): i for i, name in enumerate(known.queries)}
+    queries, words, ranks = [], [], []
+    for whole in read_whole(runs, jobs):
+        of = np.array([place.get(query, -1) for query in whole.queries], np.int64)[whole.query]
+        rows = np.argsort(of, kind="stable")
+        rows = rows[np.searchsorted(of[rows], 0) :]  # without the queries that nobody judged
+        starts = np.searchsorted(of[rows], np.arange(len(known.queries) + 1))
+        order, first, _ = rank_segments(np.ascontiguousarray(whole.score[rows]), starts)
+        rows = rows[order[first <= deepest]]  # with all that ties with the last
+        starts = np.searchsorted(of[rows], np.arange(len(known.queries) + 1))
+        word = as_words(whole.documents.take(rows))
+        rows_in_order = by_score_then_id(np.ascontiguousarray(whole.score[rows]), starts, word)
+        rank = np.arange(1, len(rows) + 1) - np.repeat(starts[:-1], np.diff(starts))
+        kept = rank <= deepest
+        queries.append(of[rows][rows_in_order][kept])
+        words.append(word[rows_in_order][kept])
+        ranks.append(rank[kept])
+    query, rank = np.concatenate(queries), np.concatenate(ranks)
+    candidate, one = coded(query, side_by_side(words))
+    first = np.full(len(one), deepest + 1)
+    np.minimum.at(first, candidate, rank)
+    return {depth: np.bincount(query[one][first <= depth], minlength=len(known.queries)) for depth in depths}
+
+
+def subsampled_power(
+    differences: Differences, n: int, alpha: float, difference: float | None, level: float = 0.95, seed: int = SEED
+) -> tuple[float, float, float]:
+    """The share of paired t tests on n queries, drawn from these, that are significant, and its interval."""
+    random = np.random.default_rng([seed, n])
+    queries = differences.value.shape[1]
+    even = np.full((1, queries), 1 / queries)
+    samples, of_each = (
+        min(max(tests // max(len(differences.n), 1), fewest), most) for tests, fewest, most in (TESTS, TESTS_OF_EACH)
+    )
+    power = float(_significant(differences, random, even, samples, n, alpha, difference)[0])
+    pilots = random.multinomial(queries, even[0], PILOTS) / queries
+    again = _significant(differences, random, pilots, of_each, n, alpha, difference)
+    low, high = np.quantile(again, [(1 - level) / 2, (1 + level) / 2])
+    return power, float(np.clip(2 * power - high, 0, power)), float(np.clip(2 * power - low, power, 1))
+
+
+def _significant(
+    differences: Differences, random: np.random.Generator, chances: Floats, samples: int, n: int, alpha: float,
+    difference: float | None,
+) -> Floats:  # fmt: skip
+    """Of each pilot, given by the chances of its queries: the share of significant tests over samples and pairs."""
+    from scipy.special import stdtrit
+
+    pilots = len(chances)
+    drawn = random.multinomial(n, np.repeat(chances, samples, axis=0)).astype(np.float64)
+    value, shared = differences.value, differences.shared.astype(np.float64)
+    weight = chances @ shared.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = (chances @ value.T) / weight  # the mean difference of each pilot and pair
+        count = drawn @ shared.T
+        mean = (drawn @ value.T) / count
+        square = np.maximum((drawn @ np.square(value).T) / count - np.square(mean), 0.0)
+        mean = mean.reshape(pilots, samples, -1)
+        # A pilot's differences vary a little less than those that it was drawn from.
+        size = differences.n.astype(np.float64)
+        spread = np.sqrt(size / np.maximum(size - 1, 1))
+        centred = (mean - own[:, None]) * spread
+        moved = centred + (own[:, None] if difference is None else difference)
+        count = count.reshape(pilots, samples, -1)
+        error = np.sqrt(square.reshape(pilots, samples, -1) / np.maximum(count - 1, 1)) * spread
+        critical = stdtrit(np.arange(-1, n), 1 - alpha / 2)[count.astype(np.int64)]  # by the queries that are shared
+        found = (np.abs(moved) > critical * error) & (count > 1) & (np.abs(moved) > 1e-12)
+    return np.asarray(found.mean(axis=(1, 2)))
+
+
+def _first_ranks(known: Judgments, runs: Sequence[RememberedRun], jobs: int | None) -> Ints:
+    """Of each judged document: the best rank that any run gives it."""
+    first = np.full(len(known), np.iinfo(np.int64).max)
+    with ThreadPoolExecutor(jobs or cpu_count() or 1) as pool:
+        for found in pool.map(lambda run: run.retrieved(known), runs):
+            rank = found.input_rank if found.docid_rank is None else found.docid_rank
+            np.minimum.at(first, found.document, rank)
+    return first
+
+
+def pool_depths(depths: Sequence[int] | None, measures: Sequence[Measure]) -> list[int]:
+    """The depths that are asked for, or those of the measures' cutoffs, or a few."""
+    if depths is not None:
+        if not depths or min(depths) < 1:
+            raise CalipersError("the depths of pools are whole numbers of at least 1")
+        return sorted({int(depth) for depth in depths})
+    found = {cutoff for measure in measures if (cutoff := _cutoff(measure)) is not None}
+    return sorted(found or DEPTHS)
+
+
+def _cutoff(measure: Measure) -> int | None:
+    """The rank below which a measure, or what it normalises, reads nothing."""
+    of = measure.parameters.get("of")
+    cutoff = measure.parameters.get("cutoff")
+    if isinstance(of, Measure):
+        return _cutoff(of)
+    return cutoff if isinstance(cutoff, int) and measure.declaration.at == "cutoff" else None
+
+
+def _some_pairs(systems: int, seed: int) -> tuple[Ints, Ints]:
+    a, b = all_pairs(systems)
+    if len(a) <= MOST_PAIRS:
+        return a, b
+    chosen = np.sort(np.random.default_rng(seed).choice(len(a), MOST_PAIRS, replace=False))
+    return a[chosen], b[chosen]
+
+
+def _check(budget: int, difference: float | None, alpha: float, level: float) -> None:
+    if budget < 1:
+        raise CalipersError(f"a budget of {budget} judgments buys nothing")
+    if difference is not None and not (math.isfinite(difference) and difference > 0):
+        raise CalipersError(f"the difference to be found, {difference:g}, is not a number above 0")
+    for what, share in (("alpha", alpha), ("confidence level", level)):
+        if not 0 < share < 1:
+            raise CalipersError(f"{what} {share:g} is not between 0 and 1")

@@ -1,0 +1,394 @@
+"""Several runs of one system (seeds, folds): how much of what is seen is the luck of a run, and tests that know it.
+
+    score = mean + system + query + system x query + repeat (within its system) + residual
+
+query, system x query, repeat and residual are random; the residual is how a repeat falls out on a query. Where all
+systems have as many repeats, the variances follow from the mean squares of the analysis of variance (Q queries, R
+repeats, S systems):
+
+    E MS(residual)     = residual
+    E MS(repeat)       = residual + Q repeat
+    E MS(interaction)  = residual + R interaction
+    E MS(query)        = residual + R interaction + S R query
+    E MS(system)       = residual + R interaction + Q repeat + Q R system
+
+else from the mixed model by restricted maximum likelihood. The variance of the difference of two systems is
+
+    2 interaction / Q + 2 repeat / R + 2 residual / (Q R):
+
+more queries do nothing about the second term, and more repeats nothing about the first.
+
+Searle, Casella & McCulloch, Variance components, 1992. Satterthwaite, An approximate distribution of estimates of
+variance components, Biometrics Bulletin 1946.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.results.scores import Reason, Scores
+from calipers.results.tables import Cell, Table
+from calipers.stats.comparison import Comparison, pairs_of
+from calipers.stats.correction import CORRECTIONS, correction_name
+from calipers.stats.differences import ratio
+from calipers.stats.significance import Outcome
+
+COMPONENTS = ("query", "system", "repeat", "interaction", "residual")
+COLUMNS = (
+    "measure", *COMPONENTS, "queries", "repeats", "error", "error_2x_queries", "error_2x_repeats", "buy",
+)  # fmt: skip
+MOST_RUNS = 300  # that the mixed model takes: its time grows with their cube
+Groups = Mapping[str, tuple[str, str]]  # of each run: its system and its repeat
+
+
+# -- which runs are repeats of one system ----------------------------------------------------------------------------
+
+
+def groups_by_pattern(runs: Sequence[str], pattern: str) -> dict[str, tuple[str, str]]:
+    """The system and the repeat of each run, from its name; a run that does not match is a system of its own.
+
+    pattern: with {system} and {repeat}; or a regular expression of two groups; or one * for the repeat, after the
+        system's name, or two for both.
+
+    >>> groups_by_pattern(["bert-s1", "bert-s2", "bm25"], "{system}-s{repeat}")
+    {'bert-s1': ('bert', '1'), 'bert-s2': ('bert', '2'), 'bm25': ('bm25', '')}
+    >>> names = ["bert-s1", "bert-s2"]
+    >>> groups_by_pattern(names, "-s*") == groups_by_pattern(names, r"(.+)-s([0-9]+)")
+    True
+    """
+    expression = _expression(pattern)
+    found = {}
+    for run in runs:
+        match = expression.fullmatch(run)
+        found[run] = (match["system"], match["repeat"]) if match else (run, "")
+    return _checked(found, f"the pattern '{pattern}'")
+
+
+def _expression(pattern: str) -> re.Pattern[str]:
+    if "{system}" in pattern or "{repeat}" in pattern:
+        text = pattern if "{repeat}" in pattern else pattern.replace("*", "{repeat}", 1)
+        text = text if "{system}" in text else "{system}" + text
+        parts = re.split(r"(\{system\}|\{repeat\})", text)
+        names = {"{system}": "(?P<system>.+)", "{repeat}": "(?P<repeat>.+)"}
+        text = "".join(names.get(part, re.escape(part)) for part in parts)
+    elif "(" in pattern:
+        text = pattern
+        if "(?P<system>" not in pattern:
+            text = re.sub(r"(?<!\\)\((?!\?)", "(?P<system>", text, count=1)
+        if "(?P<repeat>" not in text:
+            text = re.sub(r"(?<!\\)\((?!\?)", "(?P<repeat>", text, count=1)
+    else:
+        text = re.escape(pattern).replace(r"\*", "*")
+        text = text.replace("*", "(?P<system>.+)", 1) if text.count("*") > 1 else "(?P<system>.+)" + text
+        text = text.replace("*", "(?P<repeat>.+)", 1)
+    try:
+        expression = re.compile(text)
+    except re.error as error:
+        raise CalipersError(f"the pattern of repeats '{pattern}' is not a regular expression: {error}") from None
+    if {"system", "repeat"} - set(expression.groupindex):
+        raise CalipersError(
+            f"the pattern of repeats '{pattern}' does not say where system and repeat are: '{{system}}-seed{{repeat}}'"
+        )
+    return expression
+
+
+def read_groups(path: str | Path, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The same from a CSV table with the columns run, system and repeat; other runs are systems of their own."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise CalipersError(f"cannot be read as a table of repeats: {error}", file=str(path)) from None
+    if not rows or not {"run", "system"} <= set(rows[0]):
+        raise CalipersError("expected the columns run, system and repeat", file=str(path))
+    listed = {row["run"]: (row["system"], row.get("repeat") or str(i)) for i, row in enumerate(rows, 1)}
+    if unknown := [run for run in listed if run not in runs]:
+        raise CalipersError(f"the run '{unknown[0]}' is not among the runs: {', '.join(runs[:10])}", file=str(path))
+    return _checked({run: listed.get(run, (run, "")) for run in runs}, f"the table {path}")
+
+
+def _checked(found: dict[str, tuple[str, str]], what: str) -> dict[str, tuple[str, str]]:
+    seen: dict[tuple[str, str], str] = {}
+    for run, group in found.items():
+        if group in seen:
+            raise CalipersError(f"by {what}, {seen[group]} and {run} are the same repeat of {group[0]}")
+        seen[group] = run
+    if len({system for system, _ in found.values()}) == len(found):
+        raise CalipersError(f"by {what}, no system has more than one run ({', '.join(list(found)[:5])})")
+    return found
+
+
+# -- variances and tests ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedRuns:
+    """Scores of repeated runs: how their variance splits, and which systems differ."""
+
+    measures: tuple[str, ...]
+    systems: tuple[str, ...]
+    runs: tuple[tuple[int, ...], ...]  # of each system: the places of its runs
+    values: tuple[Floats, ...]  # of each measure: [run, query], without the queries that are undefined for a run
+    comparison: Comparison  # of the systems
+    scores: Scores  # the means over the repeats: [measure, system, query]
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def repeats(self) -> tuple[int, ...]:
+        """Of each system: how many runs it has."""
+        return tuple(map(len, self.runs))
+
+    @property
+    def balanced(self) -> bool:
+        return len(set(self.repeats)) == 1
+
+    @cached_property
+    def components(self) -> tuple[dict[str, float], ...]:
+        """Of each measure: the variance of query, system, repeat, interaction (system x query) and residual."""
+        if self.balanced:
+            return tuple(components_by_anova(values[np.array(self.runs)]) for values in self.values)
+        return tuple(components_by_reml(values, self.runs) for values in self.values)
+
+    def variance(self) -> Table:
+        """The variances, the standard error of a difference now and with twice the queries or repeats: what to buy.
+
+        Variances that come out negative are 0. With unequal repeats, their harmonic mean stands for them.
+        """
+        repeats = len(self.repeats) / sum(1 / r for r in self.repeats)
+        rows: list[tuple[Cell, ...]] = []
+        for name, values, of in zip(self.measures, self.values, self.components, strict=True):
+            n = values.shape[1]
+            now, queries, runs = (error_of(of, n * q, repeats * r) for q, r in ((1, 1), (2, 1), (1, 2)))
+            buy = "queries" if queries <= runs else "repeats"
+            rows.append((name, *(of[part] for part in COMPONENTS), n, _whole(repeats), now, queries, runs, buy))
+        method = "analysis of variance" if self.balanced else "restricted maximum likelihood"
+        return Table(COLUMNS, tuple(rows), {**self.metadata, "method": method})
+
+    def __repr__(self) -> str:
+        return f"<RepeatedRuns: {sum(self.repeats)} runs of {len(self.systems)} systems>\n{self.variance()}"
+
+
+def repeated_runs(
+    scores: Scores,
+    repeats: str | Groups,
+    *,
+    correction: str | None = "holm",
+    baseline: str | None = None,
+    alpha: float = 0.05,
+    level: float | None = None,
+) -> RepeatedRuns:
+    """Compare systems of which there are several runs each, with the luck of a run as a random effect.
+
+    repeats: a pattern of the runs' names, as "{system}-seed{repeat}", the path of a CSV table with run, system and
+        repeat, or {run: (system, repeat)}. A run that it does not know is a system of its own.
+
+        t = (mean_a - mean_b) / SE,  SE^2 = A + B - C
+        A = variance over queries of the mean difference / Q,          Q - 1 degrees of freedom
+        B = variance over repeats of a run's mean x (1/R_a + 1/R_b),   R_a + R_b - 2
+        C = residual mean square x (1/R_a + 1/R_b) / Q,                (R_a + R_b - 2)(Q - 1)
+
+    with Satterthwaite's degrees of freedom; A alone where B < C. With one run per system it is the paired t test.
+    Queries that are undefined for any run are left out.
+
+    >>> import calipers as cal
+    >>> values = [[0.5, 0.3, 0.6], [0.52, 0.3, 0.55], [0.4, 0.2, 0.5], [0.41, 0.25, 0.45]]
+    >>> scores = cal.as_scores(values, systems=["new-1", "new-2", "old-1", "old-2"], measure="AP")
+    >>> found = repeated_runs(scores, "{system}-{repeat}")
+    >>> round(float(found.comparison.p[0, 0]), 4)
+    0.0097
+    """
+    groups = _groups(scores, repeats)
+    if not 0 < alpha < 1:
+        raise CalipersError(f"alpha {alpha} is not between 0 and 1")
+    level = 1 - alpha if level is None else level
+    if not 0 < level < 1:
+        raise CalipersError(f"confidence level {level} is not between 0 and 1")
+    correct = correction_name(correction)
+    systems = tuple(dict.fromkeys(groups[run][0] for run in scores.systems))
+    if len(systems) < 2:
+        raise CalipersError(f"all runs are repeats of one system ({systems[0]}): nothing to compare it with")
+    runs = tuple(tuple(i for i, run in enumerate(scores.systems) if groups[run][0] == system) for system in systems)
+    values, means = [], np.full((len(scores.measures), len(systems), len(scores.queries)), np.nan)
+    a, b = pairs_of(systems, baseline)
+    outcomes = []
+    for m, (measure, of_measure) in enumerate(zip(scores.measures, scores.values, strict=True)):
+        complete = ~np.isnan(of_measure).any(axis=0)
+        kept = of_measure[:, complete]
+        if kept.shape[1] < 2:
+            raise CalipersError(
+                f"fewer than two queries are defined for every run under {measure}: nothing can be tested"
+            )
+        values.append(kept)
+        of_systems = np.array([kept[list(places)].mean(axis=0) for places in runs])
+        means[m][:, complete] = of_systems
+        outcomes.append(_tested(kept, runs, of_systems, a, b, level))
+    about = {
+        "test": "t", "repeats": tuple(map(len, runs)), "correction": correct, "baseline": baseline, "alpha": alpha,
+        "level": level, "queries": len(scores.queries), "like": scores.metadata.get("like"),
+    }  # fmt: skip
+    comparison = Comparison(
+        measures=scores.measures,
+        systems=systems,
+        a=a,
+        b=b,
+        outcomes=tuple(outcomes),
+        p_adjusted=CORRECTIONS[correct](np.array([outcome.p for outcome in outcomes])),
+        means=np.nanmean(means, axis=2),
+        alpha=alpha,
+        metadata=about,
+    )
+    reasons = np.where(np.isnan(means), Reason.MISSING, 0).astype(np.uint8)
+    averaged = Scores(
+        scores.measures, systems, scores.queries, means, reasons, scores.definitions, None, dict(scores.metadata)
+    )
+    return RepeatedRuns(scores.measures, systems, runs, tuple(values), comparison, averaged, about)
+
+
+def _groups(scores: Scores, repeats: str | Groups) -> Groups:
+    if isinstance(repeats, str | Path):
+        if Path(repeats).is_file():
+            return read_groups(repeats, scores.systems)
+        return groups_by_pattern(scores.systems, str(repeats))
+    if missing := [run for run in scores.systems if run not in repeats]:
+        raise CalipersError(f"the run '{missing[0]}' has no system and repeat")
+    return _checked({run: repeats[run] for run in scores.systems}, "the groups")
+
+
+def _tested(values: Floats, runs: Sequence[Sequence[int]], means: Floats, a: Any, b: Any, level: float) -> Outcome:
+    from scipy.special import stdtr, stdtrit
+
+    n = values.shape[1]
+    r = np.array([len(places) for places in runs])
+    # Of each system: the squares of its runs' means around their mean, and of what is left of each score.
+    between, residual = np.zeros(len(runs)), np.zeros(len(runs))
+    for s, places in enumerate(runs):
+        own = values[list(places)]
+        main = own.mean(axis=1) - own.mean()
+        between[s] = np.square(main).sum()
+        residual[s] = np.square(own - means[s] - main[:, None]).sum()
+    free = (r[a] - 1) + (r[b] - 1)
+    share = 1 / r[a] + 1 / r[b]
+    difference = means[a] - means[b]
+    mean = difference.mean(axis=1)
+    spread = difference.std(axis=1, ddof=1)
+    spread[spread <= 1e-13 * np.abs(difference).max(axis=1, initial=0.0)] = 0.0
+    mean[np.abs(mean) <= 1e-13 * np.abs(difference).sum(axis=1)] = 0.0
+    by_query = np.square(spread) / n
+    some = np.maximum(free, 1)
+    by_repeat = np.where(free > 0, (between[a] + between[b]) / some * share, 0.0)
+    doubly = np.where(free > 0, (residual[a] + residual[b]) / (some * (n - 1)) * share / n, 0.0)
+    more = by_repeat > doubly
+    square = np.where(more, by_query + by_repeat - doubly, by_query)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.square(by_query) / (n - 1) + np.square(by_repeat) / some + np.square(doubly) / (some * (n - 1))
+        freedom = np.where(more, np.square(square) / parts, n - 1.0)
+    freedom = np.where(np.isfinite(freedom), np.maximum(freedom, 1.0), n - 1.0)
+    error = np.sqrt(square)
+    width = stdtrit(freedom, (1 + level) / 2) * error
+    return Outcome(
+        difference=mean,
+        low=mean - width,
+        high=mean + width,
+        p=np.minimum(2 * stdtr(freedom, -np.abs(ratio(mean, error))), 1.0),
+        effect=ratio(mean, spread),
+        n=np.full(len(mean), n),
+    )
+
+
+def components_by_anova(values: Floats) -> dict[str, float]:
+    """The variances from the mean squares of scores of system x repeat x query.
+
+    >>> values = np.array([[[0.5, 0.3, 0.6], [0.52, 0.3, 0.55]], [[0.4, 0.2, 0.5], [0.41, 0.25, 0.45]]])
+    >>> {name: round(value, 5) for name, value in components_by_anova(values).items()}["system"]
+    0.00446
+    """
+    s, r, q = values.shape
+    whole, system, query = values.mean(), values.mean(axis=(1, 2)), values.mean(axis=(0, 1))
+    cell, run = values.mean(axis=1), values.mean(axis=2)
+    of_system = r * q * np.square(system - whole).sum() / (s - 1)
+    of_query = s * r * np.square(query - whole).sum() / (q - 1)
+    interaction = cell - system[:, None] - query + whole
+    of_interaction = r * np.square(interaction).sum() / ((s - 1) * (q - 1))
+    if r > 1:
+        of_repeat = q * np.square(run - system[:, None]).sum() / (s * (r - 1))
+        left = values - cell[:, None] - run[:, :, None] + system[:, None, None]
+        of_residual = np.square(left).sum() / (s * (r - 1) * (q - 1))
+    else:
+        of_repeat = of_residual = 0.0
+    found = {
+        "query": (of_query - of_interaction) / (s * r),
+        "system": (of_system - of_interaction - of_repeat + of_residual) / (q * r),
+        "repeat": (of_repeat - of_residual) / q,
+        "interaction": (of_interaction - of_residual) / r,
+        "residual": of_residual,
+    }
+    return {name: max(float(value), 0.0) for name, value in found.items()}
+
+
+def components_by_reml(values: Floats, runs: Sequence[Sequence[int]]) -> dict[str, float]:
+    """The variances by restricted maximum likelihood, from scores of run x query and the runs of each system.
+
+    As every run has every query, the likelihood falls into two parts: Q - 1 contrasts between queries, each with the
+    covariance of runs V = query J + interaction B + residual I, and the runs' means, with V + Q (system B + repeat I);
+    J is all ones, and B is one where two runs are of the same system.
+    """
+    from scipy.optimize import minimize
+
+    count, n = values.shape
+    if count > MOST_RUNS:
+        raise CalipersError(f"{count} runs of unequal systems are too many for a mixed model (at most {MOST_RUNS})")
+    system = np.empty(count, np.int64)
+    for s, places in enumerate(runs):
+        system[list(places)] = s
+    same = (system[:, None] == system).astype(np.float64)
+    ones, one = np.ones((count, count)), np.eye(count)
+    spread = float(values.std())
+    if spread == 0:
+        return dict.fromkeys(COMPONENTS, 0.0)
+    scaled = (values - values.mean()) / spread
+    mean = scaled.mean(axis=1)
+    contrasts = (scaled - mean[:, None]) @ (scaled - mean[:, None]).T
+
+    def lost(logarithms: Floats) -> float:
+        query, between, repeat, interaction, residual = np.exp(logarithms)
+        inner = query * ones + interaction * same + residual * one
+        outer = inner + n * (between * same + repeat * one)
+        inverse = np.linalg.inv(outer)
+        weight = inverse.sum()
+        left = mean - inverse.sum(axis=0) @ mean / weight
+        return float(
+            (n - 1) * np.linalg.slogdet(inner)[1] + np.trace(np.linalg.solve(inner, contrasts))
+            + np.linalg.slogdet(outer)[1] + math.log(n * weight) + n * left @ inverse @ left
+        )  # fmt: skip
+
+    start = np.log(np.array([0.4, 0.1, 0.05, 0.2, 0.25]))
+    found = minimize(lost, start, method="L-BFGS-B", bounds=[(math.log(1e-9), math.log(1e3))] * len(start), tol=1e-12)
+    variances = np.exp(found.x) * spread**2
+    negligible = 1e-7 * variances.sum()
+    named = zip(COMPONENTS, variances.tolist(), strict=True)
+    return {name: value if value > negligible else 0.0 for name, value in named}
+
+
+def error_of(components: Mapping[str, float], queries: float, repeats: float) -> float:
+    """The standard error of the difference between two systems with so many queries and repeats."""
+    variance = (
+        components["interaction"] / queries
+        + components["repeat"] / repeats
+        + components["residual"] / (queries * repeats)
+    )
+    return math.sqrt(2 * variance)
+
+
+def _whole(number: float) -> float | int:
+    return round(number) if abs(number - round(number)) < 1e-9 else number

@@ -1,0 +1,237 @@
+"""How many queries a difference needs, and how small a difference the queries at hand can show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Ints
+from calipers.planning.designs import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
+from calipers.planning.simulated_power import SIMULATED, Pilot, Simulation
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell, Table
+from calipers.stats.differences import all_pairs
+from calipers.stats.significance import SEED
+
+COLUMNS = ("measure", "difference", "sd", "power", "alpha", "pairs", "queries", "detectable")
+ALL_DESIGNS = (*DESIGNS, *SIMULATED)
+CURVE = 60  # points of a power curve
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """One answer per measure."""
+
+    measures: tuple[str, ...]
+    difference: tuple[float, ...]  # that is to be found
+    sd: tuple[float, ...]
+    queries: tuple[int, ...]  # for that difference, with the power that is wanted
+    detectable: tuple[float, ...]  # by the queries at hand, with the same power
+    at_hand: tuple[int, ...]
+    power: float
+    alpha: float  # of all pairs together
+    pairs: int
+    design: str = "t"
+    systems: int = 2
+    given: bool = True  # whether a difference was named; else it is the detectable one
+    queries_error: tuple[float, ...] = ()  # standard errors, where the answer was simulated
+    detectable_error: tuple[float, ...] = ()
+    simulations: tuple[Simulation, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def alpha_each(self) -> float:
+        """Of each test: alpha over the number of pairs (Bonferroni)."""
+        return self.alpha / self.pairs
+
+    def table(self) -> Table:
+        """measure, difference, sd, power, alpha, pairs, queries, detectable: one row per measure."""
+        rows: list[tuple[Cell, ...]] = [
+            (name, self.difference[m], self.sd[m], self.power, self.alpha, self.pairs, self.queries[m],
+             self.detectable[m])
+            for m, name in enumerate(self.measures)
+        ]  # fmt: skip
+        return Table(COLUMNS, tuple(rows), self.metadata, notes=tuple(self.notes()))
+
+    def notes(self) -> list[str]:
+        """The errors of what was simulated."""
+        return [
+            f"{name}: {self.queries[m]} queries (standard error {self.queries_error[m]:.1f}), detectable "
+            f"{self.detectable[m]:.4f} (standard error {self.detectable_error[m]:.4f}), simulated"
+            for m, name in enumerate(self.measures)
+            if self.queries_error
+        ]
+
+    def power_at(self, m: int, queries: int, difference: float | None = None) -> float:
+        """The power of the m-th measure with so many queries."""
+        difference = self.difference[m] if difference is None else difference
+        if self.design in SIMULATED:
+            return self.simulations[m].power(difference, queries).value
+        if self.sd[m] == 0:
+            return 1.0
+        return DESIGNS[self.design](difference / self.sd[m], queries, self.alpha_each, self.systems)
+
+    def curve(self, queries: Sequence[int] | None = None) -> Table:
+        """The power of each measure by the number of queries: measure, queries, power."""
+        sizes = self._sizes() if queries is None else list(queries)
+        if self.design in SIMULATED:
+            sizes = sizes[:: max(1, len(sizes) // 12)]  # each point is a simulation
+        rows = [(name, n, self.power_at(m, n)) for m, name in enumerate(self.measures) for n in sizes]
+        return Table(("measure", "queries", "power"), tuple(rows), self.metadata)
+
+    def _sizes(self) -> list[int]:
+        """From a few queries to half as many again as the hungriest measure needs."""
+        most = max(*self.queries, *self.at_hand, 10) * 3 // 2
+        found: Ints = np.unique(np.linspace(3, most, CURVE).round().astype(np.int64))
+        return [int(n) for n in found]
+
+    def __repr__(self) -> str:
+        return f"<Plan: {self.design}, power {self.power:g}, alpha {self.alpha:g}, {self.pairs} pairs>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def plan(
+    scores: Scores,
+    difference: float | None = None,
+    *,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    pairs: int | str = 1,
+    queries: int | None = None,
+    design: str = "t",
+    upper: float | None = None,
+    systems: int | None = None,
+    samples: int | None = None,
+    seed: int = SEED,
+) -> Plan:
+    """How many queries each measure needs to find a difference, from the scores of a pilot.
+
+    difference: of the means of two systems (anova, anova2: of the best and the worst) that is to be found; without it
+        the one that the queries at hand can show.
+    power: with which it is to be found. alpha: of two-sided tests, over the number of pairs (Bonferroni).
+    pairs: how many pairs of systems will be tested; `all` for all pairs of these systems.
+    queries: at hand; those of the pilot where not given.
+    design: `t` (paired t), `anova` (one-way), `anova2` (queries as blocks), or simulated: `randomization`, `bootstrap`.
+    upper: plan for the upper limit of the standard deviation at this level of confidence, as 0.8: a pilot of a few
+        queries may have been lucky.
+    systems: that anova and anova2 will compare; those of the pilot where not given.
+    samples, seed: of simulated designs.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]], measure="AP")
+    >>> print(plan(scores, 0.1).table())
+    measure  difference      sd   power   alpha  pairs  queries  detectable
+    -------  ----------  ------  ------  ------  -----  -------  ----------
+    AP           0.1000  0.1493  0.8000  0.0500      1       20      0.3177
+    <BLANKLINE>
+    """
+    _check(scores, difference, power, alpha, queries, design, upper)
+    count = len(scores.systems)
+    tests = _pairs(pairs, count, design)
+    groups = count if systems is None else systems
+    if design in ("anova", "anova2") and groups < 2:
+        raise CalipersError(f"an analysis of variance of {groups} systems compares nothing")
+    each = alpha / tests
+    if power <= each:
+        raise CalipersError(f"a power of {power:g} is not above alpha, {each:g}: no query would be needed")
+    rows: dict[str, list[Any]] = {name: [] for name in ("difference", "sd", "queries", "detectable", "at_hand")}
+    errors: list[tuple[float, float]] = []
+    simulations: list[Simulation] = []
+    for measure, values in zip(scores.measures, scores.values, strict=True):
+        sd, freedom = deviation(values, design)
+        if math.isnan(sd):
+            raise CalipersError(f"no two systems share two queries under {measure}: there is no deviation to plan with")
+        scale = upper_limit(1.0, freedom, upper) if upper is not None else 1.0
+        sd *= scale
+        n = _at_hand(values) if queries is None else queries
+        effect = smallest_effect(n, power, each, _closed(design), groups)
+        found = wanted = effect * sd
+        needed = n
+        if difference is not None:
+            wanted = difference
+            needed = smallest_n(wanted / sd if sd else math.inf, power, each, _closed(design), groups)
+        if design in SIMULATED:
+            pilot = Pilot.of(values, *all_pairs(count))
+            pilot = Pilot(pilot.centred * scale, pilot.size)
+            simulation = Simulation.of(pilot, design, each, seed, samples)
+            simulations.append(simulation)
+            seen = simulation.difference(n, power, found)
+            found = seen.value
+            error = 0.0
+            if difference is None:
+                wanted = found
+            else:
+                least = simulation.queries(difference, power, needed)
+                needed, error = max(3, math.ceil(least.value)), least.error
+            errors.append((error, seen.error))
+        for name, value in zip(rows, (wanted, sd, needed, found, n), strict=True):
+            rows[name].append(value)
+    return Plan(
+        measures=scores.measures,
+        **{name: tuple(values) for name, values in rows.items()},
+        power=power,
+        alpha=alpha,
+        pairs=tests,
+        design=design,
+        systems=groups,
+        given=difference is not None,
+        queries_error=tuple(queries for queries, _ in errors),
+        detectable_error=tuple(detectable for _, detectable in errors),
+        simulations=tuple(simulations),
+        metadata={
+            "design": design,
+            "pilot_queries": len(scores.queries),
+            "pilot_systems": count,
+            "upper": upper,
+            "like": scores.metadata.get("like"),
+            **({"seed": seed, "samples": simulations[0].samples} if simulations else {}),
+        },
+    )
+
+
+def _closed(design: str) -> str:
+    """The design in closed form: of a simulated one, where to look first."""
+    return "t" if design in SIMULATED else design
+
+
+def _at_hand(values: Any) -> int:
+    """The queries on which at least two systems are defined."""
+    return max(int(((~np.isnan(values)).sum(axis=0) > 1).sum()), 2)
+
+
+def _pairs(pairs: int | str, systems: int, design: str) -> int:
+    if pairs == "all":
+        found = systems * (systems - 1) // 2
+    elif isinstance(pairs, int) and pairs >= 1:
+        found = pairs
+    else:
+        raise CalipersError(f"pairs '{pairs}' is neither a whole number of at least 1 nor all")
+    if design in ("anova", "anova2") and found > 1:
+        raise CalipersError("an analysis of variance is one test of all systems: there are no pairs to correct for")
+    return found
+
+
+def _check(
+    scores: Scores, difference: float | None, power: float, alpha: float, queries: int | None, design: str,
+    upper: float | None,
+) -> None:  # fmt: skip
+    if len(scores.systems) < 2:
+        raise CalipersError(f"there is only one system ({', '.join(scores.systems)}): a pilot needs two")
+    if len(scores.queries) < 2:
+        raise CalipersError("there are fewer than two queries: a pilot needs more")
+    if difference is not None and not (math.isfinite(difference) and difference > 0):
+        raise CalipersError(f"the difference to be found, {difference:g}, is not a number above 0")
+    for what, share in (("power", power), ("alpha", alpha), ("the level of the upper limit,", upper)):
+        if share is not None and not 0 < share < 1:
+            raise CalipersError(f"{what} {share:g} is not between 0 and 1")
+    if queries is not None and queries < 2:
+        raise CalipersError(f"{queries} queries are too few: a test needs two")
+    if design not in ALL_DESIGNS:
+        raise CalipersError(f"unknown design '{design}'; there are {', '.join(ALL_DESIGNS)}")

@@ -1,0 +1,163 @@
+"""Confidence intervals of mean scores that stay inside the range of the measure.
+
+    t      mean -+ t_{n-1} error                                     may leave the range where scores crowd at its end
+    logit  the same on the scale of log(u / (1 - u)), u = (mean - lowest) / (highest - lowest), and back:
+           logit(u) -+ t_{n-1} error / ((highest - lowest) u (1 - u))
+    bca    quantiles of the means of resampled queries, corrected for bias and acceleration; never beyond the scores
+
+`auto` is t, and logit where t would leave the range.
+
+Efron, Better bootstrap confidence intervals, Journal of the American Statistical Association 1987.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.measures.registry import Measure
+from calipers.results.scores import Scores
+from calipers.results.tables import Table
+from calipers.stats.row_ranks import times_drawn
+from calipers.stats.significance import SEED
+
+METHODS = ("auto", "t", "logit", "bca")
+SAMPLES = 2_000
+SAMPLES_AT_ONCE = 500
+Range = tuple[float, float]
+
+# Measures whose scores are shares of something, whatever their parameters, or with the gains that they have by default.
+_SHARES = frozenset((
+    "U", "W", "V1", "nDCG", "SN-DCG", "P", "Recall", "RPrec", "Success", "AP", "SN-AP", "GAP", "Judged", "bpref",
+    "SetP", "SetR", "SetF", "RR", "ERR", "RBP-residual", "Compat", "Accuracy", "IPrec", "11pt_avg", "relative_P",
+    "infAP", "SetAP", "SetRelP", "unj", "ERR-IA", "nERR-IA", "alpha-nDCG", "nNRBP", "P-IA", "AP-IA", "StRecall",
+    "D-nDCG", "D#-nDCG",
+))  # fmt: skip
+_SHARES_OF_ONE = frozenset(("RBP", "INSQ", "SDCG", "INST", "HIT"))
+_SIGNED = frozenset(("V2", "V2s"))
+
+
+def range_of(measure: Measure) -> Range | None:
+    """The lowest and the highest score that any ranking could get; None where it depends on the judgments.
+
+    >>> import calipers as cal
+    >>> range_of(cal.parse("V2(AP)")), range_of(cal.parse("nDCG@10")), range_of(cal.parse("DCG@10"))
+    ((-1.0, 1.0), (0.0, 1.0), None)
+    """
+    declared = measure.declaration
+    if declared.name in _SIGNED:
+        return -1.0, 1.0
+    if declared.name in _SHARES:
+        return 0.0, 1.0
+    plain = all(measure.parameters.get(name) == declared.defaults.get(name) for name in ("gain", "gains"))
+    return (0.0, 1.0) if declared.name in _SHARES_OF_ONE and plain else None
+
+
+def mean_intervals(
+    scores: Scores, level: float = 0.95, method: str = "auto", *, samples: int = SAMPLES, seed: int = SEED
+) -> tuple[Table, Table]:
+    """The lower and upper ends of a confidence interval of each mean: `auto`, `t`, `logit` or `bca`.
+
+    A measure whose range is not known (DCG, counts, scores under a name that is not a measure's) has Student's
+    interval, or with `bca` the bootstrap's. samples, seed: of `bca`.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[0.0, 0.0, 0.0, 0.1]], systems=["weak"], measure="AP")
+    >>> [round(end["weak", "AP"], 4) for end in mean_intervals(scores, method="t")]
+    [-0.0546, 0.1046]
+    >>> [round(end["weak", "AP"], 4) for end in mean_intervals(scores)]
+    [0.001, 0.4014]
+    """
+    if not 0 < level < 1:
+        raise CalipersError(f"confidence level {level} is not between 0 and 1")
+    if method not in METHODS:
+        raise CalipersError(f"unknown interval '{method}'; there are {', '.join(METHODS)}")
+    ends = np.array([
+        _bca(values, level, samples, seed) if method == "bca" else _students(values, level, method, _range(scores, m))
+        for m, values in enumerate(scores.values)
+    ])  # fmt: skip
+    about = {**scores.metadata, "interval": method}
+    rows = [tuple((s, *ends[:, end, i].tolist()) for i, s in enumerate(scores.systems)) for end in (0, 1)]
+    low, high = (Table(("system", *scores.measures), each, about) for each in rows)
+    return low, high
+
+
+def _range(scores: Scores, m: int) -> Range | None:
+    """The range of a measure, unless a score is beyond it."""
+    from calipers.measures.grammar import parse
+
+    try:
+        known = range_of(scores.definitions[m] if scores.definitions else parse(scores.measures[m]))
+    except CalipersError:
+        return None
+    if known is None:
+        return None
+    defined = scores.values[m][~np.isnan(scores.values[m])]
+    inside = defined.min(initial=math.inf) >= known[0] and defined.max(initial=-math.inf) <= known[1]
+    return known if inside else None
+
+
+def _students(values: Floats, level: float, method: str, known: Range | None) -> Floats:
+    """[low or high, system]."""
+    from scipy.special import expit, logit, stdtrit
+
+    shared = ~np.isnan(values)
+    n = shared.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(shared, values, 0.0).sum(axis=1) / n
+        error = np.sqrt(np.square(np.where(shared, values - mean[:, None], 0.0)).sum(axis=1) / (n - 1) / n)
+        width = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
+        plain = np.array([mean - width, mean + width])
+        if known is None or method == "t":
+            return np.where(n > 1, plain, np.nan)
+        lowest, highest = known
+        share = np.clip((mean - lowest) / (highest - lowest), 0.0, 1.0)
+        reach = width / ((highest - lowest) * share * (1 - share))
+        ends = lowest + (highest - lowest) * expit(np.array([logit(share) - reach, logit(share) + reach]))
+    inside = (plain[0] >= lowest) & (plain[1] <= highest) & (method == "auto")
+    ends = np.where(inside | (width == 0), plain, ends)  # equal scores, 0 for instance, have no width on either scale
+    return np.where(n > 1, ends, np.nan)
+
+
+def _bca(values: Floats, level: float, samples: int, seed: int) -> Floats:
+    from scipy.special import ndtr, ndtri
+
+    ends = np.full((2, len(values)), np.nan)
+    for systems, queries in _groups(~np.isnan(values)):
+        n = len(queries)
+        if n < 2:
+            continue
+        random = np.random.default_rng(seed)
+        chosen = values[np.ix_(systems, queries)]
+        drawn = np.concatenate([
+            times_drawn(random.integers(0, n, (min(SAMPLES_AT_ONCE, samples - start), n)), n) @ chosen.T / n
+            for start in range(0, samples, SAMPLES_AT_ONCE)
+        ])  # fmt: skip
+        mean = chosen.mean(axis=1)
+        near = np.abs(drawn - mean) <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
+        below = ((drawn < mean) & ~near).mean(axis=0) + near.mean(axis=0) / 2
+        bias = ndtri(np.clip(below, 0.5 / samples, 1 - 0.5 / samples))
+        centred = chosen - mean[:, None]
+        squares = np.square(centred).sum(axis=1)
+        skew = (centred**3).sum(axis=1) / np.where(squares > 0, 6 * squares**1.5, 1.0)  # of the jackknife's means
+        drawn.sort(axis=0)
+        for end, z in enumerate((ndtri((1 - level) / 2), ndtri((1 + level) / 2))):
+            share = ndtr(bias + (bias + z) / (1 - skew * (bias + z)))
+            place = np.clip(share * (samples - 1), 0, samples - 1)
+            under = np.floor(place).astype(int)
+            at = np.arange(len(systems))
+            part = place - under
+            ends[end, systems] = (1 - part) * drawn[under, at] + part * drawn[np.minimum(under + 1, samples - 1), at]
+    return ends
+
+
+def _groups(defined: np.ndarray) -> Iterator[tuple[Ints, Ints]]:
+    """The systems that are defined for the same queries, and these queries."""
+    _, group = np.unique(np.packbits(defined, axis=1), axis=0, return_inverse=True)
+    for each in range(int(group.max(initial=-1)) + 1):
+        systems = np.flatnonzero(group.ravel() == each)
+        yield systems, np.flatnonzero(defined[systems[0]])

@@ -1,0 +1,120 @@
+"""When no difference is a finding: two systems that are equal within a margin, or one that is not worse than another.
+
+Equality within a margin M is shown by two one-sided tests, each at alpha:
+
+    p = max(Pr(T >= (mean + M) / error), Pr(T <= (mean - M) / error)),  T ~ Student's t with n - 1 degrees of freedom
+
+It is below alpha exactly where the 1 - 2 alpha interval of the mean difference lies inside (-M, M). A system is not
+inferior where the lower end of the one-sided 1 - alpha interval of new - old is above -M.
+
+Schuirmann, A comparison of the two one-sided tests procedure and the power approach for assessing the equivalence of
+average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.results.scores import Scores
+from calipers.stats.differences import Differences, blocks, ratio
+from calipers.stats.systems import place_of
+
+VERDICTS = ("different", "equal", "undecided")
+
+
+def p_equivalence(scores: Floats, a: Ints, b: Ints, margin: float) -> Floats:
+    """Of each pair: the p value of the two one-sided t tests against the margin.
+
+    >>> x = np.array([[0.50, 0.31, 0.60, 0.40], [0.51, 0.30, 0.60, 0.41]])
+    >>> round(float(p_equivalence(x, np.array([0]), np.array([1]), 0.05)[0]), 6)
+    0.001089
+    """
+    parts = [
+        _two_one_sided(Differences.of(scores, a[part], b[part]), margin) for part in blocks(len(a), scores.shape[1])
+    ]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _two_one_sided(differences: Differences, margin: float) -> Floats:
+    from scipy.special import stdtr
+
+    freedom = np.maximum(differences.n - 1, 1)
+    above = stdtr(freedom, -ratio(differences.mean + margin, differences.error))
+    below = stdtr(freedom, ratio(differences.mean - margin, differences.error))
+    return np.where(differences.n > 1, np.maximum(above, below), np.nan)
+
+
+def non_inferiority_limits(scores: Floats, a: Ints, b: Ints, alpha: float = 0.05) -> Floats:
+    """Of each pair: the lower end of the one-sided 1 - alpha interval of a - b, which a gate compares with -margin."""
+    from scipy.special import stdtrit
+
+    parts = []
+    for part in blocks(len(a), scores.shape[1]):
+        d = Differences.of(scores, a[part], b[part])
+        low = d.mean - stdtrit(np.maximum(d.n - 1, 1), 1 - alpha) * d.error
+        parts.append(np.where(d.n > 1, low, np.nan))
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def check_margin(margin: float, what: str = "the margin of equivalence") -> float:
+    if not (math.isfinite(margin) and margin > 0):
+        raise CalipersError(f"{what}, {margin:g}, is not a number above 0")
+    return float(margin)
+
+
+@dataclass(frozen=True)
+class NonInferiority:
+    """Whether a system is worse than another by less than a margin."""
+
+    measure: str
+    new: str
+    old: str
+    margin: float
+    difference: float  # new - old
+    low: float  # the lower end of the one-sided interval of the difference
+    p: float  # of the hypothesis that the new system is worse by the margin or more
+    alpha: float
+    n: int
+
+    @property
+    def holds(self) -> bool:
+        return self.low > -self.margin
+
+
+def non_inferiority(
+    scores: Scores, new: str, old: str, margin: float, *, alpha: float = 0.05
+) -> tuple[NonInferiority, ...]:
+    """Under each measure: is the new system worse than the old one by less than the margin?
+
+        low = mean - t_{1-alpha, n-1} error > -margin
+
+    A margin of 0 asks for a significant improvement. Queries that are undefined for either system are left out.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.42], [0.51, 0.30, 0.60, 0.41]], systems=["new", "old"])
+    >>> [found] = cal.non_inferiority(scores, "new", "old", margin=0.02)
+    >>> round(found.low, 4), found.holds
+    (-0.0088, True)
+    """
+    from scipy.special import stdtr
+
+    if not (math.isfinite(margin) and margin >= 0):
+        raise CalipersError(f"the margin, {margin:g}, is not a number of at least 0")
+    if not 0 < alpha < 1:
+        raise CalipersError(f"alpha {alpha} is not between 0 and 1")
+    a, b = np.array([place_of(new, scores.systems)]), np.array([place_of(old, scores.systems)])
+    found = []
+    for measure, values in zip(scores.measures, scores.values, strict=True):
+        d = Differences.of(values, a, b)
+        if d.n[0] < 2:
+            raise CalipersError(f"{new} and {old} share fewer than two queries under {measure}: nothing can be said")
+        mean, error, freedom = float(d.mean[0]), float(d.error[0]), int(d.n[0]) - 1
+        p = stdtr(freedom, -float(ratio(np.array([mean + margin]), np.array([error]))[0]))
+        low = float(non_inferiority_limits(values, a, b, alpha)[0])
+        found.append(NonInferiority(measure, new, old, margin, mean, low, float(p), alpha, freedom + 1))
+    return tuple(found)

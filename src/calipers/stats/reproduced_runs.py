@@ -1,0 +1,205 @@
+"""How well a pair of runs was reproduced: an advanced system a over its baseline b, and their reproductions.
+
+    tau     Kendall's tau union: the documents of both lists are numbered by their ids; tau of the two series of numbers
+    rbo     sum over depths d of p^(d-1) |shared in the first d| / d, over the sum of p^(d-1), to depth 1000, p = 0.95
+    rmse    root mean square difference of the scores, query by query
+    p       paired t test of these differences: small where the reproduction scores otherwise
+    effect ratio                  mean improvement reproduced / mean improvement originally: 1 is perfect
+    delta relative improvement    (a - b) / b originally, less the same reproduced: 0 is perfect
+
+All of them are those of repro_eval: tau and RBO do not look at judgments, and their p and depth are its defaults.
+
+Breuer, Ferro, Fuhr, Maistro, Sakai, Schaer & Soboroff, How to measure the reproducibility of system-oriented IR
+experiments, SIGIR 2020. Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (this form of RBO).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from calipers.collection.model import Judgments, Run
+from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.lists import Floats
+from calipers.measures.grammar import DEFAULT_MEASURES
+from calipers.measures.registry import Measure
+from calipers.native.ids import encode
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell, Table
+from calipers.stats.differences import Differences
+from calipers.stats.significance import student
+from calipers.stats.systems import place_of
+
+COLUMNS = (
+    "measure", "tau_a", "tau_b", "rbo_a", "rbo_b", "rmse_a", "rmse_b", "p_a", "p_b", "effect_ratio",
+    "delta_relative_improvement",
+)  # fmt: skip
+DEPTH = 1000
+PERSISTENCE = 0.95
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Reproducibility:
+    """What became of a pair of runs; arrays are by measure."""
+
+    original: Pair  # the advanced run and its baseline
+    reproduced: Pair
+    measures: tuple[str, ...] = ()
+    tau: tuple[float, float] = (math.nan, math.nan)  # of a and of b, means over the queries
+    rbo: tuple[float, float] = (math.nan, math.nan)
+    rmse: Floats = field(default_factory=lambda: np.zeros((0, 2)))  # [measure, a or b]
+    p: Floats = field(default_factory=lambda: np.zeros((0, 2)))
+    effect_ratio: Floats = field(default_factory=lambda: np.zeros(0))
+    delta_relative_improvement: Floats = field(default_factory=lambda: np.zeros(0))
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def table(self) -> Table:
+        """One row per measure; without judgments one row with tau and RBO alone."""
+        rows: list[tuple[Cell, ...]] = [
+            (
+                name, *self.tau, *self.rbo, *self.rmse[m].tolist(), *self.p[m].tolist(),
+                float(self.effect_ratio[m]), float(self.delta_relative_improvement[m]),
+            )
+            for m, name in enumerate(self.measures)
+        ] or [("", *self.tau, *self.rbo, *(math.nan,) * 6)]  # fmt: skip
+        return Table(COLUMNS, tuple(rows), self.metadata)
+
+    def __repr__(self) -> str:
+        return f"<Reproducibility: {' over '.join(self.original)} as {' over '.join(self.reproduced)}>\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def reproducibility(
+    judgments: Any,
+    original: Sequence[Any],
+    reproduced: Sequence[Any],
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    **policies: Any,
+) -> Reproducibility:
+    """How well a pair of runs was reproduced.
+
+    judgments: as for `evaluate`, or None, which leaves tau and RBO. original, reproduced: the advanced run and its
+    baseline, each a run, a path, or {query: {document: score}}. Policies are those of `evaluate`.
+
+    >>> qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+    >>> better = {"q1": {"d1": 2, "d2": 1}, "q2": {"d2": 2, "d1": 1}}
+    >>> worse = {"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 1}}
+    >>> again = reproducibility(qrels, [better, worse], [better, worse], "RR")
+    >>> again.tau, float(again.effect_ratio[0]), float(again.delta_relative_improvement[0])
+    ((1.0, 1.0), 1.0, 0.0)
+    """
+    for what, pair in (("original", original), ("reproduced", reproduced)):
+        if len(pair) != 2:
+            raise CalipersError(f"{len(pair)} {what} runs: expected two, the advanced one and its baseline")
+    known = None if judgments is None else as_judgments(judgments)
+    runs = [_opened(run, known) for run in (*original, *reproduced)]
+    names = tuple(run.name for run in runs)
+    rankings = [_rankings(run) for run in runs]
+    found: dict[str, Any] = {
+        "tau": tuple(_mean_over(rankings[i], rankings[i + 2], kendall_union) for i in (0, 1)),
+        "rbo": tuple(_mean_over(rankings[i], rankings[i + 2], normalised_rbo) for i in (0, 1)),
+    }
+    if known is not None:
+        scores = evaluate(known, [_Named(run, str(i)) for i, run in enumerate(runs)], measures, **policies)
+        found |= _of_scores(scores, (0, 1, 2, 3))
+        found["metadata"] = dict(scores.metadata)
+    return Reproducibility((names[0], names[1]), (names[2], names[3]), **found)
+
+
+def reproducibility_of_scores(scores: Scores, original: Sequence[str], reproduced: Sequence[str]) -> Reproducibility:
+    """The same from scores alone, without tau and RBO: systems by their names."""
+    a, b, again_a, again_b = (place_of(system, scores.systems) for system in (*original, *reproduced))
+    return Reproducibility(
+        (original[0], original[1]), (reproduced[0], reproduced[1]), **_of_scores(scores, (a, b, again_a, again_b)),
+        metadata=dict(scores.metadata),
+    )  # fmt: skip
+
+
+def _of_scores(scores: Scores, places: tuple[int, int, int, int]) -> dict[str, Any]:
+    first, again = np.array(places[:2]), np.array(places[2:])
+    rmse, p, ratio, delta = [], [], [], []
+    for values in scores.values:
+        d = Differences.of(values, first, again)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rmse.append(np.sqrt(np.square(d.value).sum(axis=1) / d.n))
+            p.append(student(values, first, again).p)
+            four = values[list(places)]
+            a, b, again_a, again_b = four[:, ~np.isnan(four).any(axis=0)].mean(axis=1)
+            ratio.append((again_a - again_b) / (a - b))
+            delta.append((a - b) / b - (again_a - again_b) / again_b)
+    return {
+        "measures": scores.measures, "rmse": np.array(rmse), "p": np.array(p), "effect_ratio": np.array(ratio),
+        "delta_relative_improvement": np.array(delta),
+    }  # fmt: skip
+
+
+def _opened(run: Any, known: Judgments | None) -> Run:
+    named = {"run": run} if isinstance(run, Mapping) else [run]
+    return as_runs(named, known)[0]  # type: ignore[arg-type]  # only arrays need judgments
+
+
+@dataclass(frozen=True, eq=False)
+class _Named:
+    """A run under another name: the four may share theirs."""
+
+    run: Run
+    name: str
+
+    def retrieved(self, *given: Any, **named: Any) -> Any:
+        return self.run.retrieved(*given, **named)
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        return self.run.documents()
+
+
+def _rankings(run: Run) -> dict[str, list[str]]:
+    """The documents of each query, best first, ties by id descending as in trec_eval."""
+    return {
+        query: sorted(ranked, key=lambda document: (ranked[document], encode(document)), reverse=True)[:DEPTH]
+        for query, ranked in run.documents().items()
+        if ranked
+    }
+
+
+def _mean_over(one: Mapping[str, list[str]], other: Mapping[str, list[str]], like: Any) -> float:
+    values = [like(ranked, other[query]) for query, ranked in one.items() if query in other]
+    defined = [value for value in values if not math.isnan(value)]
+    return float(np.mean(defined)) if defined else math.nan
+
+
+def kendall_union(one: Sequence[str], other: Sequence[str]) -> float:
+    """Kendall's tau union of two lists, of which the longer is cut; NaN under two documents.
+
+    >>> kendall_union(["a", "b", "c"], ["a", "b", "c"])
+    1.0
+    """
+    from scipy.stats import kendalltau
+
+    size = min(len(one), len(other))
+    if size < 2:
+        return math.nan
+    one, other = one[:size], other[:size]
+    number = {document: i for i, document in enumerate(sorted({*one, *other}))}
+    first, second = [number[document] for document in one], [number[document] for document in other]
+    return float(kendalltau(first, second).statistic)
+
+
+def normalised_rbo(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE, depth: int = DEPTH) -> float:
+    """Rank-biased overlap to a depth, over its largest value there.
+
+    >>> normalised_rbo(["a", "b"], ["a", "b"], depth=2)
+    1.0
+    """
+    rank = {document: i for i, document in enumerate(other[:depth])}
+    both = [max(i, rank[document]) for i, document in enumerate(one[:depth]) if document in rank]
+    shared = np.cumsum(np.bincount(np.array(both, np.int64), minlength=depth))
+    weight = p ** np.arange(depth)
+    return float((weight * shared / np.arange(1, depth + 1)).sum() / weight.sum())

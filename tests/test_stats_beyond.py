@@ -1,0 +1,426 @@
+"""What a comparison says beyond a p value: equality, posteriors, effect sizes, influence, reproductions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+import warnings
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import calipers as cal
+from calipers.cli import main
+from calipers.collection.simulate import simulate
+from calipers.errors import CalipersError
+from calipers.measures.registry import declared
+from calipers.stats.bounded_intervals import range_of
+from calipers.stats.comparison import COLUMNS, TESTS
+from calipers.stats.differences import Differences, against, all_pairs
+from calipers.stats.effect_sizes import cliffs_delta, rank_biserial
+from calipers.stats.equivalence_tests import p_equivalence
+from calipers.stats.leave_one_out import p_without
+from calipers.stats.many_to_one import beyond, critical_value, dunnett
+from calipers.stats.reproduced_runs import kendall_union, normalised_rbo
+from calipers.stats.significance import Settings, sign
+from conftest import Require
+
+ONE, OTHER = np.array([0]), np.array([1])
+# Scores on a grid, so that differences tie and vanish.
+GRID = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=2, max_size=9)
+
+
+def two(seed: int, n: int = 30, digits: int = 9) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    return np.round(0.5 + random.normal(0, 0.1, n) + random.normal(0, 0.08, (2, n)), digits)
+
+
+def scores_of(values: np.ndarray, systems: list[str] | None = None) -> cal.Scores:
+    return cal.as_scores(values, systems=systems, measure="AP")
+
+
+# -- equality --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("margin", [0.005, 0.02, 0.1])
+def test_equivalence_is_statsmodels(seed: int, margin: float, require: Require) -> None:
+    x, y = two(seed)
+    expected, _, _ = require.module("statsmodels.stats.weightstats").ttost_paired(x, y, -margin, margin)
+    assert p_equivalence(np.array([x, y]), ONE, OTHER, margin)[0] == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_systems_are_equal_where_the_interval_is_inside_the_margin(seed: int) -> None:
+    compared = cal.equivalence(scores_of(two(seed)), 0.04, correction=None)
+    low, high = compared.outcomes[0].low[0], compared.outcomes[0].high[0]
+    assert compared.metadata["level"] == pytest.approx(0.9)
+    assert (compared.verdicts == [["equal"]]) == bool(low > -0.04 and high < 0.04)
+
+
+def test_three_verdicts_and_their_columns() -> None:
+    random = np.random.default_rng(1)
+    base = random.random(40)
+    noise = random.normal(0, 1, (4, 40))
+    values = np.array([base, base + 1e-4 * noise[0], base + 0.3 + 0.1 * noise[1], base + 0.5 * noise[2]])
+    compared = cal.compare(scores_of(values, list("abcd")), equivalence=0.01)
+    verdicts = dict(zip(compared.pairs, compared.verdicts[0], strict=True))
+    assert verdicts["a", "b"] == "equal"
+    assert verdicts["a", "c"] == "different"
+    assert verdicts["a", "d"] == "undecided"
+    assert compared.table().columns == (*COLUMNS, "p_equivalence", "p_equivalence_adjusted", "verdict")
+    raw, adjusted = (compared.table().column(name) for name in ("p_equivalence", "p_equivalence_adjusted"))
+    assert all(x <= y for x, y in zip(raw, adjusted, strict=True))
+    for margin in (0, -1, math.nan, math.inf):
+        with pytest.raises(CalipersError, match="margin"):
+            cal.equivalence(scores_of(values), margin)
+    with pytest.raises(CalipersError, match="t tests"):
+        cal.compare(scores_of(values), "wilcoxon", equivalence=0.1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_constant_differences_are_equal_or_not() -> None:
+    values = np.array([[0.5, 0.5, 0.5], [0.49, 0.49, 0.49], [0.3, 0.3, 0.3]])
+    assert cal.equivalence(scores_of(values), 0.05).verdicts == [["equal", "different", "different"]]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_non_inferiority_is_a_one_sided_interval(seed: int) -> None:
+    x, y = two(seed)
+    scores = scores_of(np.array([x, y]), ["new", "old"])
+    expected = stats.ttest_rel(x, y, alternative="greater").confidence_interval(0.95).low
+    for margin in (0.0, 0.02, 0.2):
+        [found] = cal.non_inferiority(scores, "new", "old", margin)
+        assert found.low == pytest.approx(expected, rel=1e-9)
+        assert found.holds == bool(expected > -margin)
+        shifted = stats.ttest_rel(x + margin, y, alternative="greater")
+        assert found.p == pytest.approx(shifted.pvalue, rel=1e-7)
+        assert found.holds == bool(found.p < 0.05)
+    with pytest.raises(CalipersError, match="did you mean 'new'"):
+        cal.non_inferiority(scores, "nw", "old", 0.1)
+
+
+# -- posterior probabilities -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rope", [0.0, 0.01, 0.1])
+def test_the_posterior_is_baycomps_without_its_correction_for_folds(seed: int, rope: float, require: Require) -> None:
+    peer = require.module("baycomp.single").Posterior
+    x, y = two(seed)
+    d = x - y
+    expected = peer(d.mean(), d.var(ddof=1) / len(d), len(d) - 1, rope).probs()
+    compared = cal.compare(scores_of(np.array([x, y])), "bayes", rope=rope)
+    row = dict(zip(compared.columns, compared.table().rows[0], strict=True))
+    worse, equal, better = expected if rope else (expected[0], 0.0, expected[1])
+    found = (row["p_b_better"], row["p_equal"], row["p_a_better"])
+    assert found == pytest.approx((worse, equal, better), abs=1e-9)
+    assert "p" not in compared.columns
+    assert "p_adjusted" not in compared.columns
+
+
+@pytest.mark.filterwarnings("error")
+def test_posterior_of_constant_differences() -> None:
+    values = np.array([[0.5, 0.5, 0.5], [0.5, 0.5, 0.5], [0.3, 0.3, 0.3]])
+    table = cal.compare(scores_of(values), "bayes").table()
+    first = table.columns.index("p_a_better")
+    assert [row[first : first + 3] for row in table.rows] == [(0, 1, 0), (1, 0, 0), (1, 0, 0)]
+    with pytest.raises(CalipersError, match="rope"):
+        cal.compare(scores_of(values), "t", rope=0.1)
+
+
+# -- signs and effect sizes ------------------------------------------------------------------------------------------
+
+
+def test_wilcoxon_rounds_differences_before_it_ranks_them() -> None:
+    values = np.array([[0.3, 0.5, 0.1, 0.9, 0.4, 0.6, 0.2], [0.1, 0.3, 0.2, 0.7, 0.6, 0.3, 0.1]])
+    assert cal.compare(scores_of(values), "wilcoxon").p[0, 0] == 0.25
+    for size in (1e-200, 1e-3, 0.7, 1e6, 1e200):
+        assert cal.compare(scores_of(values * size), "wilcoxon").p[0, 0] == 0.25
+
+
+@given(GRID)
+def test_the_sign_test_is_scipys_binomial_test(pairs: list[tuple[int, int]]) -> None:
+    better, worse = sum(x > y for x, y in pairs), sum(x < y for x, y in pairs)
+    expected = stats.binomtest(better, better + worse).pvalue if better + worse else 1.0
+    found = sign(np.array(pairs, float).T / 10, ONE, OTHER)
+    assert found.p[0] == pytest.approx(expected, rel=1e-9)
+
+
+@given(GRID)
+def test_effect_sizes_are_those_counted_one_by_one(pairs: list[tuple[int, int]]) -> None:
+    n = len(pairs)
+    values = np.array(pairs, float).T / 10
+    x, y = [a for a, _ in pairs], [b for _, b in pairs]
+    delta = Fraction(sum((a > b) - (a < b) for a, b in itertools.product(x, y)), n * n)
+    assert cliffs_delta(values, ONE, OTHER)[0] == float(delta)
+    d = [a - b for a, b in pairs if a != b]
+    rank = [sum(abs(e) < abs(each) for e in d) + Fraction(sum(abs(e) == abs(each) for e in d) + 1, 2) for each in d]
+    signed = sum(r if each > 0 else -r for r, each in zip(rank, d, strict=True))
+    expected = signed / Fraction(len(d) * (len(d) + 1), 2) if d else 0
+    assert rank_biserial(values, ONE, OTHER)[0] == pytest.approx(float(expected), abs=1e-12)
+
+
+def test_effect_sizes_in_a_comparison() -> None:
+    values = np.vstack([two(3), two(4)])
+    values[0, 3] = np.nan
+    for name, function in (("cliff", cliffs_delta), ("rank-biserial", rank_biserial)):
+        compared = cal.compare(scores_of(values), effect=name)
+        assert compared.outcomes[0].effect.tolist() == function(values, *all_pairs(4)).tolist()
+        assert compared.outcomes[0].p.tolist() == cal.compare(scores_of(values)).outcomes[0].p.tolist()
+    with pytest.raises(CalipersError, match="unknown effect size"):
+        cal.compare(scores_of(values), effect="eta")
+
+
+# -- Dunnett ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("systems", "queries"), [(2, 8), (4, 12), (8, 30)])
+def test_dunnetts_distribution_is_scipys(systems: int, queries: int) -> None:
+    """SciPy's test is of independent samples; its statistics and degrees of freedom have the same distribution."""
+    random = np.random.default_rng(systems)
+    samples = [random.normal(0.3 * i, 1, queries) for i in range(systems)]
+    peer = stats.dunnett(*samples[1:], control=samples[0], rng=np.random.default_rng(1))
+    freedom = systems * (queries - 1)
+    found = beyond(np.abs(peer.statistic), systems - 1, freedom)
+    assert found == pytest.approx(peer.pvalue, abs=2e-3)  # SciPy integrates by sampling
+    if systems == 2:
+        assert found == pytest.approx(2 * stats.t.sf(np.abs(peer.statistic), freedom), rel=1e-9)
+    assert beyond(np.array([critical_value(0.05, systems - 1, freedom)]), systems - 1, freedom) == pytest.approx(0.05)
+
+
+def test_dunnett_compares_with_one_baseline_on_the_same_queries() -> None:
+    random = np.random.default_rng(3)
+    values = random.normal(0, 1, 25) + random.normal(0, 0.3, (5, 25)) + np.arange(5)[:, None] * 0.1
+    a, b = against(0, 5)
+    found = dunnett(values, a, b, Settings(0.9))
+    residual = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+    error = math.sqrt((residual**2).sum() / (4 * 24) * 2 / 25)
+    difference = values[1:].mean(axis=1) - values[0].mean()
+    assert found.difference == pytest.approx(difference)
+    assert found.p == pytest.approx(beyond(np.abs(difference) / error, 4, 96))
+    assert ((found.low > 0) | (found.high < 0)).tolist() == (found.p < 0.1).tolist()
+    holed = values.copy()
+    holed[2, :4] = np.nan
+    assert dunnett(holed, a, b).p == pytest.approx(dunnett(values[:, 4:], a, b).p)
+    with pytest.raises(CalipersError, match="name it"):
+        cal.compare(scores_of(values), "dunnett")
+    compared = cal.compare(scores_of(values), "dunnett", baseline="system1")
+    assert compared.p_adjusted[0] == pytest.approx(dunnett(values, a, b).p)
+    same = dunnett(np.array([values[0], values[0], values[1]]), *against(0, 3))
+    assert (same.p[0], same.difference[0]) == (1, 0)
+    assert set(TESTS) - {"dunnett", "bayes"} == {"t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey"}
+
+
+# -- one query -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("error")
+def test_leaving_a_query_out_is_the_t_test_of_the_others() -> None:
+    values = np.vstack([two(5, 12), two(6, 12)])
+    values[0, 3] = np.nan
+    values[3] = values[2]
+    a, b = all_pairs(4)
+    mean, p = p_without(Differences.of(values, a, b))
+    for pair, (one, other) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        for query in range(12):
+            x, y = np.delete(values[one], query), np.delete(values[other], query)
+            both = ~np.isnan(x - y)
+            if np.isnan(values[one, query] - values[other, query]):
+                assert math.isnan(p[pair, query])
+            elif (x[both] == y[both]).all():
+                assert p[pair, query] == 1
+            else:
+                assert p[pair, query] == pytest.approx(stats.ttest_rel(x[both], y[both]).pvalue, rel=1e-9)
+                assert mean[pair, query] == pytest.approx((x - y)[both].mean(), abs=1e-12)
+
+
+def test_a_comparison_that_one_query_decides() -> None:
+    random = np.random.default_rng(3)
+    base = random.random(20)
+    values = np.array([base, base + random.normal(0.062, 0.12, 20), base + 0.5 + random.normal(0, 0.1, 20)])
+    scores = scores_of(values, ["old", "new", "far"])
+    compared = cal.compare(scores, correction=None)
+    table = cal.influence(scores, compared)
+    expected = []
+    for one, other in itertools.combinations(range(3), 2):
+        p = [stats.ttest_rel(np.delete(values[one], q), np.delete(values[other], q)).pvalue for q in range(20)]
+        if stats.ttest_rel(values[one], values[other]).pvalue < 0.05 <= max(p):
+            expected.append((scores.systems[one], scores.systems[other], scores.queries[int(np.argmax(p))]))
+    assert [row[1:4] for row in table.rows] == expected
+    assert expected, "the example holds one"
+
+
+# -- intervals -------------------------------------------------------------------------------------------------------
+
+
+def test_intervals_stay_inside_the_range_of_a_measure() -> None:
+    random = np.random.default_rng(2)
+    values = np.where(random.random((6, 12)) < 0.15, 0.3, 0.001 * random.random((6, 12)))
+    values[1] = 1 - values[1]
+    values[2] = 0.0
+    values[3] = random.uniform(0.4, 0.6, 12)
+    scores = scores_of(values)
+    plain, auto = cal.mean_intervals(scores, method="t"), cal.mean_intervals(scores)
+    assert min(row[1] for row in plain[0].rows) < 0
+    for method in ("auto", "logit", "bca"):
+        low, high = cal.mean_intervals(scores, method=method)
+        for (_, lo), (_, hi), mean in zip(low.rows, high.rows, values.mean(axis=1), strict=True):
+            assert 0 <= lo <= mean + 1e-12
+            assert mean - 1e-12 <= hi <= 1
+    assert (auto[0].rows[3], auto[1].rows[3]) == (plain[0].rows[3], plain[1].rows[3]), "t where it stays inside"
+    assert plain[0].rows[3][1] == pytest.approx(scores.interval()[0].rows[3][1], rel=1e-12)
+    mean, error = values[0].mean(), stats.sem(values[0])
+    width = stats.t.ppf(0.975, 11) * error / (mean * (1 - mean))
+    for end, side in zip(cal.mean_intervals(scores, method="logit"), (-1, 1), strict=True):
+        assert end.rows[0][1] == pytest.approx(1 / (1 + math.exp(-(math.log(mean / (1 - mean)) + side * width))))
+    unknown = cal.as_scores(values, measure="likes")
+    assert cal.mean_intervals(unknown)[0].rows == cal.mean_intervals(unknown, method="t")[0].rows
+
+
+def test_the_bootstrap_interval_is_scipys() -> None:
+    values = np.random.default_rng(3).exponential(0.1, (3, 40))
+    values[2, :10] = np.nan
+    low, high = cal.mean_intervals(scores_of(values), 0.9, "bca", samples=20_000)
+    for s in range(3):
+        own = values[s][~np.isnan(values[s])]
+        peer = stats.bootstrap((own,), np.mean, n_resamples=20_000, confidence_level=0.9, rng=np.random.default_rng(1))
+        assert low.rows[s][1] == pytest.approx(peer.confidence_interval.low, abs=0.04 * own.std())
+        assert high.rows[s][1] == pytest.approx(peer.confidence_interval.high, abs=0.04 * own.std())
+
+
+def test_measures_called_shares_never_leave_their_range() -> None:
+    """What the search for properties refutes is not among them."""
+    from calipers.axioms.verdicts import properties
+
+    for each in declared("grades"):
+        known = range_of(cal.parse(each.example))
+        if known is not None:
+            assert str(properties(each.example)["bounded"]).startswith("Yes"), each.name
+
+
+# -- reproductions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[Path]]:
+    folder = tmp_path_factory.mktemp("four")
+    simulation = simulate(topics=12, systems=4, pool=60, retrieved=50, seed=12)
+    qrels, runs = simulation.write(folder)
+    return folder, qrels, runs[:4]
+
+
+@pytest.mark.peers
+def test_reproductions_are_measured_as_by_repro_eval(four: tuple[Path, Path, list[Path]], require: Require) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it asks SciPy under an old name
+        evaluator = require.module("repro_eval.Evaluator").RpdEvaluator
+        _, qrels, (b, a, b_again, a_again) = four
+        peer = evaluator(
+            qrels_orig_path=str(qrels), run_b_orig_path=str(b), run_a_orig_path=str(a), run_b_rep_path=str(b_again),
+            run_a_rep_path=str(a_again),
+        )  # fmt: skip
+        peer.trim()
+        peer.evaluate()
+        tau, rbo, rmse, p = peer.ktu(), peer.rbo(), peer.rmse(), peer.ttest()
+        ratio, delta = peer.er(), peer.dri()
+    found = cal.reproducibility(qrels, [a, b], [a_again, b_again], ["nDCG@10", "AP", "P@10"])
+    assert found.tau == pytest.approx((tau["advanced"], tau["baseline"]), abs=1e-12)
+    assert found.rbo == pytest.approx((rbo["advanced"], rbo["baseline"]), abs=1e-12)
+    for m, name in enumerate(("nDCG@10", "AP", "P@10")):
+        assert found.rmse[m] == pytest.approx((rmse["advanced"][name], rmse["baseline"][name]), abs=1e-9)
+        assert found.p[m] == pytest.approx((p["advanced"][name], p["baseline"][name]), rel=1e-6)
+        assert found.effect_ratio[m] == pytest.approx(ratio[name], rel=1e-6)
+        assert found.delta_relative_improvement[m] == pytest.approx(delta[name], abs=1e-9)
+    same = cal.reproducibility(qrels, [a, b], [a, b], "AP")
+    assert (same.tau, same.p.tolist(), same.rmse.tolist()) == ((1, 1), [[1, 1]], [[0, 0]])
+    assert max(same.rbo) < 1, "lists shorter than the depth do not reach 1"
+
+
+def test_orders_of_lists_of_different_lengths() -> None:
+    assert math.isnan(kendall_union(["a"], ["a", "b"]))
+    assert kendall_union(list("abc"), list("abcdef")) == 1
+    assert normalised_rbo(["a"], ["b"]) == 0
+
+
+def test_reproductions_on_the_command_line(
+    four: tuple[Path, Path, list[Path]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder, qrels, runs = four
+    monkeypatch.chdir(folder)
+    names = [str(run.relative_to(folder)) for run in runs]
+    asked = ["--original", names[0], names[1], "--reproduced", names[2], names[3], "--format", "csv"]
+    outputs = []
+    for judgments in ([str(qrels)], []):
+        monkeypatch.setattr(sys, "argv", ["calipers", "compare", *judgments, *asked, "-m", "AP"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        outputs.append(capfd.readouterr().out.splitlines())
+    with_judgments, without = outputs
+    assert with_judgments[0].startswith("measure,tau_a,tau_b,rbo_a,rbo_b,rmse_a,rmse_b,p_a,p_b,effect_ratio")
+    assert with_judgments[1].split(",")[1:5] == without[1].split(",")[1:5]
+    assert without[1].endswith(",,,,,,")
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+PAIR = "measure,system_a,system_b,difference,low,high"
+
+
+@pytest.mark.parametrize(
+    ("options", "header"),
+    [
+        (["--equivalence", "0.01"], f"{PAIR},p,p_adjusted,effect,n,p_equivalence,p_equivalence_adjusted,verdict"),
+        (["--test", "bayes"], f"{PAIR},p_a_better,p_equal,p_b_better,effect,n"),
+        (["--test", "sign"], f"{PAIR},p,p_adjusted,effect,n"),
+        (["--show", "influence"], "measure,system_a,system_b,query,difference,difference_without,p_adjusted,p_without"),
+        (["--repeats", "*-*", "--show", "variance"], "measure,query,system,repeat,interaction,residual,queries,"),
+    ],
+)
+def test_compare_on_the_command_line(
+    options: list[str], header: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    values = np.vstack([two(1), two(2)])
+    rows = "\n".join(",".join(map(str, row)) for row in values.T.tolist())
+    (tmp_path / "AP.csv").write_text(f"a-1,a-2,b-1,b-2\n{rows}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["calipers", "compare", "AP.csv", *options, "--format", "csv"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    out, err = capfd.readouterr()
+    assert not ended.value.code, err
+    assert out.splitlines()[0].startswith(header)
+
+
+def test_a_warning_names_the_query_that_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "AP.csv").write_text("query,new,old\nq1,0.5,0.4\nq2,0.4,0.45\nq3,0.5,0.3\nq4,0.5,0.4\nq5,0.45,0.3\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["calipers", "compare", "AP.csv", "--alpha", "0.1"])
+    with pytest.raises(SystemExit):
+        main()
+    _, err = capfd.readouterr()
+    assert "1 of 1 significant pair under AP would not be significant without one query: new and old (query q5)" in err
+
+
+def test_the_command_line_knows_every_choice_of_the_library() -> None:
+    """It names them without loading what has them."""
+    from calipers.cli import evaluate, options, plan
+    from calipers.planning.sample_size import ALL_DESIGNS
+    from calipers.stats.bounded_intervals import METHODS
+    from calipers.stats.effect_sizes import EFFECTS
+
+    assert tuple(TESTS) == options.COMPARISON_TESTS
+    assert tuple(EFFECTS) == options.EFFECTS
+    assert evaluate.INTERVALS == METHODS
+    assert plan.DESIGNS == ALL_DESIGNS
