@@ -21,6 +21,7 @@ COMMANDS = {
     "trec_eval": "Print what trec_eval prints, from its own options.",
     "compare": "Which systems really differ: tests, intervals, effect sizes, who beats whom.",
     "metaeval": "Judge the measures: discriminative power, consistency, stability.",
+    "judges": "People, language models and others as judges: agreement, and what it does to systems.",
     "inform": "What rankings tell about the judgments, in bits: ric, joint, difference, tau.",
     "fuse": "Several runs as one, and the most that any fusion of them could reach.",
     "train": "Train a ranker on learning-to-rank files: nine methods, any measure.",
