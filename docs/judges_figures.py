@@ -17,6 +17,7 @@ import calipers as cal
 from calipers import plot
 from calipers.judging.repair import prediction_powered
 from calipers.judging.study import JudgeStudy
+from calipers.plot.drawing import styled
 from calipers.results.tables import Table
 
 PAGE = "judges.md"
@@ -176,6 +177,13 @@ def llmjudge(data: Path) -> tuple[Table, JudgeStudy]:
     return columns(rows, "judge", "labels", "agreement", "kappa", "kappa_quadratic", "alpha", "mae", "bias"), study
 
 
+def pictures(study: JudgeStudy) -> None:
+    """At single size: both have hundreds of marks."""
+    charts = {"slopes": plot.slopes(study.effect, "nDCG@10"), "survival": plot.survival(study, UMBRELA, "nDCG@10")}
+    for name, chart in charts.items():
+        styled(chart).save(str(HERE / f"images/judges-{name}.png"), format="png", scale_factor=1)
+
+
 def main(data: Path) -> None:
     human, judges = data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19"
     runs = cal.read_runs(str(data / "trec/dl19-passage/runs"))
@@ -201,8 +209,7 @@ def main(data: Path) -> None:
     table, study = llmjudge(data)
     replace(PAGE, "judges-llmjudge", table.to_markdown())
     replace(PAGE, "judges-raters", study.alpha_of_all().to_markdown())
-    plot.save(plot.slopes(graded.effect, "nDCG@10"), str(HERE / "images/judges-slopes.png"))
-    plot.save(plot.survival(graded, UMBRELA, "nDCG@10"), str(HERE / "images/judges-survival.png"))
+    pictures(graded)
 
 
 if __name__ == "__main__":

@@ -245,7 +245,8 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
     if found.on_systems is not None:
         from calipers.cli.evaluate import note_undefined
 
-        ours = found.on_systems.scores[0]
+        repaired = set(wanted) <= {"corrected", "differences"}  # which rests on all the queries of the judge
+        ours = found.on_systems.scores[1 if repaired else 0]
         warn([*ours.notes, *found.on_systems.notes], strict)
         note_undefined(ours)
     if "effects" in wanted:
