@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from figures import HERE, replace
+from PIL import Image
 
 import calipers as cal
 from calipers import plot
@@ -178,10 +179,12 @@ def llmjudge(data: Path) -> tuple[Table, JudgeStudy]:
 
 
 def pictures(study: JudgeStudy) -> None:
-    """At single size: both have hundreds of marks."""
+    """At single size and in few colours: both have hundreds of marks."""
     charts = {"slopes": plot.slopes(study.effect, "nDCG@10"), "survival": plot.survival(study, UMBRELA, "nDCG@10")}
     for name, chart in charts.items():
-        styled(chart).save(str(HERE / f"images/judges-{name}.png"), format="png", scale_factor=1)
+        path = HERE / f"images/judges-{name}.png"
+        styled(chart).save(str(path), format="png", scale_factor=1)
+        Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
 
 
 def main(data: Path) -> None:

@@ -71,7 +71,7 @@ def prediction_powered(
 
     n, size = y.shape[1], others.shape[1]
     if n < FEWEST:
-        raise CalipersError(f"{n} human-judged queries are too few to correct by: at least {FEWEST} are needed")
+        raise CalipersError(f"at least {FEWEST} human-judged queries are needed to correct by, not {n}")
     if size < 2:
         raise CalipersError(
             "the judge labelled fewer than two queries that the human did not: there is nothing to correct"
