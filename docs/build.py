@@ -25,7 +25,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "Start": ("index", "tutorial", "command-line", "report", "papers"),
     "Evaluate": ("evaluate", "formats", "trec_eval", "diversity"),
     "Between the bounds": ("bounds", "conventions"),
-    "Judge systems and measures": ("compare", "plan", "metaeval", "properties", "information", "fusion"),
+    "Judge systems and measures": ("compare", "plan", "judges", "metaeval", "properties", "information", "fusion"),
     "Rankers and summaries": ("rankers", "text"),
     "Large": ("scale", "decisions/0004-spark"),
     "Coming from": (

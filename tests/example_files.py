@@ -39,12 +39,28 @@ def _collection(simulation: Simulation, folder: Path) -> None:
     (folder / "teams.csv").write_text(
         "run,team\n" + "".join(f"{name},{i % 4}\n" for i, name in enumerate(simulation.systems))
     )
+    _judges(simulation, folder)
     cal.write_qrels(cal.read_qrels(qrels), folder / "qrels.json")
     cal.write_qrels(cal.read_qrels(qrels), folder / "qrels.parquet")
     lines = (line.split() for line in qrels.read_text().splitlines())
     (folder / "diversity.qrels").write_text(
         "".join(f"{q} {1 + number % 3} {d} {min(int(g), 1)}\n" for number, (q, _, d, g) in enumerate(lines))
     )
+
+
+def _judges(simulation: Simulation, folder: Path) -> None:
+    """A human who judged everything, or half of the queries, graded judges, and one who says relevant or not."""
+    human = simulation.qrels
+    cal.write_qrels(human, folder / "human.qrels")
+    cal.write_qrels(dict(list(human.items())[: QUERIES // 2]), folder / "human-part.qrels")
+    for shift, name in enumerate(("llm-a", "llm-b", "llm-all"), 3):
+        labels = {
+            q: {d: (g + 1) % 3 if (int(q) + i) % shift == 0 else g for i, (d, g) in enumerate(of.items())}
+            for q, of in human.items()
+        }
+        cal.write_qrels(labels, folder / f"{name}.qrels")
+    relevant = {q: {d: min(g, 1) for d, g in of.items()} for q, of in human.items()}
+    cal.write_qrels(relevant, folder / "llm.qrels")
 
 
 def _scores(simulation: Simulation, folder: Path) -> None:

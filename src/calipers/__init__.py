@@ -43,6 +43,7 @@ _HOMES = {
     "fusion.combine": ("FusedRun", "fuse"),
     "fusion.oracles": ("fusion_bound",),
     "fusion.study": ("FusionStudy", "fusion_study"),
+    "judging.study": ("JudgeStudy", "judges"),
     "conventions.auditing.audit": ("Audit", "audit"),
     "conventions.auditing.explanation": ("Explanation", "explain"),
     "axioms.verdicts": ("Counterexample", "Properties", "Verdict", "properties"),

@@ -45,6 +45,8 @@ from calipers.information.tau import information_tau as information_tau
 from calipers.information.tau import tau_of_measures as tau_of_measures
 from calipers.information.validation import RicStudy as RicStudy
 from calipers.information.validation import ric_study as ric_study
+from calipers.judging.study import JudgeStudy as JudgeStudy
+from calipers.judging.study import judges as judges
 from calipers.limits.normalisation import V1 as V1
 from calipers.limits.normalisation import V2 as V2
 from calipers.limits.normalisation import U as U

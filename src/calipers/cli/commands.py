@@ -22,6 +22,7 @@ COMMANDS = {
     "compare": "Which systems really differ: tests, intervals, effect sizes, who beats whom.",
     "plan": "How many queries an experiment needs, or what a budget of judgments can show.",
     "metaeval": "Judge the measures: discriminative power, consistency, stability.",
+    "judges": "People, language models and others as judges: agreement, and what it does to systems.",
     "inform": "What rankings tell about the judgments, in bits: ric, joint, difference, tau.",
     "fuse": "Several runs as one, and the most that any fusion of them could reach.",
     "train": "Train a ranker on learning-to-rank files: nine methods, any measure.",

@@ -19,6 +19,7 @@ from calipers.cli.options import (
     output_options,
     plot_option,
     progress,
+    read_groups,
     seed_option,
     strict_option,
     warn,
@@ -260,7 +261,7 @@ def difference(
     from calipers.metaeval.query_sets import RememberedRun
     from calipers.results.tables import Table
 
-    of_group = None if groups is None else _groups(groups)
+    of_group = None if groups is None else read_groups(groups)
     known, opened = open_collection(judgments, systems)
     runs = [RememberedRun(run) for run in opened]
     if len(runs) < 2:
@@ -280,21 +281,6 @@ def difference(
         charts.save(charts.stacked(with_links, charts.heat_map(found), charts.difference_scatter(found)), plot)
         note(f"wrote {plot}")
     write(table if top is None else Table(table.columns, table.rows[:top]), form, output)
-
-
-def _groups(path: str) -> dict[str, str]:
-    import csv
-
-    try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
-    except OSError as error:
-        raise CalipersError(f"cannot be read: {error.strerror}", file=path) from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise CalipersError(f"is not CSV: {error}", file=path) from None
-    if any(len(row) < 2 for row in rows) or len(rows) < 2:
-        raise CalipersError("expected a header and rows that begin with a system and its group", file=path)
-    return {row[0].strip(): row[1].strip() for row in rows[1:]}
 
 
 def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:

@@ -427,6 +427,25 @@ def open_judgments(judgments: str, measures: Iterable[Measure] = ()) -> Judgment
     return read_judgments(judgments, form, given("max_unpacked"), given("columns"))
 
 
+def open_judges(judges: Sequence[str]) -> dict[str, Judgments]:
+    """Judgments by the names of their files without the ending."""
+    from calipers.collection.run_names import files_of
+    from calipers.judging.panel import judge_names
+
+    irds = [judge for judge in judges if judge.startswith("irds:")]
+    files = [file for judge in judges if judge not in irds for file in files_of(judge)] + irds
+    return {name: _open_judge(file) for name, file in zip(judge_names(files), files, strict=True)}
+
+
+def _open_judge(file: str) -> Judgments:
+    try:
+        return open_judgments(file)
+    except CalipersError as error:
+        if error.message.endswith("looks like a run"):  # what a shell makes of --systems runs/*
+            raise CalipersError(f"{error.message}; quote the pattern: --systems 'runs/*'", file=error.file) from None
+        raise
+
+
 def open_systems(systems: Sequence[str]) -> list[Run]:
     from calipers.collection.sources import read_runs
 
@@ -446,3 +465,19 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
     with progress_bar(total, what) as advance:
         yield advance
+
+
+def read_groups(path: str) -> dict[str, str]:
+    """The group of each system, from the first two columns of a CSV file with a header."""
+    import csv
+
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except OSError as error:
+        raise CalipersError(f"cannot be read: {error.strerror}", file=path) from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise CalipersError(f"is not CSV: {error}", file=path) from None
+    if any(len(row) < 2 for row in rows) or len(rows) < 2:
+        raise CalipersError("expected a header and rows that begin with a system and its group", file=path)
+    return {row[0].strip(): row[1].strip() for row in rows[1:]}

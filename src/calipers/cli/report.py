@@ -10,6 +10,7 @@ import click
 
 from calipers.atomic_files import write_whole
 from calipers.cli.options import (
+    FILE,
     OUTPUT,
     TYPED,
     judgments_and_systems,
@@ -17,6 +18,7 @@ from calipers.cli.options import (
     measures_option,
     note,
     open_collection,
+    open_judges,
     population_option,
     progress,
     show,
@@ -33,6 +35,9 @@ from calipers.cli.options import (
 @click.option("--title", default="", help="Of the page [default: the systems and the judgments].")
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
               help="How many documents of each ranking the page shows.")  # fmt: skip
+@click.option("--judge", "judges", multiple=True, metavar="JUDGMENTS", type=FILE,
+              help="Other judgments of the same queries, a folder or a quoted pattern: a section says what they would "
+                   "change; may be repeated.")  # fmt: skip
 @population_option
 @significance_options("holm")
 @list_options
@@ -43,6 +48,7 @@ def command(
     output: str,
     title: str,
     top: int,
+    judges: tuple[str, ...],
     population: str,
     test: str,
     correction: str,
@@ -62,6 +68,7 @@ def command(
     \b
     calipers report qrels.txt runs/* -o report.html
     calipers report qrels.txt runs/* -m "nDCG@10 AP RR" --test tukey --title "Our runs" -o report.html
+    calipers report human.qrels runs/* --judge llm.qrels -o report.html
     calipers report test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10" -o models.html
     """  # fmt: skip
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -72,10 +79,10 @@ def command(
     wanted = parse_all(measures or DEFAULT_MEASURES)  # a wrong name is refused before anything is read
     known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
     choices = Choices(title, test, correction, alpha, samples, seed, population, top)
-    with progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
+    with progress(len(runs) + len(SECTIONS) + bool(judges), "runs and sections") as advance:
         page, notes = report_page(
-            known, runs, [name for name, _ in wanted], choices, command=_command(), progress=advance, jobs=jobs,
-            **policies,
+            known, runs, [name for name, _ in wanted], choices, judges=open_judges(judges) if judges else None,
+            command=_command(), progress=advance, jobs=jobs, **policies,
         )  # fmt: skip
     warn(notes, strict)  # as an error it leaves no page behind
     write_whole(output, page)

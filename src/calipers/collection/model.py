@@ -42,6 +42,7 @@ class Judgments:
     names: Callable[[], Ids] | None = field(repr=False)  # of the documents, or None where they have none
     texts: Callable[[], list[str]] | None = field(default=None, repr=False)  # the names as text, where they came so
     row: Ints | None = None  # of the input, for each row of the pool; None where they are the same
+    repeated: int = 0  # labels that were given twice, and count once
 
     def __post_init__(self) -> None:
         self.pool.name_queries(self.queries)
@@ -152,7 +153,7 @@ class Judgments:
         offsets = np.concatenate([[0], np.cumsum(self.pool.count(kept))])
         row = np.arange(len(self)) if self.row is None else self.row
         pool = Pool(offsets, self.pool.grade[kept])
-        return Judgments(self.name, self.queries, pool, lambda: documents, row=row[kept])
+        return Judgments(self.name, self.queries, pool, lambda: documents, row=row[kept], repeated=len(dropped))
 
     def __len__(self) -> int:
         return len(self.pool.grade)

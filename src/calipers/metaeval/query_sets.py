@@ -139,21 +139,21 @@ class HalfRun(_RunOf):
     half: HalfOfDocuments
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
-        found = self.run.retrieved(self.half.whole, depth, single, jobs)
-        kept = np.flatnonzero(self.half.chosen[found.document])
+        found = only_documents(self.run.retrieved(self.half.whole, depth, single, jobs), self.half.chosen)
         fresh = np.cumsum(self.half.chosen) - 1
-        lists = np.repeat(np.arange(len(found.query)), np.diff(found.offsets))
-        counts = np.bincount(lists[kept], minlength=len(found.query))
-        columns: Mapping[str, Any] = {
-            name: None if getattr(found, name) is None else getattr(found, name)[kept]
-            for name in ("score", "first", "last", "docid_rank", "input_rank")
-        }
-        return replace(
-            found,
-            document=fresh[found.document[kept]].astype(np.int32),
-            offsets=np.concatenate([[0], np.cumsum(counts)]),
-            **columns,
-        )
+        return replace(found, document=fresh[found.document].astype(np.int32))
 
     def documents(self) -> dict[str, dict[str, float]]:
         raise CalipersError("half of a run has no documents of its own", file=self.name)
+
+
+def only_documents(found: Retrieved, chosen: Any) -> Retrieved:
+    """What a run retrieved, with only the chosen rows of the pool; the others become as good as unjudged."""
+    kept = np.flatnonzero(chosen[found.document])
+    lists = np.repeat(np.arange(len(found.query)), np.diff(found.offsets))
+    counts = np.bincount(lists[kept], minlength=len(found.query))
+    columns: Mapping[str, Any] = {
+        name: None if getattr(found, name) is None else getattr(found, name)[kept]
+        for name in ("document", "score", "first", "last", "docid_rank", "input_rank")
+    }
+    return replace(found, offsets=np.concatenate([[0], np.cumsum(counts)]), **columns)

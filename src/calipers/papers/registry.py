@@ -19,7 +19,7 @@ from calipers.results.tables import Table
 Check = Callable[[Path | None], Sequence[Figure]]
 
 # The modules that add to the list.
-_MODULES = ("normalization", "increases", "information")
+_MODULES = ("normalisation_tables", "summeval_printed", "golbus2013")
 
 
 @dataclass(frozen=True)

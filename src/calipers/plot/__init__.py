@@ -6,6 +6,7 @@ Each returns an Altair chart, which a notebook shows; `save` writes it as HTML, 
 from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, stacked
 from calipers.plot.fusion import fusion_scatter
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, ric_scatter, tau_scatter
+from calipers.plot.judges import confusion, slopes, survival
 from calipers.plot.measures import significance_curves, system_scores
 from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
@@ -19,6 +20,7 @@ __all__ = [
     "TYPE_COLOURS",
     "between_bounds",
     "budget_frontier",
+    "confusion",
     "dendrogram",
     "difference_scatter",
     "differences",
@@ -31,7 +33,9 @@ __all__ = [
     "ric_scatter",
     "save",
     "significance_curves",
+    "slopes",
     "stacked",
+    "survival",
     "system_scores",
     "tau_scatter",
     "tool_causes",

@@ -14,6 +14,7 @@ from calipers.collection.model import Judgments, Run
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, CheckFailed
 from calipers.evaluation import as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.metaeval.query_sets import RememberedRun
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from calipers.axioms.verdicts import Properties
     from calipers.conventions.auditing.audit import Audit
     from calipers.information.difference import InformationDifference
+    from calipers.judging.study import JudgeStudy
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes
     from calipers.metaeval.power import DiscriminativePower
@@ -60,6 +62,7 @@ class Material:
     policies: Mapping[str, Any]
     provenance: Provenance
     unbounded: dict[str, str] = field(default_factory=dict)  # measures without bounds, and why
+    judges: Any = None  # other judgments of the same queries, by name
 
     @property
     def measure(self) -> str:
@@ -154,6 +157,18 @@ class Material:
             ties=self.scores.metadata["ties"], depth=self.policies.get("depth"), jobs=self.policies.get("jobs"),
         )  # fmt: skip
 
+    @cached_property
+    def study(self) -> JudgeStudy:
+        """The other judges beside the judgments."""
+        from calipers.judging.study import judges
+
+        c = self.choices
+        return judges(
+            self.judgments, self.judges, self.runs, self.scores.measures,
+            test=c.test, correction=c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed, warn=False,
+            **self.policies,
+        )  # fmt: skip
+
 
 def gather(
     judgments: Any,
@@ -161,6 +176,7 @@ def gather(
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     choices: Choices | None = None,
     *,
+    judges: Any = None,
     command: str = "",
     progress: Callable[[int], None] | None = None,
     **policies: Any,
@@ -171,6 +187,7 @@ def gather(
     every = list(dict.fromkeys([*plain_of, *plain_of.values()]))
     known = as_judgments(judgments, reads_subtopics(measure for _, measure in asked))
     read = as_runs(runs, known)
+    others = None if judges is None else named_judgments(judges)
     systems: list[Run] = [RememberedRun(run) for run in read_once(read)]  # the audit wants two precisions
     scores = evaluate(known, systems, every, progress=progress, warn=False, **policies)
     if np.isnan(scores.values).all():
@@ -188,7 +205,8 @@ def gather(
         plain_of=plain_of,
         choices=choices or Choices(),
         policies=policies,
-        provenance=Provenance.of(known, judgments, systems, command),
+        provenance=Provenance.of(known, judgments, systems, command, others),
+        judges=others,
     )
 
 

@@ -19,7 +19,7 @@ from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
 from calipers.report.material import Choices, Material, gather
 from calipers.report.section import Detail, Section
-from calipers.report.sections import SECTIONS
+from calipers.report.sections import sections_of
 
 LIMIT = 20_000_000  # bytes above which a page is thinned
 SCRIPTS = ("tables.js", "charts.js", "rankings.js", "theme.js")
@@ -69,6 +69,7 @@ def write_report(
     seed: int = 42,
     population: str = "pool",
     top: int = 10,
+    judges: Any = None,
     **policies: Any,
 ) -> Report:
     """Write a report on some runs: one HTML file that opens anywhere, without a network.
@@ -76,6 +77,7 @@ def write_report(
     judgments, runs, measures and the policies (like, ties, depth, condensed, empty, missing, degenerate, jobs) are
     those of `evaluate`; test, correction, alpha, samples and seed those of `compare`; population that of `bounds`.
     title: of the page. top: how many documents of each ranking are shown. command: to be shown, to repeat the report.
+    judges: other judgments of the same queries, as `cal.judges` takes them: a section says what they would change.
 
     >>> import tempfile, calipers as cal
     >>> page = f"{tempfile.mkdtemp()}/report.html"
@@ -87,7 +89,9 @@ def write_report(
     """
     check_output(str(output))
     choices = Choices(title, test, correction, alpha, samples, seed, population, top)
-    content, notes = report_page(judgments, runs, measures, choices, command=command, progress=progress, **policies)
+    content, notes = report_page(
+        judgments, runs, measures, choices, judges=judges, command=command, progress=progress, **policies
+    )
     write_whole(output, content)
     return Report(str(output), len(content), notes)
 
@@ -98,6 +102,7 @@ def report_page(
     measures: str | Measure | Iterable[str | Measure],
     choices: Choices,
     *,
+    judges: Any = None,
     command: str = "",
     progress: Callable[[int], None] | None = None,
     **policies: Any,
@@ -105,7 +110,7 @@ def report_page(
     """The page that `write_report` writes, and what a user should know about it."""
     for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
         load(module, extra="report", what="reports")
-    material = gather(judgments, runs, measures, choices, command=command, progress=progress, **policies)
+    material = gather(judgments, runs, measures, choices, judges=judges, command=command, progress=progress, **policies)
     text, notes = compose(material, progress)
     return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
 
@@ -131,7 +136,7 @@ def compose(material: Material, progress: Callable[[int], None] | None = None) -
 def make(material: Material, detail: Detail, progress: Callable[[int], None] | None = None) -> list[Placed]:
     """The sections; one that cannot be made says why."""
     placed = []
-    for key, (title, maker) in SECTIONS.items():
+    for key, (title, maker) in sections_of(material).items():
         try:
             placed.append(Placed(key, title, maker(material, detail)))
         except CalipersError as error:

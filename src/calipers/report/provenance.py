@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,8 +36,16 @@ class Provenance:
     files: tuple[File, ...]
 
     @classmethod
-    def of(cls, judgments: Judgments, given: Any, runs: Sequence[Run], command: str = "") -> Provenance:
+    def of(
+        cls,
+        judgments: Judgments,
+        given: Any,
+        runs: Sequence[Run],
+        command: str = "",
+        judges: Mapping[str, Judgments] | None = None,
+    ) -> Provenance:
         paths = [("judgments", given if isinstance(given, str | Path) else judgments.name)]
+        paths += [("judge", each.name) for each in (judges or {}).values()]
         paths += [("run", getattr(run, "path", None) or run.name) for run in runs]
         distinct = dict.fromkeys((role, str(path)) for role, path in paths)  # a table may hold several runs
         return cls(command, versions(), tuple(described(role, path) for role, path in distinct))

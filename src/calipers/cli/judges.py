@@ -1,0 +1,290 @@
+"""calipers judges"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import (
+    FILE,
+    how_to_read,
+    list_options,
+    measures_option,
+    note,
+    open_judges,
+    open_judgments,
+    open_systems,
+    plot_option,
+    progress,
+    read_groups,
+    several_output_options,
+    significance_options,
+    warn,
+)
+from calipers.cli.score_inputs import write_several
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.judging.study import JudgeStudy
+    from calipers.results.tables import Table
+
+OF_LABELS = (
+    "agreement", "statistics", "intervals", "confusion", "grades", "queries", "raters", "reliability",
+)  # fmt: skip
+OF_SYSTEMS = (
+    "effects", "ranks", "conditional", "favours", "families", "corrected", "differences", "filled", "robustness",
+    "labels", "chances", "knowledge",
+)  # fmt: skip
+COMBINATIONS = ("majority", "mean", "dawid-skene")  # judging.combination.COMBINATIONS, likewise
+
+
+@click.command("judges")
+@click.argument("human", metavar="HUMAN", type=FILE)
+@click.argument("judges", nargs=-1, required=True, metavar="JUDGE...", type=FILE)
+@how_to_read
+@click.option(
+    "--systems",
+    multiple=True,
+    metavar="RUNS",
+    type=FILE,
+    help="A run, a folder of runs or a quoted pattern, to be scored under everybody's labels; may be repeated.",
+)
+@measures_option
+@click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="[WHO:]MAP",
+    help="Other grades for `human`, for a judge by name or pattern, or without WHO: for all. MAP is "
+    "0=0,1=0,2=1 (a grade for each), >=2 (1 from there on; >=1,2,3 counts the thresholds reached), or "
+    "same (the grades mean the same). May be repeated.",
+)
+@click.option(
+    "--correct",
+    is_flag=True,
+    help="Scores on all the queries that a judge labelled, repaired by those that people judged, with "
+    "intervals (prediction-powered inference).",
+)
+@click.option(
+    "--fill",
+    is_flag=True,
+    help="Scores with each judge's labels where people gave none, and the share that rests on either.",
+)
+@click.option(
+    "--combine",
+    multiple=True,
+    type=click.Choice(COMBINATIONS),
+    help="A further judge, made of all the others; may be repeated.",
+)
+@click.option(
+    "--groups",
+    metavar="FILE",
+    type=FILE,
+    help="CSV whose first two columns are systems and their groups: does a judge favour a family of systems?",
+)
+@click.option(
+    "--pair",
+    "pairs",
+    nargs=2,
+    multiple=True,
+    metavar="SYSTEM SYSTEM",
+    help="For --show robustness and labels: this pair, instead of neighbours in the order of systems.",
+)
+@click.option(
+    "--show",
+    multiple=True,
+    type=click.Choice((*OF_LABELS, *OF_SYSTEMS)),
+    help="Other tables; may be repeated [default: agreement, and with --systems effects; in formats other than "
+    "table and markdown, the last that was asked for].",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the intervals.",
+)
+@click.option(
+    "--draws",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Resamples of queries [default: 1000], of labels for chances [200], of shuffled lists for knowledge [5].",
+)
+@significance_options("holm")
+@plot_option("the confusion matrices; with --systems how the systems' ranks move; for chances, those")
+@list_options
+@several_output_options
+def command(
+    human: str,
+    judges: tuple[str, ...],
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    maps: tuple[str, ...],
+    correct: bool,
+    fill: bool,
+    combine: tuple[str, ...],
+    groups: str | None,
+    pairs: tuple[tuple[str, str], ...],
+    show: tuple[str, ...],
+    level: float,
+    draws: int | None,
+    test: str,
+    correction: str,
+    alpha: float,
+    samples: Any,
+    seed: int,
+    plot: str | None,
+    strict: bool,
+    jobs: int | None,
+    form: str,
+    output: str | None,
+    **policies: Any,
+) -> None:
+    """Judge the judges: how far people and language models agree, and what their disagreement does to systems.
+
+    HUMAN and each JUDGE are judgments as for evaluate. Judges are compared with HUMAN on the labels that both gave, and
+    go by their file names without the ending. With --systems, runs are scored under everybody's labels on the queries
+    that both judged.
+
+    \b
+    calipers judges human.qrels llm-a.qrels llm-b.qrels
+    calipers judges human.qrels 'llm-*.qrels' --systems 'runs/*' -m "nDCG@10 AP"
+    calipers judges human.qrels llm.qrels --map 'human:>=2' --show confusion
+    calipers judges human-part.qrels llm-all.qrels --systems 'runs/*' -m nDCG@10 --correct
+    """  # fmt: skip
+    from calipers.judging.study import judges as judged
+    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+
+    wanted = _wanted(show, systems, correct, fill, groups, form)
+    if [human, *judges, *systems].count("-") > 1:
+        raise CalipersError("only one of the inputs can be - (standard input)")
+    of_group = None if groups is None else read_groups(groups)
+    named = [name for name, _ in parse_all(measures or DEFAULT_MEASURES)]
+    known, others = open_judgments(human), open_judges(judges)
+    runs = open_systems(systems) if systems else None
+    with progress(len(others) + 1 if runs else 0, "judges") as advance:
+        found = judged(
+            known, others, runs, named, map=maps or None, combine=combine, test=test, correction=correction,
+            alpha=alpha, samples=samples, seed=seed, jobs=jobs, progress=advance, warn=False, **policies,
+        )  # fmt: skip
+    choices = {"level": level, "draws": draws, "seed": seed, "groups": of_group, "pairs": pairs or None}
+    tables = {name: each for what in wanted for name, each in _tables(found, what, choices).items()}
+    _say(found, wanted, tables, strict)
+    if plot:
+        _draw(found, wanted, plot, draws, seed)
+    write_several(tables, form, output)
+
+
+def _wanted(
+    show: Sequence[str], systems: Sequence[str], correct: bool, fill: bool, groups: str | None, form: str
+) -> list[str]:
+    """The tables to print, in order."""
+    asked = {"families": groups is not None, "corrected": correct, "filled": fill}
+    wanted = list(dict.fromkeys([*show, *(name for name, yes in asked.items() if yes)]))
+    needing = [name for name in wanted if name in OF_SYSTEMS]
+    if needing and not systems:
+        raise CalipersError(f"{needing[0]} needs runs: name them with --systems, as --systems 'runs/*'")
+    if "families" in wanted and groups is None:
+        raise CalipersError("families needs --groups, a CSV file of systems and their groups")
+    if wanted and (show or wanted != ["families"]):
+        return wanted
+    many = form in ("table", "markdown")
+    if not systems:
+        return ["agreement"]
+    return [*(["agreement", "effects"] if many else [] if wanted else ["effects"]), *wanted]
+
+
+def _tables(found: JudgeStudy, what: str, choices: Mapping[str, Any]) -> dict[str, tuple[str, Table]]:
+    level, seed, draws = choices["level"], choices["seed"], choices["draws"]
+    drawn = {"seed": seed, **({} if draws is None else {"draws": draws})}
+    if what == "confusion":
+        found.refuse_other_scales()
+        return {
+            f"confusion-{judge}": (f"grades of the human (rows) and of {judge}", each.table())
+            for judge, each in found.confusion.items()
+        }
+    if what in OF_LABELS and what not in ("agreement", "reliability"):
+        found.refuse_other_scales()
+    makers: dict[str, tuple[str, Callable[[], Table]]] = {
+        "agreement": ("agreement with the human", found.table),
+        "statistics": ("agreement with the human", found.statistics),
+        "intervals": (f"agreement, {level:.0%} intervals over queries", lambda: found.intervals(level, **drawn)),
+        "grades": ("grade by grade", found.by_grade),
+        "queries": ("agreement, query by query", found.per_query),
+        "raters": ("Krippendorff's alpha of all judges", found.alpha_of_all),
+        "reliability": ("reliability of the judges by Dawid and Skene's EM", found.reliability),
+        "effects": ("what it does to the systems", found.effects),
+        "ranks": ("ranks of the systems", found.ranks),
+        "conditional": ("information tau of the orders of systems, also given a third judge", found.conditional),
+        "favours": ("ranks that systems gain", lambda: found.favours(level, **drawn)),
+        "families": (
+            "ranks that families of systems gain over the others",
+            lambda: found.families(choices["groups"], level, **drawn),
+        ),
+        "corrected": ("scores corrected by the human's judgments", lambda: found.correct(level, seed)),
+        "differences": (
+            "differences corrected by the human's judgments",
+            lambda: found.correct_differences(level, seed),
+        ),
+        "filled": ("scores with the holes filled", found.fill),
+        "robustness": ("fewest labels that turn an order", lambda: found.robustness(choices["pairs"])),
+        "labels": ("labels whose change turns an order", lambda: found.wrong_labels(choices["pairs"])),
+        "chances": ("the chance that the better one stays better", lambda: found.chances(**drawn)),
+        "knowledge": ("what the judges know, in bits", lambda: found.knowledge(**drawn).table()),
+    }
+    title, make = makers[what]
+    return {what: (title, make())}
+
+
+def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[str, Table]], strict: bool) -> None:
+    """What was done, and what was left out."""
+    if any(name in OF_LABELS for name in wanted):
+        warn(found.notes(), strict)
+    if found.on_systems is not None:
+        from calipers.cli.evaluate import note_undefined
+
+        repaired = set(wanted) <= {"corrected", "differences"}  # which rests on all the queries of the judge
+        ours = found.on_systems.scores[1 if repaired else 0]
+        warn([*ours.notes, *found.on_systems.notes], strict)
+        note_undefined(ours)
+    if "effects" in wanted:
+        about = found.effect.testing
+        corrected = "" if about["correction"] in (None, "none") else f", corrected by {about['correction']}"
+        note(f"pairs of systems by the {about['test']} test{corrected}, alpha {about['alpha']:g}")
+    for name in ("intervals", "favours", "families", "chances", "knowledge"):
+        if name in tables:
+            about = tables[name][1].metadata
+            over = f", {about['queries']} queries that all have judged" if "queries" in about else ""
+            note(f"{name}: {about['draws']} draws, seed {about['seed']}{over}")
+    if "reliability" in tables:
+        about = tables["reliability"][1].metadata
+        note(f"EM: {about['steps']} steps{'' if about['converged'] else ', not converged'}")
+    if "corrected" in tables:
+        from calipers.judging.repair import helped
+
+        for line in helped(tables["corrected"][1]):
+            note(line)
+    if "robustness" in tables and "at most" in tables["robustness"][1].column("how"):
+        note("`at most` was found by changing one label after the other: fewer may suffice (--show labels lists them)")
+
+
+def _draw(found: JudgeStudy, wanted: Sequence[str], plot: str, draws: int | None, seed: int) -> None:
+    from calipers import plot as charts
+
+    if found.on_systems is None:
+        found.refuse_other_scales()
+        chart = charts.stacked(*(charts.confusion(each) for each in found.confusion.values()))
+    elif "chances" in wanted:
+        drawn = {"seed": seed, **({} if draws is None else {"draws": draws})}
+        parts = [
+            charts.survival(found, judge, measure, **drawn)
+            for judge in found.judges
+            for measure in found.effect.measures
+        ]
+        chart = charts.stacked(*parts)
+    else:
+        chart = charts.stacked(*(charts.slopes(found.on_systems, measure) for measure in found.effect.measures))
+    charts.save(chart, plot)
+    note(f"wrote {plot}")

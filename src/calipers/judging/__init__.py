@@ -1,0 +1,1 @@
+"""Judging the judges: how people and language models agree, and what their disagreement does to systems."""

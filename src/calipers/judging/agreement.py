@@ -1,0 +1,277 @@
+"""How far two judges agree, from how often each pair of grades was given: a confusion matrix.
+
+    kappa  = 1 - sum(w o) / sum(w e)       o: shares of pairs of grades; e: the product of their margins
+                                           w: 0/1, |i - j| or (i - j)^2 between the i-th and the j-th grade
+    alpha  = 1 - D_o / D_e                 from the coincidence matrix of all who labelled a document
+    AC     = (a - c) / (1 - c)             a: (weighted) agreement; c = T/(q(q - 1)) sum of p_k (1 - p_k), T the sum of
+                                           the weights, p_k the mean share of grade k, q grades
+
+Every function takes matrices [..., grade of the first, grade of the second], so that one call does all queries or all
+resamples; what is undefined is NaN.
+
+Cohen, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 1960.
+Cohen, Weighted kappa, Psychological Bulletin 1968.
+Krippendorff, Content analysis: an introduction to its methodology, Sage 2004.
+Gwet, Computing inter-rater reliability and its variance in the presence of high agreement, British Journal of
+Mathematical and Statistical Psychology 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.judging.panel import Panel
+from calipers.lists import Floats
+from calipers.results.tables import Cell, Table
+from calipers.stats.row_ranks import times_drawn
+from calipers.stats.significance import SEED
+
+WEIGHTS = ("none", "linear", "quadratic")
+LEVELS = ("nominal", "ordinal", "interval")
+DRAWS = 1_000
+CELLS_AT_ONCE = 4_000_000
+
+
+def agreed(counts: Floats) -> Floats:
+    """The share of labels that are the same."""
+    return _ratio(np.trace(counts, axis1=-2, axis2=-1), _total(counts))
+
+
+def kappa(counts: Floats, weights: str = "none") -> Floats:
+    """Cohen's kappa; undefined where both gave one and the same grade throughout.
+
+    Grades are weighed by their place among those that occur, as scikit-learn and statsmodels do.
+
+    >>> round(float(kappa(np.array([[20.0, 5], [10, 15]]))), 12)
+    0.4
+    """
+    apart = _apart(counts.shape[-1], weights)
+    rows, columns = counts.sum(-1), counts.sum(-2)
+    observed = (apart * counts).sum((-1, -2)) * _total(counts)
+    by_chance = np.einsum("...i,ij,...j->...", rows, apart, columns)
+    return 1.0 - _ratio(observed, by_chance)
+
+
+def gwet(counts: Floats, weights: str = "none") -> Floats:
+    """Gwet's AC1, and with weights AC2: less moved than kappa by one grade being frequent.
+
+    >>> round(float(gwet(np.array([[118.0, 5], [2, 0]]))), 4)
+    0.9408
+    """
+    size = counts.shape[-1]
+    if size < 2:
+        return np.full(counts.shape[:-2], np.nan)
+    apart = _apart(size, weights)
+    alike = 1.0 - apart / apart.max()
+    total = _total(counts)
+    share = _ratio(counts.sum(-1) + counts.sum(-2), 2 * total[..., None])
+    by_chance = alike.sum() / (size * (size - 1)) * (share * (1 - share)).sum(-1)
+    return _ratio(_ratio((alike * counts).sum((-1, -2)), total) - by_chance, 1 - by_chance)
+
+
+def alpha(coincidence: Floats, grades: Floats, level: str = "ordinal") -> Floats:
+    """Krippendorff's alpha from a coincidence matrix: of two judges, their confusion matrix plus its transpose.
+
+    >>> counts = np.array([[20.0, 5], [10, 15]])
+    >>> round(float(alpha(counts + counts.T, np.array([0.0, 1.0]), "nominal")), 6)
+    0.4
+    """
+    margin = coincidence.sum(-1)
+    if level == "nominal":
+        apart = 1.0 - np.eye(len(grades))
+    elif level == "interval":
+        apart = (grades[:, None] - grades) ** 2
+    elif level == "ordinal":  # the labels between two grades, those of the ends counting half
+        middle = np.cumsum(margin, axis=-1) - margin / 2
+        apart = (middle[..., :, None] - middle[..., None, :]) ** 2
+    else:
+        raise CalipersError(f"level={level} is not one of {', '.join(LEVELS)}")
+    observed = (coincidence * apart).sum((-1, -2)) * (margin.sum(-1) - 1)
+    return 1.0 - _ratio(observed, (margin[..., :, None] * margin[..., None, :] * apart).sum((-1, -2)))
+
+
+def krippendorff_alpha(labels: Floats, level: str = "ordinal") -> float:
+    """Alpha of several judges with gaps: labels of [judge, document], NaN where a judge gave none.
+
+    >>> nan = np.nan
+    >>> round(krippendorff_alpha(np.array([[1, 2, 3, 3], [1, 2, 3, nan], [nan, 3, 3, nan]]), "nominal"), 6)
+    0.65
+    """
+    known = ~np.isnan(labels)
+    grades = np.unique(labels[known])
+    count = np.zeros((labels.shape[1], len(grades)))
+    place = np.searchsorted(grades, labels[known])
+    np.add.at(count, (np.broadcast_to(np.arange(labels.shape[1]), labels.shape)[known], place), 1.0)
+    several = count[count.sum(axis=1) > 1]
+    if not len(several):
+        return float("nan")
+    pairs = several / (several.sum(axis=1, keepdims=True) - 1)
+    coincidence = pairs.T @ several - np.diag(pairs.sum(axis=0))
+    used = coincidence.sum(axis=1) > 0
+    return float(alpha(coincidence[np.ix_(used, used)], grades[used], level))
+
+
+def spearman(counts: Floats) -> Floats:
+    """Spearman's rho of the labels, equal ones sharing their mean rank; undefined where one gave a single grade."""
+    rows, columns = counts.sum(-1), counts.sum(-2)
+    total = _total(counts)[..., None]
+    x, y = (np.cumsum(margin, axis=-1) - margin / 2 - total / 2 for margin in (rows, columns))
+    product = np.einsum("...i,...ij,...j->...", x, counts, y)
+    return _ratio(product, np.sqrt((rows * x**2).sum(-1) * (columns * y**2).sum(-1)))
+
+
+def mean_error(counts: Floats, grades: Floats) -> Floats:
+    """The mean absolute difference of the grades."""
+    return _ratio((counts * np.abs(grades - grades[:, None])).sum((-1, -2)), _total(counts))
+
+
+def bias(counts: Floats, grades: Floats) -> Floats:
+    """The mean grade of the second less that of the first."""
+    return _ratio((counts * (grades - grades[:, None])).sum((-1, -2)), _total(counts))
+
+
+Statistic = Callable[[Floats, Floats], Floats]
+
+STATISTICS: dict[str, Statistic] = {
+    "agreement": lambda counts, grades: agreed(counts),
+    "kappa": lambda counts, grades: kappa(counts),
+    "kappa_linear": lambda counts, grades: kappa(counts, "linear"),
+    "kappa_quadratic": lambda counts, grades: kappa(counts, "quadratic"),
+    "alpha_nominal": lambda counts, grades: alpha(_both_ways(counts), grades, "nominal"),
+    "alpha": lambda counts, grades: alpha(_both_ways(counts), grades, "ordinal"),
+    "alpha_interval": lambda counts, grades: alpha(_both_ways(counts), grades, "interval"),
+    "ac1": lambda counts, grades: gwet(counts),
+    "ac2": lambda counts, grades: gwet(counts, "quadratic"),
+    "spearman": lambda counts, grades: spearman(counts),
+    "mae": mean_error,
+    "bias": bias,
+}
+COLUMNS = ("agreement", "kappa", "kappa_linear", "kappa_quadratic", "alpha", "bias")
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """How often a judge gave each grade where the human gave each, query by query."""
+
+    judge: str
+    rows: tuple[float, ...]  # grades of the human
+    columns: tuple[float, ...]  # and of the judge; the same where they are compared one by one
+    by_query: Floats  # [query, grade of the human, grade of the judge]
+    queries: tuple[str, ...]  # that have labels of both
+
+    @classmethod
+    def of(cls, panel: Panel, judge: str | int, *, square: bool = True) -> Confusion:
+        """Of one judge; square: over the grades that either gives, otherwise each has its own."""
+        place = panel.place(judge)
+        chosen = np.flatnonzero(panel.common(place))
+        first, second = panel.grade[0, chosen], panel.grade[place, chosen]
+        rows, columns = np.unique(first), np.unique(second)
+        if square:
+            rows = columns = np.union1d(rows, columns)
+        asked, query = np.unique(panel.whole.pool.query[chosen], return_inverse=True)
+        cell = (query * len(rows) + np.searchsorted(rows, first)) * len(columns) + np.searchsorted(columns, second)
+        counts = np.bincount(cell, minlength=len(asked) * len(rows) * len(columns))
+        return cls(
+            judge=panel.names[place],
+            rows=tuple(rows.tolist()),
+            columns=tuple(columns.tolist()),
+            by_query=counts.reshape(len(asked), len(rows), len(columns)).astype(np.float64),
+            queries=tuple(panel.queries[q] for q in asked.tolist()),
+        )
+
+    @cached_property
+    def counts(self) -> Floats:
+        """[grade of the human, grade of the judge]."""
+        return np.asarray(self.by_query.sum(axis=0))
+
+    @property
+    def grades(self) -> Floats:
+        return np.array(self.columns)
+
+    def table(self) -> Table:
+        """judge, human (a grade), and how often the judge gave each grade there."""
+        lines = zip(self.rows, self.counts.tolist(), strict=True)
+        rows = tuple((self.judge, _grade(grade), *map(int, line)) for grade, line in lines)
+        return Table(("judge", "human", *(f"{grade:g}" for grade in self.columns)), rows)
+
+    def by_grade(self) -> Table:
+        """judge, grade, human and judged (how often each gave it), precision, recall and F1 of the judge."""
+        human, judged, both = self.counts.sum(axis=1), self.counts.sum(axis=0), np.diag(self.counts)
+        columns = (
+            human.astype(int),
+            judged.astype(int),
+            _ratio(both, judged),
+            _ratio(both, human),
+            _ratio(2 * both, human + judged),
+        )
+        lines = zip(self.rows, *(column.tolist() for column in columns), strict=True)
+        rows = tuple((self.judge, _grade(grade), *cells) for grade, *cells in lines)
+        return Table(("judge", "grade", "human", "judged", "precision", "recall", "f1"), rows)
+
+    def statistics(self) -> dict[str, float]:
+        """Every statistic, over all labels."""
+        return {name: float(of(self.counts, self.grades)) for name, of in STATISTICS.items()}
+
+    def per_query(self) -> dict[str, Floats]:
+        """Every statistic, query by query."""
+        return {name: of(self.by_query, self.grades) for name, of in STATISTICS.items()}
+
+    def resampled(self, draws: int = DRAWS, seed: int = SEED) -> dict[str, Floats]:
+        """Every statistic in so many resamples of the queries with replacement: undefined where a resample is."""
+        size = len(self.queries)
+        random = np.random.default_rng(seed)
+        flat = self.by_query.reshape(size, -1)
+        parts: list[dict[str, Floats]] = []
+        step = max(1, CELLS_AT_ONCE // max(flat.shape[1], size))
+        for start in range(0, draws, step):
+            times = times_drawn(random.integers(0, size, (min(step, draws - start), size)), size)
+            counts = (times @ flat).reshape(-1, *self.by_query.shape[1:])
+            parts.append({name: of(counts, self.grades) for name, of in STATISTICS.items()})
+        return {name: np.concatenate([part[name] for part in parts]) for name in STATISTICS}
+
+
+def percentiles(draws: Floats, level: float) -> tuple[float, float]:
+    """The interval between the percentiles of what was drawn; undefined draws stay out.
+
+    >>> percentiles(np.array([1.0, 2.0, 3.0, np.nan]), 0.5)
+    (1.5, 2.5)
+    """
+    known = draws[~np.isnan(draws)]
+    if not len(known):
+        return float("nan"), float("nan")
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+def _apart(size: int, weights: str) -> Floats:
+    place = np.arange(size, dtype=np.float64)
+    distance = np.abs(place[:, None] - place)
+    if weights not in WEIGHTS:
+        raise CalipersError(f"weights={weights} is not one of {', '.join(WEIGHTS)}")
+    return {"none": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
+
+
+def _both_ways(counts: Floats) -> Floats:
+    return counts + np.swapaxes(counts, -1, -2)
+
+
+def _total(counts: Floats) -> Floats:
+    return np.asarray(counts.sum((-1, -2)))
+
+
+def _ratio(numerator: Floats, denominator: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(denominator != 0, numerator / denominator, np.nan))
+
+
+def _grade(value: float) -> Cell:
+    """A whole grade without a decimal point."""
+    return int(value) if value.is_integer() else value

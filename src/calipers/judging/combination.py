@@ -1,0 +1,191 @@
+"""Several judges as one: the majority, the mean, or Dawid and Skene's estimate, which weighs judges by reliability.
+
+Dawid and Skene's model: a document has a true grade k with probability p_k, and judge j calls it l with probability
+pi_j[k, l], whatever the others say. EM finds p, pi and the probability of each true grade of each document:
+
+    T[i, k] ~ p_k  prod over j of pi_j[k, label of j]        p_k = mean_i T[i, k]
+    pi_j[k, l] = sum of T[i, k] over documents that j calls l  /  sum of T[i, k] over documents that j labelled
+
+Dawid & Skene, Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied Statistics 1979.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.judging.panel import Panel
+from calipers.judging.scales import ADVICE, MOST_GRADES, on_one_scale
+from calipers.lists import Floats
+from calipers.results.tables import Cell, Table
+
+STEPS = 1_000
+CLOSE = 1e-9  # a gain in log likelihood per label, relative to it, below which EM has arrived
+
+
+@dataclass(frozen=True, eq=False)
+class DawidSkene:
+    """What EM found."""
+
+    grades: Floats
+    prior: Floats  # of each grade
+    confusion: Floats  # [judge, true grade, label]
+    posterior: Floats  # [document, true grade]; NaN where nobody labelled it
+    log_likelihood: tuple[float, ...]  # after each step
+    converged: bool
+
+    @property
+    def labels(self) -> Floats:
+        """The most probable grade of each document, the lower one of two; NaN where nobody labelled it."""
+        known = ~np.isnan(self.posterior[:, 0])
+        best = self.grades[np.nan_to_num(self.posterior).argmax(axis=1)]
+        return np.where(known, best, np.nan)
+
+    @property
+    def accuracy(self) -> Floats:
+        """Of each judge: the probability that its label is the true grade."""
+        return np.asarray(np.einsum("k,jkk->j", self.prior, self.confusion))
+
+
+def dawid_skene(labels: Floats, steps: int = STEPS, close: float = CLOSE) -> DawidSkene:
+    """EM from labels of [judge, document], NaN where a judge gave none. It starts from the share of votes.
+
+    >>> labels = np.array([[0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 1], [1, 0, 0, 1, 1, 0]], float)
+    >>> found = dawid_skene(labels)
+    >>> found.labels.tolist(), int(found.accuracy.argmin())
+    ([0.0, 0.0, 1.0, 1.0, 0.0, 1.0], 2)
+    """
+    known = ~np.isnan(labels)
+    grades = np.unique(labels[known])
+    if len(grades) > MOST_GRADES:
+        raise CalipersError(f"{len(grades)} different grades are too many to estimate reliabilities of: map them first")
+    judges, documents = labels.shape
+    given = np.zeros((judges, documents, len(grades)))  # 1 at the label
+    judge, document = np.nonzero(known)
+    given[judge, document, np.searchsorted(grades, labels[known])] = 1.0
+    some = known.any(axis=0)
+    given = given[:, some]
+    posterior = given.sum(axis=0)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    likelihood: list[float] = []
+    converged = False
+    for _ in range(steps):
+        prior, confusion = maximised(given, posterior)
+        posterior, logged = expected(given, prior, confusion)
+        likelihood.append(logged)
+        if len(likelihood) > 1 and abs(likelihood[-1] - likelihood[-2]) <= close * abs(likelihood[-1]):
+            converged = True
+            break
+    everything = np.full((documents, len(grades)), np.nan)
+    everything[some] = posterior
+    return DawidSkene(grades, prior, confusion, everything, tuple(likelihood), converged)
+
+
+def maximised(given: Floats, posterior: Floats) -> tuple[Floats, Floats]:
+    """The M step: the share of each true grade, and each judge's confusion matrix; even where nothing is known."""
+    prior = posterior.mean(axis=0)
+    counts = np.einsum("nk,jnl->jkl", posterior, given)
+    total = counts.sum(axis=2, keepdims=True)
+    confusion = np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1 / given.shape[2])
+    return prior, confusion
+
+
+def expected(given: Floats, prior: Floats, confusion: Floats) -> tuple[Floats, float]:
+    """The E step: the probability of each true grade of each document, and the log likelihood of all labels."""
+    with np.errstate(divide="ignore"):
+        log_confusion, log_prior = np.log(confusion), np.log(prior)
+    judges, documents, _ = given.shape
+    total = np.tile(log_prior, (documents, 1))
+    for j in range(judges):
+        labelled = given[j].any(axis=1)
+        total[labelled] += log_confusion[j][:, given[j][labelled].argmax(axis=1)].T
+    highest = total.max(axis=1, keepdims=True)
+    weight = np.exp(total - highest)
+    scale = weight.sum(axis=1, keepdims=True)
+    return weight / scale, float((np.log(scale) + highest).sum())
+
+
+# -- the three ways to combine -----------------------------------------------------------------------
+
+
+def majority(labels: Floats) -> Floats:
+    """The grade that most judges give; of several, the one nearest to the mean of all labels, then the lower one.
+
+    >>> majority(np.array([[0, 1, 3], [0, 2, 3], [1, 2, 0], [2, 1, 0.0]])).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    known = ~np.isnan(labels)
+    grades = np.unique(labels[known])
+    votes = np.array([(labels == grade).sum(axis=0) for grade in grades])  # [grade, document]
+    distance = np.abs(grades[:, None] - mean(labels))
+    best = np.lexsort((np.broadcast_to(grades[:, None], votes.shape), np.nan_to_num(distance), -votes), axis=0)[0]
+    return np.where(known.any(axis=0), grades[best], np.nan)
+
+
+def mean(labels: Floats) -> Floats:
+    """The mean grade, with fractions."""
+    known = ~np.isnan(labels)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(known, labels, 0.0).sum(axis=0) / known.sum(axis=0))
+
+
+COMBINATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "majority": majority,
+    "mean": mean,
+    "dawid-skene": lambda labels: dawid_skene(labels).labels,
+}
+_OTHER_NAMES = {"dawid_skene": "dawid-skene", "ds": "dawid-skene", "em": "dawid-skene"}
+
+
+def combination_name(name: str) -> str:
+    known = _OTHER_NAMES.get(name.lower(), name.lower())
+    if known not in COMBINATIONS:
+        raise CalipersError(f"unknown combination '{name}'; there are {', '.join(COMBINATIONS)}")
+    return known
+
+
+def with_combined(panel: Panel, names: Any) -> Panel:
+    """The panel with further judges that combine all but the first."""
+    wanted = [combination_name(name) for name in ([names] if isinstance(names, str) else names)]
+    labels = panel.grade[1:]
+    if wanted and len(labels) < 2:
+        raise CalipersError("there is only one judge beside the human: nothing to combine")
+    if wanted:
+        _refuse_mixed_scales(panel)
+    for name in dict.fromkeys(wanted):
+        panel = panel.with_labels(name, COMBINATIONS[name](labels))
+    return panel
+
+
+def reliability(panel: Panel, judges: int) -> Table:
+    """judge, accuracy, and the probability that the judge gives each grade where it is the true one, by Dawid and
+    Skene's EM over the first so many judges beside the human; nothing of the human's labels is used."""
+    found = dawid_skene(panel.grade[1 : judges + 1])
+    rows: list[tuple[Cell, ...]] = [
+        (name, float(accuracy), *np.diag(matrix).tolist())
+        for name, accuracy, matrix in zip(
+            panel.names[1 : judges + 1], found.accuracy.tolist(), found.confusion, strict=True
+        )
+    ]
+    columns = ("judge", "accuracy", *(f"right_at_{grade:g}" for grade in found.grades.tolist()))
+    about = {
+        "steps": len(found.log_likelihood),
+        "converged": found.converged,
+        "log_likelihood": found.log_likelihood[-1],
+    }
+    return Table(columns, tuple(rows), about)
+
+
+def _refuse_mixed_scales(panel: Panel) -> None:
+    first = 1
+    for place in range(2, len(panel.names)):
+        if {first, place} <= panel.same or on_one_scale(panel.labels(first), panel.labels(place)):
+            continue
+        raise CalipersError(
+            f"judges on different scales cannot be combined: {panel.names[first]} has the grades {panel.scale(first)}, "
+            f"{panel.names[place]} {panel.scale(place)}; {ADVICE}"
+        )

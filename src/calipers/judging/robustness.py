@@ -1,0 +1,294 @@
+"""How wrong a judge may be before the order of two systems turns.
+
+Fewest wrong labels: every label may move to any grade of the scale. A linear measure (a sum over documents, divided at
+most by a constant) changes by each label on its own, so that taking the largest possible changes first is exact. For
+any other measure labels are changed one after the other, each time the one that brings the difference down most, and
+everything is re-evaluated: at most so many suffice, and the labels are listed as the proof.
+
+Random errors: each label is replaced by a grade drawn from what the human gave where this judge gave that label; the
+share of draws in which A still beats B is the chance that it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from calipers.collection.model import Judgments, Run
+from calipers.conventions import convention
+from calipers.errors import CalipersError
+from calipers.evaluation import Counting, in_batches, scored
+from calipers.judging.agreement import Confusion
+from calipers.judging.panel import Panel
+from calipers.lists import Floats, Ints, Lists, Pool
+from calipers.measures.forms import Form, Linear, Share
+from calipers.measures.grammar import parse_all
+from calipers.measures.registry import Measure
+from calipers.native.columns import Retrieved
+from calipers.results.scores import means
+from calipers.stats.significance import SEED
+
+DRAWS = 200
+MOST_CHANGES = 500  # labels after which the search gives up
+ROWS_AT_ONCE = 1_000_000  # documents of changed pools that are scored in one go
+TIED = 1e-12  # differences closer to 0 than this are ties
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """What some systems retrieved, as one judge sees it: grades may change, ranks stay."""
+
+    judgments: Judgments
+    systems: tuple[str, ...]
+    retrieved: tuple[Retrieved, ...]
+    counting: Counting
+    like: Any
+
+    @classmethod
+    def of(
+        cls, panel: Panel, judge: str | int, runs: Sequence[Run], systems: Sequence[str], policies: Mapping[str, Any]
+    ) -> Ranked:
+        """What the runs retrieved of the documents that a judge labelled; policies are those of `evaluate`."""
+        view = panel.view(judge)
+        rules = convention(policies.get("like"))
+        choices = {name: policies.get(name) for name in ("ties", "empty", "missing", "degenerate")}
+        counting = Counting.under(rules, condensed=bool(policies.get("condensed")), **choices)
+        if counting.missing == "skip":
+            raise CalipersError("labels are not changed where queries that a run lacks are skipped: count them as 0")
+        known, seen = view.judgments, [view.run(run) for run in runs]
+        single = rules.single if policies.get("single") is None else bool(policies["single"])
+        batches = in_batches(seen, known, policies.get("depth") or 0, single, policies.get("jobs"))
+        return cls(
+            judgments=rules.judgments(known),
+            systems=tuple(systems),
+            retrieved=tuple(each for batch in batches for each in batch),
+            counting=counting,
+            like=rules,
+        )
+
+    def lists(self, systems: Sequence[int] | None = None) -> Lists:
+        chosen = self.retrieved if systems is None else [self.retrieved[s] for s in systems]
+        lists = Lists.of(self.judgments.pool, chosen)
+        return lists.condensed() if self.counting.condensed else lists
+
+    def scores(self, measure: Measure, lists: Lists) -> Floats:
+        """[system, query] of lists that hold all queries of each system in turn; NaN where skipped."""
+        c = self.counting
+        values, _ = scored(measure, lists.under(c.ties), c.empty, c.missing, c.degenerate, c.empty_plain)
+        return values.reshape(-1, lists.pool.queries)
+
+    def means(self, measure: Measure, lists: Lists) -> Floats:
+        """Of each system, over the queries that count."""
+        return means(self.scores(measure, lists))
+
+    def bound(self, measure: str) -> Measure:
+        """The measure, with what it takes from the judgments (as the largest grade) taken from these."""
+        ((_, found),) = parse_all(measure, self.like.defaults)
+        return found.bind(self.judgments.pool)
+
+
+# -- fewest wrong labels -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Turn:
+    """The labels whose change makes the lower one of two systems the higher one."""
+
+    system_a: str  # the higher one
+    system_b: str
+    difference: float
+    rows: Ints | None  # of the judgments; None where no change was found that turns the order
+    grades: Floats  # that those labels change to
+    exact: bool  # whether no fewer labels do it
+
+    @property
+    def labels(self) -> int | None:
+        return None if self.rows is None else len(self.rows)
+
+    @property
+    def how(self) -> str:
+        """`exactly` or `at most` so many; `never`, or `not found`."""
+        if self.rows is None:
+            return "never" if self.exact else "not found"
+        return "exactly" if self.exact else "at most"
+
+
+def fewest_labels(ranked: Ranked, measure: str, a: int, b: int, grades: Floats) -> Turn:
+    """The fewest labels whose change, to any of the grades, turns the order of two systems: strictly, no tie."""
+    bound = ranked.bound(measure)
+    value = ranked.means(bound, ranked.lists([a, b]))
+    if value[0] < value[1]:
+        a, b, value = b, a, value[::-1]
+    names, difference = (ranked.systems[a], ranked.systems[b]), float(value[0] - value[1])
+    if not np.isfinite(difference):
+        raise CalipersError(f"{measure} has no mean for {names[0]} or {names[1]}: there is no order to turn")
+    linear = constant_linear(bound.form, ranked.lists([a, b]))
+    if linear is not None and ranked.counting.ties not in ("best", "worst"):
+        return Turn(*names, difference, *_exactly(ranked, *linear, a, b, difference, grades), exact=True)
+    return Turn(*names, difference, *_greedily(ranked, bound, a, b, grades), exact=False)
+
+
+def constant_linear(form: Form, lists: Lists) -> tuple[Linear, float] | None:
+    """A sum over documents and the constant that divides it; None for what depends on more than single labels."""
+    if isinstance(form, Linear):
+        return form, 1.0
+    if isinstance(form, Share) and isinstance(form.of, Linear):
+        by = np.asarray(form.by(form.of, lists))
+        if by.ndim == 0:
+            return form.of, float(by)
+    return None
+
+
+def _exactly(
+    ranked: Ranked, form: Linear, by: float, a: int, b: int, difference: float, grades: Floats
+) -> tuple[Ints | None, Floats]:
+    """The largest changes first: each label moves the difference by its own amount, whatever the others do."""
+    weight = np.zeros((2, len(ranked.judgments)))
+    for s, system in enumerate((a, b)):
+        top = ranked.lists([system]).under(ranked.counting.ties).top(form.weight.cutoff)
+        weight[s, top.document] = form.weight.mean(top.first, top.last)
+    pull = (weight[0] - weight[1]) / (by * len(ranked.judgments.queries))
+    worth, choices = form.value(ranked.judgments.pool.grade), form.value(grades)
+    to = np.where(pull > 0, int(choices.argmin()), int(choices.argmax()))
+    gain = pull * (worth - choices[to])
+    order = np.argsort(-gain, kind="stable")
+    turned = np.flatnonzero(np.cumsum(gain[order]) > difference + TIED)
+    if not len(turned):
+        return None, np.zeros(0)
+    rows = order[: turned[0] + 1]
+    return rows, grades[to[rows]]
+
+
+def _greedily(ranked: Ranked, measure: Measure, a: int, b: int, grades: Floats) -> tuple[Ints | None, Floats]:
+    """One label after the other, to the lowest or the highest grade; after each, only its query is looked at again."""
+    grade = ranked.judgments.pool.grade.copy()
+    lists = ranked.lists([a, b])
+    values = ranked.scores(measure, lists)
+    difference = values[0] - values[1]
+    ends = np.array([grades.min(), grades.max()])
+    changed: dict[int, float] = {}
+    counted = np.flatnonzero(np.isfinite(difference)).tolist()
+    best = {q: _best_change(ranked, measure, lists, grade, q, ends, changed) for q in counted}
+    while difference[counted].sum() >= -TIED * len(counted):
+        query = min(counted, key=lambda q: best[q][0] - difference[q])
+        reached, row, to = best[query]
+        if reached >= difference[query] - TIED or len(changed) >= MOST_CHANGES:
+            return None, np.zeros(0)
+        grade[row] = changed[row] = to
+        difference[query] = reached
+        best[query] = _best_change(ranked, measure, lists, grade, query, ends, changed)
+    return np.array(list(changed), np.int64), np.array(list(changed.values()))
+
+
+def _best_change(
+    ranked: Ranked,
+    measure: Measure,
+    lists: Lists,
+    grade: Floats,
+    query: int,
+    ends: Floats,
+    changed: Mapping[int, float],
+) -> tuple[float, int, float]:
+    """Of one query: the least difference that one more changed label leads to, its row, and its new grade.
+
+    Documents that neither system shows differ in nothing but their grade: one of each grade stands for them.
+    """
+    pool = ranked.judgments.pool
+    start, end = int(pool.offsets[query]), int(pool.offsets[query + 1])
+    of_both = (query, pool.queries + query)
+    shown = np.unique(np.concatenate([lists.document[lists.offsets[i] : lists.offsets[i + 1]] for i in of_both]))
+    done = np.array(list(changed), np.int64)
+    hidden = np.setdiff1d(np.arange(start, end), np.concatenate([shown, done]))
+    _, first = np.unique(grade[hidden], return_index=True)
+    rows = np.concatenate([np.setdiff1d(shown, done), hidden[first]])
+    row, to = np.repeat(rows, len(ends)), np.tile(ends, len(rows))
+    row, to = row[grade[row] != to], to[grade[row] != to]
+    if not len(row):
+        return np.inf, -1, 0.0
+    step = max(1, ROWS_AT_ONCE // (end - start))
+    reached = np.concatenate(
+        [
+            _with_one_change(ranked, measure, lists, of_both, grade, (start, end), row[i : i + step], to[i : i + step])
+            for i in range(0, len(row), step)
+        ]
+    )
+    reached = np.where(np.isnan(reached), np.inf, reached)
+    least = int(reached.argmin())
+    return float(reached[least]), int(row[least]), float(to[least])
+
+
+def _with_one_change(
+    ranked: Ranked,
+    measure: Measure,
+    lists: Lists,
+    of_both: tuple[int, int],
+    grade: Floats,
+    span: tuple[int, int],
+    row: Ints,
+    to: Floats,
+) -> Floats:
+    """The difference of two systems on one query, in copies of the query that have one label changed each."""
+    copies, (start, end) = len(row), span
+    size = end - start
+    changed = np.tile(grade[start:end], (copies, 1))
+    changed[np.arange(copies), row - start] = to
+    parts = [np.arange(lists.offsets[i], lists.offsets[i + 1]) for i in of_both]
+    rows = np.concatenate([np.tile(part, copies) for part in parts])
+    shift = np.concatenate([np.repeat(np.arange(copies) * size - start, len(part)) for part in parts])
+    lengths = [len(part) for part in parts for _ in range(copies)]
+    copied = Lists(
+        pool=Pool(np.arange(copies + 1) * size, changed.ravel()),
+        query=np.tile(np.arange(copies), 2),
+        length=np.repeat(lists.length[list(of_both)], copies),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]),
+        document=lists.document[rows] + shift,
+        first=lists.first[rows],
+        last=lists.last[rows],
+        docid_rank=None if lists.docid_rank is None else lists.docid_rank[rows],
+        input_rank=None if lists.input_rank is None else lists.input_rank[rows],
+    )
+    values = ranked.scores(measure, copied)
+    return np.asarray(values[0] - values[1])
+
+
+# -- random errors -----------------------------------------------------------------------------------
+
+
+def drawn_labels(panel: Panel, judge: str | int, draws: int = DRAWS, seed: int = SEED) -> Floats:
+    """[draw, label]: what the human could have said of each document that the judge labelled.
+
+    Drawn from the human's grades where this judge gave the same label; from all of them where it never did so on a
+    document of the human's.
+    """
+    found = Confusion.of(panel, judge, square=False)
+    share = np.vstack([found.counts.T, found.counts.sum(axis=1)])  # the last line: whatever the label
+    below = np.cumsum(share / share.sum(axis=1, keepdims=True), axis=1)[:, :-1]
+    labels = panel.labels(judge)
+    place = np.minimum(np.searchsorted(found.columns, labels), len(found.columns) - 1)
+    line = np.where(np.array(found.columns)[place] == labels, place, len(found.columns))
+    random = np.random.default_rng(seed).random((draws, len(labels)))
+    drawn = np.zeros(random.shape, np.int64)
+    for step in range(below.shape[1]):
+        drawn += random >= below[line, step]
+    return np.asarray(np.array(found.rows)[drawn])
+
+
+def survival(
+    panel: Panel, ranked: Ranked, judge: str | int, measure: str, draws: int = DRAWS, seed: int = SEED
+) -> tuple[Floats, Floats]:
+    """The mean of each system under the judge's labels, and [A, B]: the chance that A beats B under drawn ones.
+
+    Half a chance where they tie.
+    """
+    lists = ranked.lists()
+    before = ranked.means(ranked.bound(measure), lists)
+    chance = np.zeros((len(before), len(before)))
+    for grade in drawn_labels(panel, judge, draws, seed):
+        pool = Pool(ranked.judgments.pool.offsets, grade)
+        ((_, found),) = parse_all(measure, ranked.like.defaults)
+        mean = ranked.means(found.bind(pool), replace(lists, pool=pool, memo={}))
+        chance += (mean[:, None] > mean) + (mean[:, None] == mean) / 2
+    return before, chance / draws

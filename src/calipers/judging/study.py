@@ -1,0 +1,419 @@
+"""The judges of a collection, judged: one call, and every question about them from its result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from calipers.collection.model import Judgments, Run
+from calipers.errors import CalipersError
+from calipers.judging.agreement import COLUMNS, DRAWS, LEVELS, STATISTICS, Confusion, krippendorff_alpha, percentiles
+from calipers.judging.combination import reliability, with_combined
+from calipers.judging.effects import Effects, effects_of, remembered, whole
+from calipers.judging.filling import filled_table
+from calipers.judging.knowledge import DRAWS as KNOWLEDGE_DRAWS
+from calipers.judging.knowledge import Knowledge, knowledge_of
+from calipers.judging.panel import Panel
+from calipers.judging.repair import corrected_differences, corrected_means
+from calipers.judging.robustness import DRAWS as LABEL_DRAWS
+from calipers.judging.robustness import Ranked, Turn, fewest_labels, survival
+from calipers.judging.scales import ADVICE, Map
+from calipers.lists import Floats
+from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.registry import Measure
+from calipers.results.tables import Cell, Table
+from calipers.stats.significance import SEED, Samples
+
+LEVEL = 0.95
+POLICIES = ("like", "ties", "depth", "condensed", "empty", "missing", "degenerate", "single", "jobs")  # of `evaluate`
+MEAN = "mean"  # the combination whose grades are rounded before they are compared one by one
+
+
+def judges(
+    human: Any,
+    judges: Any,
+    systems: Any = None,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    map: Map | None = None,
+    combine: str | Iterable[str] = (),
+    test: str = "t",
+    correction: str | None = "holm",
+    alpha: float = 0.05,
+    samples: Samples | None = None,
+    seed: int = SEED,
+    progress: Callable[[int], None] | None = None,
+    warn: bool = True,
+    **policies: Any,
+) -> JudgeStudy:
+    """How far judges agree with a human, and what their disagreement does to systems.
+
+    human: judgments, as `evaluate` takes them. judges: one or several of the same, or {name: judgments}; files go by
+        their names without the ending. systems, measures: as for `evaluate`; without systems only labels are compared.
+    map: how to bring grades to one scale (see `calipers.judging.scales`), as "human:>=2", or {"human": ">=2"}.
+    combine: further judges made of all of these: `majority`, `mean`, `dawid-skene`.
+    test, correction, alpha, samples, seed: of the differences between systems, as for `compare`.
+    warn: as for `evaluate`, of the scores under the human's labels.
+    policies: those of `evaluate`: like, ties, depth, condensed, empty, missing, degenerate, single, jobs.
+
+    >>> human = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 2, "e": 1}}
+    >>> model = {"q1": {"a": 2, "b": 0, "c": 0}, "q2": {"a": 0, "d": 2}}
+    >>> found = judges(human, {"model": model})
+    >>> print(found.table())
+    judge  labels  missing  agreement   kappa  kappa_linear  kappa_quadratic   alpha     bias
+    -----  ------  -------  ---------  ------  ------------  ---------------  ------  -------
+    model       5        1     0.8000  0.6667        0.8000           0.8889  0.8800  -0.2000
+    <BLANKLINE>
+    >>> found.confusion["model"].counts
+    array([[2., 0., 0.],
+           [1., 0., 0.],
+           [0., 0., 2.]])
+    """
+    if unknown := sorted(set(policies) - set(POLICIES)):
+        raise TypeError(f"judges() got an unexpected keyword argument '{unknown[0]}'")
+    panel = Panel.of(human, judges, map)
+    single = len(panel.judges)
+    panel = with_combined(panel, combine)
+    if systems is None:
+        found = JudgeStudy(panel, single, policies)
+        found.refuse_other_scales()
+        return found
+    testing = {"test": test, "correction": correction, "alpha": alpha, "samples": samples, "seed": seed}
+    named = [name for name, _ in parse_all(measures)]
+    runs = remembered(systems, panel)
+    effects = effects_of(panel, runs, named, testing, progress, warn, **policies)
+    return JudgeStudy(panel, single, policies, tuple(runs), effects)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeStudy:
+    """Judges beside a human: tables of their agreement, and of what they do to systems."""
+
+    panel: Panel
+    single: int  # judges that are no combinations of the others
+    policies: Mapping[str, Any] = field(default_factory=dict)  # those of `evaluate`
+    runs: tuple[Run, ...] = ()
+    on_systems: Effects | None = None
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        return self.panel.judges
+
+    # -- agreement ---------------------------------------------------------------------------------
+
+    @cached_property
+    def confusion(self) -> dict[str, Confusion]:
+        """Of each judge on the human's scale: how often it gave each grade where the human gave each."""
+        return {judge: Confusion.of(self._rounded(judge), judge) for judge in self.judges if self.comparable(judge)}
+
+    def _rounded(self, judge: str) -> Panel:
+        """The panel, the mean of judges on whole grades rounded to whole grades."""
+        panel, place = self.panel, self.panel.place(judge)
+        if place <= self.single or judge != MEAN or panel.scale(1).has_fractions:
+            return panel
+        grade = panel.grade.copy()
+        grade[place] = np.floor(grade[place] + 0.5)
+        return replace(panel, grade=grade)
+
+    def comparable(self, judge: str) -> bool:
+        """Whether the judge's grades are on the human's scale."""
+        return self._rounded(judge).mismatch(judge) is None
+
+    def refuse_other_scales(self) -> None:
+        """Stop at judges whose grades are on another scale."""
+        for judge in self.judges:
+            if reason := self._rounded(judge).mismatch(judge):
+                raise CalipersError(f"{reason}; {ADVICE}, or say --map same")
+
+    def table(self) -> Table:
+        """judge, labels (in common), missing, agreement, kappa, kappa_linear, kappa_quadratic, alpha, bias."""
+        return self._labelled(COLUMNS)
+
+    def statistics(self) -> Table:
+        """The same with every statistic."""
+        return self._labelled(tuple(STATISTICS))
+
+    def _labelled(self, names: Sequence[str]) -> Table:
+        rows: list[tuple[Cell, ...]] = []
+        for judge in self.judges:
+            known = self.confusion[judge].statistics() if judge in self.confusion else {}
+            counts = int(self.panel.common(judge).sum()), self.panel.missing(judge)
+            rows.append((judge, *counts, *(known.get(name, math.nan) for name in names)))
+        return Table(("judge", "labels", "missing", *names), tuple(rows))
+
+    def intervals(self, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
+        """judge, statistic, value, low, high: percentiles over resampled queries."""
+        _check_level(level)
+        rows: list[tuple[Cell, ...]] = []
+        for judge, confusion in self.confusion.items():
+            value, drawn = confusion.statistics(), confusion.resampled(draws, seed)
+            rows += [(judge, name, value[name], *percentiles(drawn[name], level)) for name in STATISTICS]
+        about = {"level": level, "draws": draws, "seed": seed}
+        return Table(("judge", "statistic", "value", "low", "high"), tuple(rows), about)
+
+    def per_query(self) -> Table:
+        """judge, query, labels, and every statistic: undefined where a query has one grade only."""
+        rows: list[tuple[Cell, ...]] = []
+        for judge, confusion in self.confusion.items():
+            known = confusion.per_query()
+            labels = confusion.by_query.sum(axis=(1, 2))
+            rows += [
+                (judge, query, int(labels[q]), *(float(known[name][q]) for name in STATISTICS))
+                for q, query in enumerate(confusion.queries)
+            ]
+        return Table(("judge", "query", "labels", *STATISTICS), tuple(rows))
+
+    def by_grade(self) -> Table:
+        """judge, grade, how often the human and the judge gave it, precision, recall, F1."""
+        tables = [confusion.by_grade() for confusion in self.confusion.values()]
+        if not tables:
+            raise CalipersError("no judge is on the human's scale: there are no grades to compare")
+        return Table(tables[0].columns, tuple(row for table in tables for row in table.rows))
+
+    def alpha_of_all(self) -> Table:
+        """raters, judges, nominal, ordinal, interval: Krippendorff's alpha of all judges, with the human and without.
+
+        Judges on another scale than the human's, and combinations, are left out.
+        """
+        chosen = [j for j in range(1, self.single + 1) if self.comparable(self.panel.names[j])]
+        rows: list[tuple[Cell, ...]] = []
+        for name, places in (("human and judges", [0, *chosen]), ("judges", chosen)):
+            labels = self.panel.grade[places]
+            rows.append((name, len(places), *(krippendorff_alpha(labels, level) for level in LEVELS)))
+        return Table(("raters", "judges", *LEVELS), tuple(rows))
+
+    def reliability(self) -> Table:
+        """judge, accuracy, and how often it is right at each grade, by Dawid and Skene's EM: without human labels."""
+        if self.single < 2:
+            raise CalipersError("there is only one judge beside the human: reliabilities need several")
+        return reliability(self.panel, self.single)
+
+    # -- systems -----------------------------------------------------------------------------------
+
+    @property
+    def effect(self) -> Effects:
+        """The scores of the systems under everybody's labels."""
+        if self.on_systems is None:
+            raise CalipersError("no systems were given: there are only labels to compare")
+        return self.on_systems
+
+    def effects(self) -> Table:
+        """judge, measure, tau, tau_ap, rho, rbo, largest_drop, dropped_system, agree, conflict, missed, false.
+
+        tau is Kendall's tau-b of the systems' means under the human's and under the judge's labels, tau_ap takes the
+        human's order as the truth, rho is Spearman's, rbo has p = 0.9. A drop is in ranks. agree: pairs of systems that
+        differ significantly under both, in the same direction; conflict: in opposite directions; missed: only under the
+        human's labels; false: only under the judge's.
+        """
+        return self.effect.table()
+
+    def ranks(self) -> Table:
+        return self.effect.ranks()
+
+    def conditional(self) -> Table:
+        return self.effect.conditional()
+
+    def favours(self, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
+        _check_level(level)
+        return self.effect.favours(level, draws, seed)
+
+    def families(self, groups: Mapping[str, str], level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
+        _check_level(level)
+        return self.effect.families(groups, level, draws, seed)
+
+    def correct(self, level: float = LEVEL, seed: int = SEED) -> Table:
+        """The scores of systems on all the queries that a judge labelled, repaired by those that people judged too.
+
+        One row per judge, measure and system: judge, measure, system, human (the mean of the queries that people
+        judged), judged (of all under the judge's labels), corrected, low, high, human_low, human_high, weight, n
+        (queries of both), others (of the judge only), worth (human-judged queries that the judge's labels are worth),
+        to_halve (how many more human-judged queries would halve the interval).
+        """
+        _check_level(level)
+        return corrected_means(self.effect, level, seed)
+
+    def correct_differences(self, level: float = LEVEL, seed: int = SEED) -> Table:
+        """The same for the difference of each two systems."""
+        _check_level(level)
+        return corrected_differences(self.effect, level, seed)
+
+    def fill(self) -> Table:
+        """The scores of systems with the human's holes filled by each judge's labels, and who they rest on.
+
+        judge, measure, system, score, human_share, judge_share, human_only, labels_human, labels_judge.
+        """
+        return filled_table(
+            self.panel, self.runs, list(self.effect.measures), self.effect.scores[0], self.judges, **self.policies
+        )
+
+    def ranked(self, judge: str) -> Ranked:
+        """What the systems retrieved of the documents that a judge labelled, to try other labels on."""
+        return Ranked.of(self.panel, judge, self.runs, self.effect.systems, self.policies)
+
+    def turns(self, judge: str, measure: str, pairs: Iterable[tuple[str, str]] | None = None) -> list[Turn]:
+        """The fewest labels that turn the order of two systems: of these pairs, or of neighbours in the order."""
+        ranked = self.ranked(judge)
+        place = {system: s for s, system in enumerate(self.effect.systems)}
+        if pairs is None:
+            mean = ranked.means(ranked.bound(measure), ranked.lists())
+            chosen = list(pairwise(np.argsort(-mean, kind="stable").tolist()))
+        else:
+            chosen = [(_system(place, a), _system(place, b)) for a, b in pairs]
+        grades = self.panel.scale(judge).grades
+        return [fewest_labels(ranked, measure, a, b, np.array(grades)) for a, b in chosen]
+
+    def robustness(self, pairs: Iterable[tuple[str, str]] | None = None) -> Table:
+        """judge, measure, system_a, system_b, difference, labels, how, of_labels: how few labels turn an order."""
+        wanted = None if pairs is None else list(pairs)
+        rows: list[tuple[Cell, ...]] = [
+            (judge, measure, turn.system_a, turn.system_b, turn.difference, turn.labels, turn.how, self._labels(judge))
+            for judge in self.judges
+            for measure in self.effect.measures
+            for turn in self.turns(judge, measure, wanted)
+        ]
+        columns = ("judge", "measure", "system_a", "system_b", "difference", "labels", "how", "of_labels")
+        return Table(columns, tuple(rows))
+
+    def wrong_labels(self, pairs: Iterable[tuple[str, str]] | None = None) -> Table:
+        """judge, measure, system_a, system_b, query, document, grade, changed: the labels that turn each order."""
+        wanted = None if pairs is None else list(pairs)
+        rows: list[tuple[Cell, ...]] = []
+        for judge in self.judges:
+            known = self.panel.judgments(judge)
+            for measure in self.effect.measures:
+                for turn in self.turns(judge, measure, wanted):
+                    changed = zip([] if turn.rows is None else turn.rows.tolist(), turn.grades.tolist(), strict=True)
+                    rows += [
+                        (judge, measure, turn.system_a, turn.system_b, *_label(known, row), whole(to))
+                        for row, to in changed
+                    ]
+        columns = ("judge", "measure", "system_a", "system_b", "query", "document", "grade", "changed")
+        return Table(columns, tuple(rows))
+
+    def survival(
+        self, judge: str, measure: str | None = None, draws: int = LABEL_DRAWS, seed: int = SEED
+    ) -> tuple[Floats, Floats]:
+        """The mean of each system under a judge's labels, and [A, B]: the chance that A beats B under labels that the
+        human could have given, drawn by the judge's own confusion matrix."""
+        if draws < 1:
+            raise CalipersError(f"draws {draws} is not a whole number of at least 1")
+        name = self.effect.measures[0] if measure is None else measure
+        return survival(self.panel, self.ranked(judge), judge, name, draws, seed)
+
+    def chances(self, draws: int = LABEL_DRAWS, seed: int = SEED) -> Table:
+        """judge, measure, system_a, system_b, difference, chance: of each pair, the better one by the judge's labels
+        first, the chance that it still is under drawn labels."""
+        rows: list[tuple[Cell, ...]] = []
+        for judge in self.judges:
+            for measure in self.effect.measures:
+                mean, chance = self.survival(judge, measure, draws, seed)
+                order, names = np.argsort(-mean, kind="stable").tolist(), self.effect.systems
+                rows += [
+                    (judge, measure, names[a], names[b], float(mean[a] - mean[b]), float(chance[a, b]))
+                    for i, a in enumerate(order)
+                    for b in order[i + 1 :]
+                ]
+        columns = ("judge", "measure", "system_a", "system_b", "difference", "chance")
+        return Table(columns, tuple(rows), {"draws": draws, "seed": seed})
+
+    def knowledge(self, draws: int = KNOWLEDGE_DRAWS, seed: int = SEED) -> Knowledge:
+        """What each judge knows of the order of the systems' documents, and all together, in bits, beside chance."""
+        if not self.runs:
+            raise CalipersError("no systems were given: there is nothing to know of")
+        panel = self.panel
+        alone = replace(panel, names=panel.names[: self.single + 1], grade=panel.grade[: self.single + 1])
+        how = {name: self.policies[name] for name in ("ties", "depth", "jobs") if self.policies.get(name) is not None}
+        return knowledge_of(alone, self.runs, draws=draws, seed=seed, **how)
+
+    # -- what to say -------------------------------------------------------------------------------
+
+    def notes(self) -> list[str]:
+        """What a reader of the tables should know: labels left out, grades used once, scales that differ."""
+        said = []
+        for name, count in zip(self.panel.names, self.panel.repeated, strict=False):
+            if count:
+                said.append(f"{name}: {_count(count, 'label')} given twice, with the same grade; counted once")
+        apart = [judge for judge in self.judges if not self.comparable(judge)]
+        if apart:
+            reasons = "; ".join(str(self._rounded(judge).mismatch(judge)) for judge in apart)
+            said.append(f"no agreement of {', '.join(apart)}: {reasons}; {ADVICE}")
+        for judge in self.confusion:
+            confusion = self.confusion[judge]
+            human, theirs = (np.flatnonzero(confusion.counts.sum(axis=axis)) for axis in (1, 0))
+            if len(human) == 1 and len(theirs) == 1:
+                grade = confusion.rows[human[0]], confusion.columns[theirs[0]]
+                said.append(
+                    f"{judge}: kappa is undefined: the human and the judge gave one grade only ({grade[0]:g})"
+                    if grade[0] == grade[1]
+                    else f"{judge}: the human gave grade {grade[0]:g} only and the judge {grade[1]:g} only: kappa is 0"
+                )
+            elif len(theirs) == 1 or len(human) == 1:
+                who, grade = ("the judge", confusion.columns[theirs[0]]) if len(theirs) == 1 else (
+                    "the human", confusion.rows[human[0]])  # fmt: skip
+                said.append(f"{judge}: {who} gave one grade only ({grade:g}), so kappa is 0 whatever the other says")
+            strays = sorted(set(self.panel.scale(judge).grades) - set(self.panel.scale(0).grades))
+            if strays and judge != MEAN:
+                count = int(np.isin(self.panel.labels(judge), strays).sum())
+                grades = ", ".join(f"{grade:g}" for grade in strays)
+                said.append(f"{judge}: {_count(count, 'label')} of a grade that the human never gave ({grades})")
+        if MEAN in self.judges[self.single :] and not self.panel.scale(1).has_fractions:
+            said.append(f"{MEAN}: rounded to whole grades for the agreement, not for the systems")
+        lacking = [judge for judge in self.judges if self.panel.missing(judge)]
+        if lacking:
+            most = max(lacking, key=self.panel.missing)
+            said.append(
+                f"{_count(len(lacking), 'judge')} of {len(self.judges)} "
+                f"{'lacks' if len(lacking) == 1 else 'lack'} labels of the human "
+                f"(at most {self.panel.missing(most)}, {most}); labels in common are compared"
+            )
+        extra = [judge for judge in self.judges[: self.single] if self.panel.extra(judge)]
+        if extra:
+            most = max(extra, key=self.panel.extra)
+            said.append(
+                f"{_count(len(extra), 'judge')} labelled documents that the human did not "
+                f"(at most {self.panel.extra(most)}, {most}); they are not in the agreement"
+            )
+        return said
+
+    def to_csv(self) -> str:
+        return (self.effects() if self.on_systems else self.table()).to_csv()
+
+    def to_pandas(self) -> Any:
+        return (self.effects() if self.on_systems else self.table()).to_pandas()
+
+    def __repr__(self) -> str:
+        parts = [f"<JudgeStudy: {len(self.judges)} judges, {len(self.panel.queries)} queries>", str(self.table())]
+        return "\n".join([*parts, *([str(self.effects())] if self.on_systems else [])])
+
+    def _repr_html_(self) -> str:
+        tables = [self.table(), *([self.effects()] if self.on_systems else [])]
+        return "".join(table._repr_html_() for table in tables)
+
+    def _labels(self, judge: str) -> int:
+        return int(self.panel.given[self.panel.place(judge)].sum())
+
+
+def _label(known: Judgments, row: int) -> tuple[str, str, float]:
+    """The query, the document and the grade of a label."""
+    return known.queries[int(known.pool.query[row])], known.document_names[row], whole(float(known.pool.grade[row]))
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise CalipersError(f"confidence level {level} is not between 0 and 1")
+
+
+def _system(place: Mapping[str, int], name: str) -> int:
+    if name not in place:
+        raise CalipersError(f"there is no system '{name}'; there are {', '.join(list(place)[:10])}")
+    return place[name]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

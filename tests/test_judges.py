@@ -1,0 +1,687 @@
+"""Judges: agreement against its peers, and the mathematics of repair, robustness and combination by brute force."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from scipy.stats import rankdata, sem, t
+
+import calipers as cal
+from calipers.cli.commands import root
+from calipers.collection.simulate import simulate
+from calipers.errors import CalipersError
+from calipers.judging.agreement import STATISTICS, Confusion, gwet, krippendorff_alpha
+from calipers.judging.combination import dawid_skene, expected, majority, maximised
+from calipers.judging.effects import largest_drop
+from calipers.judging.panel import Panel
+from calipers.judging.repair import best_weight, cross_fitted, prediction_powered
+from calipers.judging.robustness import drawn_labels
+from calipers.judging.scales import on_one_scale
+
+FIRST = "judge,labels,missing,agreement,kappa,kappa_linear,kappa_quadratic,alpha,bias"
+SECOND = "judge,measure,tau,tau_ap,rho,rbo,largest_drop,dropped_system,agree,conflict,missed,false"
+
+Graded = dict[str, dict[str, float]]
+
+
+def run(*arguments: Any) -> Result:
+    return CliRunner().invoke(root, [str(argument) for argument in arguments])
+
+
+def refused(*arguments: Any) -> str:
+    """What a command says that stops at bad input."""
+    result = run(*arguments)
+    assert isinstance(result.exception, CalipersError), result.output
+    return str(result.exception)
+
+
+def rows_of(result: Result) -> list[dict[str, str]]:
+    assert result.exit_code == 0, result.output
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def labelled(
+    seed: int, grades: int, judges: int, gaps: float = 0.2, queries: int = 5, documents: int = 12
+) -> list[Graded]:
+    """Judgments of a human and some judges, each of which lacks some labels."""
+    random = np.random.default_rng(seed)
+    found: list[Graded] = []
+    for _ in range(judges + 1):
+        graded = {
+            f"q{q}": {f"d{d}": float(random.integers(grades)) for d in range(documents) if random.random() >= gaps}
+            for q in range(queries)
+        }
+        found.append({query: of for query, of in graded.items() if of})
+    return found
+
+
+def write(path: Path, graded: Graded) -> Path:
+    cal.write_qrels(graded, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files: human.qrels, llm-a.qrels (near it), llm-b.qrels (far from it), part.qrels (half of the queries), runs/."""
+    folder = tmp_path_factory.mktemp("judges")
+    made = simulate(topics=12, pool=30, systems=5, retrieved=25, unjudged=0.0, seed=3)
+    human = {query: {d: float(g) for d, g in of.items()} for query, of in made.qrels.items()}
+    random = np.random.default_rng(0)
+
+    def noisy(share: float) -> Graded:
+        return {
+            q: {d: float(random.integers(4)) if random.random() < share else g for d, g in of.items()}
+            for q, of in human.items()
+        }
+
+    write(folder / "human.qrels", human)
+    near = noisy(0.15)
+    near[next(iter(near))].popitem()
+    write(folder / "llm-a.qrels", near)
+    write(folder / "llm-b.qrels", noisy(0.7))
+    write(folder / "part.qrels", dict(list(human.items())[:6]))
+    (folder / "runs").mkdir()
+    for name, ranked in made.runs.items():
+        cal.write_run(ranked, folder / "runs" / f"{name}.run", name)
+    return folder
+
+
+# -- agreement ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_agreement_is_that_of_scikit_learn_statsmodels_and_krippendorff(seed: int, require: Any) -> None:
+    metrics, rater = require.module("sklearn.metrics"), require.module("statsmodels.stats.inter_rater")
+    peer, scipy = require.module("krippendorff"), require.module("scipy.stats")
+    human, judge = labelled(seed, grades=2 + seed % 3, judges=1)
+    found = cal.judges(human, {"j": judge})
+    common = [(human[q][d], judge[q][d]) for q in human for d in human[q] if d in judge.get(q, {})]
+    x, y = np.array(common).T
+    row = dict(zip(found.statistics().columns, found.statistics().rows[0], strict=True))
+    assert row["labels"] == len(common)
+    assert row["missing"] == sum(map(len, human.values())) - len(common)
+    table = rater.to_table(np.array(common, int))[0]
+    for name, weights in (("kappa", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")):
+        assert row[name] == pytest.approx(metrics.cohen_kappa_score(x, y, weights=weights), abs=1e-12)
+        wanted = rater.cohens_kappa(table, wt=weights, return_results=False)
+        assert row[name] == pytest.approx(float(wanted), abs=1e-12)
+    for name, level in (("alpha_nominal", "nominal"), ("alpha", "ordinal"), ("alpha_interval", "interval")):
+        assert row[name] == pytest.approx(peer.alpha(np.array([x, y]), level_of_measurement=level), abs=1e-12)
+    assert row["spearman"] == pytest.approx(scipy.spearmanr(x, y).statistic, abs=1e-12)
+    assert row["agreement"] == pytest.approx(metrics.accuracy_score(x, y))
+    assert row["mae"] == pytest.approx(np.abs(x - y).mean())
+    assert row["bias"] == pytest.approx((y - x).mean())
+    grades = np.union1d(x, y)
+    assert found.confusion["j"].counts.tolist() == metrics.confusion_matrix(x, y, labels=grades).tolist()
+    precision, recall, f1, _ = metrics.precision_recall_fscore_support(x, y, labels=grades, zero_division=np.nan)
+    by_grade = found.by_grade()
+    for name, wanted in (("precision", precision), ("recall", recall), ("f1", f1)):
+        assert np.allclose(np.array(by_grade.column(name), float), wanted, equal_nan=True)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alpha_of_several_judges_with_gaps_is_krippendorffs(seed: int, level: str, require: Any) -> None:
+    peer = require.module("krippendorff")
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 4, (2 + seed % 4, 15)).astype(float)
+    labels[random.random(labels.shape) < 0.35] = np.nan
+    wanted = peer.alpha(labels, level_of_measurement=level)
+    assert krippendorff_alpha(labels, level) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_gwets_coefficients_are_their_definitions_in_fractions() -> None:
+    counts = np.array([[7, 2, 1], [3, 5, 0], [0, 1, 4]])
+    n, size = int(counts.sum()), 3
+    share = [Fraction(int(counts[k].sum() + counts[:, k].sum()), 2 * n) for k in range(size)]
+    for name in ("none", "quadratic"):
+        far = Fraction((size - 1) ** 2)
+        alike = [
+            [Fraction(int(i == j)) if name == "none" else 1 - Fraction((i - j) ** 2) / far for j in range(size)]
+            for i in range(size)
+        ]
+        agree = sum(alike[i][j] * int(counts[i, j]) for i in range(size) for j in range(size)) / n
+        chance = sum(map(sum, alike)) / Fraction(size * (size - 1)) * sum(p * (1 - p) for p in share)
+        assert float(gwet(counts.astype(float), name)) == pytest.approx(float((agree - chance) / (1 - chance)))
+
+
+def test_statistics_per_query_and_in_resamples_are_those_of_the_labels_chosen() -> None:
+    human, judge = labelled(5, grades=3, judges=1)
+    confusion = Confusion.of(Panel.of(human, {"j": judge}), "j")
+    for q, query in enumerate(confusion.queries):
+        alone = Confusion.of(Panel.of({query: human[query]}, {"j": {query: judge[query]}}), "j")
+        for name in ("agreement", "mae", "bias", "spearman", "alpha_nominal"):
+            assert confusion.per_query()[name][q] == pytest.approx(alone.statistics()[name], nan_ok=True)
+    size = len(confusion.queries)
+    drawn = np.random.default_rng(42).integers(0, size, (7, size))
+    resampled = confusion.resampled(draws=7)
+    for draw, chosen in enumerate(drawn):
+        counts = confusion.by_query[chosen].sum(axis=0)
+        for name, of in STATISTICS.items():
+            assert resampled[name][draw] == pytest.approx(float(of(counts, confusion.grades)), nan_ok=True)
+    table = cal.judges(human, {"j": judge}).intervals(draws=200)
+    for _, _, value, low, high in table.rows:
+        assert low <= value <= high  # type: ignore[operator]
+
+
+@pytest.mark.acceptance
+def test_the_33_judges_of_llmjudge_agree_with_the_published_figures(data: Path) -> None:
+    folder = data / "judges/llmjudge"
+    rows = {
+        row["judge"]: row for row in rows_of(run("judges", folder / "qrels.txt", folder / "labels", "--format", "csv"))
+    }
+    assert len(rows) == 33
+    with open(folder / "published.csv", encoding="utf-8") as file:
+        published = list(csv.DictReader(file))
+    assert len(published) == 21
+    for judge in published:
+        ours = rows[judge["judge"]]
+        assert (f"{float(ours['kappa']):.4f}", f"{float(ours['alpha']):.4f}") == (judge["kappa"], judge["alpha"])
+
+
+# -- scales ------------------------------------------------------------------------------------------
+
+
+def test_other_scales_are_refused_with_both_shown_or_mapped(tmp_path: Path) -> None:
+    human, judge = labelled(1, grades=4, judges=1, gaps=0)
+    binary = {q: {d: float(g >= 2) for d, g in of.items()} for q, of in judge.items()}
+    halves = {q: {d: g / 2 for d, g in of.items()} for q, of in judge.items()}
+    files = [
+        write(tmp_path / name, graded) for name, graded in (("h.txt", human), ("b.txt", binary), ("f.txt", halves))
+    ]
+    for file, shown in ((files[1], "0, 1"), (files[2], "0, 0.5, 1, 1.5")):
+        assert f"are {shown}, those of the human 0, 1, 2, 3: not one scale" in refused("judges", files[0], file)
+    mapped = cal.judges(files[0], files[1], map="human:>=2").table()
+    by_hand = cal.judges({q: {d: float(g >= 2) for d, g in of.items()} for q, of in human.items()}, {"b": binary})
+    assert mapped.rows[0][1:] == by_hand.table().rows[0][1:]
+    tabled = cal.judges(files[0], files[1], map={"human": {0: 0, 1: 0, 2: 1, 3: 1}}).table()
+    assert tabled.rows == mapped.rows
+    steps = cal.judges(files[0], files[2], map="f:>=0.5,1,1.5").confusion["f"]
+    assert steps.counts.tolist() == cal.judges(human, {"j": judge}).confusion["j"].counts.tolist()
+    same = rows_of(run("judges", files[0], files[1], "--map", "same", "--format", "csv"))
+    agree = np.mean([human[q][d] == binary[q][d] for q in human for d in human[q]])
+    assert float(same[0]["agreement"]) == pytest.approx(agree)
+    for wrong, said in (
+        ("human:two", "cannot read the map"),
+        ("nobody:>=2", "nobody"),
+        ("human:0=0,1=1", "grade 2 of human"),
+    ):
+        with pytest.raises(CalipersError, match=said):
+            cal.judges(files[0], files[1], map=wrong)
+
+
+def test_a_stray_label_and_a_judge_that_spares_a_grade_are_on_the_scale() -> None:
+    scale = np.tile(np.arange(4.0), 300)
+    assert on_one_scale(scale, np.append(scale, 10.0))
+    assert on_one_scale(scale, scale[scale != 3])
+    assert on_one_scale(scale, scale[scale != 2])
+    assert on_one_scale(scale, np.zeros(9))
+    assert not on_one_scale(scale, np.tile(np.arange(6.0), 50))
+    assert not on_one_scale(scale, np.array([0.0, 1.0]))
+
+
+# -- input -------------------------------------------------------------------------------------------
+
+
+def test_the_columns_are_those_promised_and_judges_go_by_their_files(collection: Path) -> None:
+    result = run(
+        "judges", collection / "human.qrels", collection / "llm-a.qrels", collection / "llm-b.qrels", "--format", "csv"
+    )
+    assert result.stdout.splitlines()[0] == FIRST
+    rows = rows_of(result)
+    assert [row["judge"] for row in rows] == ["llm-a", "llm-b"]
+    assert [row["missing"] for row in rows] == ["1", "0"]
+    assert "lacks labels of the human" in result.stderr
+    for systems in (collection / "runs", f"{collection}/runs/*"):
+        result = run("judges", collection / "human.qrels", f"{collection}/llm-*.qrels", "--systems", systems,
+                     "-m", "nDCG@10 AP", "--format", "csv")  # fmt: skip
+        assert result.stdout.splitlines()[0] == SECOND
+        assert [(row["judge"], row["measure"]) for row in rows_of(result)] == [
+            (judge, measure) for judge in ("llm-a", "llm-b") for measure in ("nDCG@10", "AP")
+        ]
+
+
+def test_bad_input_is_answered_by_one_clear_line(tmp_path: Path) -> None:
+    human = {"1": {"a": 1.0, "b": 0.0}, "2": {"c": 2.0, "d": 0.0}}
+    first = write(tmp_path / "human.qrels", human)
+    cases = {
+        "have no query in common": {"q1": {"a": 1.0, "b": 0.0}},
+        "judged no document in common": {"1": {"x": 1.0, "y": 0.0}},
+    }
+    for said, graded in cases.items():
+        assert said in refused("judges", first, write(tmp_path / "llm.qrels", graded))
+    (tmp_path / "twice.qrels").write_text("1 0 a 1\n1 0 a 1\n1 0 b 0\n2 0 c 2\n")
+    result = run("judges", first, tmp_path / "twice.qrels")
+    assert result.exit_code == 0
+    assert "1 label given twice" in result.stderr
+    (tmp_path / "torn.qrels").write_text("1 0 a 1\n1 0 b 0\n1 0 a 2\n")
+    with pytest.raises(CalipersError, match=r"torn.qrels:3: .*judged 2 here and 1 before"):
+        cal.judges(first, tmp_path / "torn.qrels")
+    with pytest.raises(CalipersError, match="named twice"):
+        cal.judges(first, [tmp_path / "twice.qrels", tmp_path / "twice.qrels"])
+    assert run("judges", first).exit_code == 2
+    assert "needs runs" in refused("judges", first, tmp_path / "twice.qrels", "--correct")
+
+
+def test_a_file_beside_itself_agrees_in_everything(collection: Path) -> None:
+    human = collection / "human.qrels"
+    (row,) = rows_of(run("judges", human, human, "--format", "csv"))
+    assert (row["judge"], row["kappa"], row["alpha"], row["bias"]) == ("human", "1.0", "1.0", "0.0")
+    for row in rows_of(run("judges", human, human, "--systems", collection / "runs", "-m", "AP", "--format", "csv")):
+        assert (row["tau"], row["largest_drop"], row["dropped_system"]) == ("1.0", "0", "")
+        assert (row["conflict"], row["missed"], row["false"]) == ("0", "0", "0")
+    assert cal.judges(human, human, map="human:>=1").panel.scale("human").grades == (0.0, 1.0)
+    with pytest.raises(TypeError, match="depht"):
+        cal.judges(human, human, depht=3)
+
+
+def test_one_grade_only_is_said(tmp_path: Path) -> None:
+    same = {"1": {"a": 1.0, "b": 1.0}, "2": {"c": 1.0}}
+    result = run("judges", write(tmp_path / "h.qrels", same), write(tmp_path / "j.qrels", same), "--format", "csv")
+    (row,) = rows_of(result)
+    assert (row["kappa"], row["kappa_linear"], row["alpha"], row["agreement"]) == ("", "", "", "1.0")
+    assert "kappa is undefined: the human and the judge gave one grade only (1)" in result.stderr
+    human = {"1": {"a": 3.0, "b": 0.0}, "2": {"c": 1.0}}
+    result = run("judges", write(tmp_path / "h.qrels", human), write(tmp_path / "j.qrels", same), "--format", "csv")
+    assert rows_of(result)[0]["kappa"] == "0.0"
+    assert "gave one grade only" in result.stderr
+
+
+# -- systems -----------------------------------------------------------------------------------------
+
+
+def test_effects_are_those_of_evaluating_under_either(collection: Path) -> None:
+    judged = {name: cal.read_qrels(collection / f"{name}.qrels") for name in ("human", "llm-b")}
+    runs = cal.read_runs(str(collection / "runs"))
+    found = cal.judges(judged["human"], {"llm-b": judged["llm-b"]}, runs, ["nDCG@10", "P@5"])
+    scores = {name: cal.evaluate(known, runs, ["nDCG@10", "P@5"]) for name, known in judged.items()}
+    tested = {name: cal.compare(each) for name, each in scores.items()}
+    for row in found.effects().rows:
+        cells = dict(zip(found.effects().columns, row, strict=True))
+        m = scores["human"].measures.index(str(row[1]))
+        ours, theirs = (scores[name].values[m].mean(axis=1) for name in ("human", "llm-b"))
+        for column, kind in (("tau", "tau-b"), ("tau_ap", "tau_AP"), ("rho", "spearman")):
+            assert cells[column] == pytest.approx(cal.rank_correlation(ours, theirs, kind))
+        names = scores["human"].systems
+        assert cells["rbo"] == pytest.approx(
+            cal.rbo(dict(zip(names, ours, strict=True)), dict(zip(names, theirs, strict=True))).value
+        )
+        four = {"agree": 0, "conflict": 0, "missed": 0, "false": 0}
+        for p in range(len(tested["human"].a)):
+            yes = [bool(tested[name].significant[m, p]) for name in ("human", "llm-b")]
+            sign = [np.sign(tested[name].outcomes[m].difference[p]) for name in ("human", "llm-b")]
+            kind = {(True, False): "missed", (False, True): "false"}.get((yes[0], yes[1]))
+            if all(yes):
+                kind = "agree" if sign[0] == sign[1] else "conflict"
+            if kind:
+                four[kind] += 1
+        assert {name: cells[name] for name in four} == four
+        ranks = [rankdata(-of) for of in (ours, theirs)]
+        assert cells["largest_drop"] == (ranks[1] - ranks[0]).max()
+        assert cells["dropped_system"] in [
+            names[s] for s in np.flatnonzero(ranks[1] - ranks[0] == cells["largest_drop"])
+        ]
+
+
+def test_only_queries_of_both_count_and_conflicts_are_found() -> None:
+    human = {f"q{i}": {"a": 1.0, "b": 0.0} for i in range(6)}
+    judge = {f"q{i}": {"a": 0.0, "b": 1.0} for i in range(3, 9)}
+    runs = {
+        name: {f"q{i}": {"a": 2.0 * better, "b": 1.0} for i in range(9)} for name, better in (("up", 1), ("down", 0))
+    }
+    runs["up"]["q4"] = {"b": 1.0, "c": 2.0}  # so that the differences vary
+    (row,) = cal.judges(human, {"j": judge}, runs, "P@1", alpha=0.4).effects().rows
+    assert row[2:6] == (-1.0, -1.0, -1.0, cal.rbo(["up", "down"], ["down", "up"]).value)
+    assert row[6:] == (1, "up", 0, 1, 0, 0)
+    assert largest_drop(np.array([3.0, 2.0, 1.0]), np.array([3.0, 2.0, 1.0])) == (0, None)
+
+
+def test_families_gain_what_their_systems_gain(collection: Path, tmp_path: Path) -> None:
+    found = cal.judges(collection / "human.qrels", collection / "llm-b.qrels", str(collection / "runs"), "nDCG@10")
+    systems = found.effect.systems
+    gained = {row[2]: row[7] for row in found.ranks().rows}
+    groups = {system: "ours" if s < 2 else "theirs" for s, system in enumerate(systems)}
+    ours, theirs = ([gained[s] for s in systems if groups[s] == name] for name in ("ours", "theirs"))
+    table = found.families(groups, draws=100)
+    assert table.rows[0][4] == pytest.approx(np.mean(ours) - np.mean(theirs))
+    assert sum(float(gain) for gain in gained.values()) == pytest.approx(0)
+    favours = {row[2]: row for row in found.favours(draws=100).rows}
+    assert {name: row[3] for name, row in favours.items()} == gained
+    path = tmp_path / "groups.csv"
+    path.write_text("system,group\n" + "".join(f"{s},{g}\n" for s, g in groups.items()))
+    rows = rows_of(run("judges", collection / "human.qrels", collection / "llm-b.qrels",
+                       "--systems", collection / "runs", "-m", "nDCG@10",
+                       "--groups", path, "--draws", "100", "--format", "csv"))  # fmt: skip
+    assert [row["group"] for row in rows] == ["ours", "theirs"]
+    assert float(rows[0]["gained"]) == pytest.approx(table.rows[0][4])
+
+
+def test_information_tau_given_a_third_judge(collection: Path) -> None:
+    files = [collection / f"llm-{x}.qrels" for x in "ab"]
+    found = cal.judges(collection / "human.qrels", files, str(collection / "runs"), "nDCG@10")
+    runs = cal.read_runs(str(collection / "runs"))
+    human, a, b = (
+        cal.evaluate(file, runs, "nDCG@10").values[0].mean(axis=1) for file in (collection / "human.qrels", *files)
+    )
+    values = {(row[0], row[2]): row[3] for row in found.conditional().rows}
+    assert values["llm-a", ""] == pytest.approx(cal.information_tau(human, a))
+    assert values["llm-a", "llm-b"] == pytest.approx(cal.information_tau(human, a, [b]))
+
+
+# -- repair ------------------------------------------------------------------------------------------
+
+
+def test_the_repaired_mean_is_its_formula() -> None:
+    random = np.random.default_rng(4)
+    y, f, others = random.random((3, 9)), random.random((3, 9)), random.random((3, 14))
+    f = (y + f) / 2
+    found = prediction_powered(y, f, others)
+    weight = cross_fitted(y, f, others)
+    for row in range(3):
+        assert len(set(np.round(weight[row], 12))) == 2  # a weight for either half, from the other one
+        for value in set(weight[row]):
+            outside = weight[row] != value
+            covariance = np.cov(y[row, outside], f[row, outside])
+            wanted = np.clip(covariance[0, 1] / ((1 + 9 / 14) * covariance[1, 1]), 0, 1)
+            assert value == pytest.approx(wanted)
+        theta = np.mean(y[row] - weight[row] * f[row]) + weight[row].mean() * others[row].mean()
+        assert found.value[row] == pytest.approx(theta)
+    assert best_weight(y, -f, 9, 14).tolist() == [0.0] * 3
+    useless = prediction_powered(y, np.ones_like(y), np.ones_like(others))
+    assert np.allclose(useless.value, y.mean(axis=1))
+    assert np.allclose(useless.high - useless.low, useless.human_high - useless.human_low)
+    assert np.allclose(useless.worth, 0)
+    ends = [t.interval(0.95, 8, loc=row.mean(), scale=sem(row)) for row in y]
+    assert np.allclose(np.column_stack([found.human_low, found.human_high]), ends)
+
+
+def test_the_number_of_queries_that_halves_the_interval() -> None:
+    random = np.random.default_rng(1)
+    y = random.random((1, 20))
+    useless = random.random((1, 20)) * 0
+    found = prediction_powered(y, useless, np.zeros((1, 30)))
+
+    def width(n: int) -> float:
+        return float(t.ppf(0.975, n - 1) * y.std(ddof=1) / math.sqrt(n))
+
+    more = int(found.to_halve[0])
+    assert width(20 + more) <= width(20) / 2 < width(20 + more - 1)
+
+
+def test_correct_repairs_scores_from_part_of_the_judgments(collection: Path) -> None:
+    common = ("--systems", collection / "runs", "-m", "nDCG@10", "--correct", "--format", "csv")
+    result = run("judges", collection / "part.qrels", collection / "llm-a.qrels", *common)
+    rows = rows_of(result)
+    assert {(row["n"], row["others"]) for row in rows} == {("6", "6")}
+    assert "would halve the interval" in result.stderr
+    runs = cal.read_runs(str(collection / "runs"))
+    human = cal.evaluate(collection / "part.qrels", runs, "nDCG@10").values[0].mean(axis=1)
+    judged = cal.evaluate(collection / "llm-a.qrels", runs, "nDCG@10").values[0].mean(axis=1)
+    for row, ours, theirs in zip(rows, human, judged, strict=True):
+        assert float(row["human"]) == pytest.approx(ours)
+        assert float(row["judged"]) == pytest.approx(theirs)
+        assert float(row["low"]) <= float(row["corrected"]) <= float(row["high"])
+    pairs = rows_of(run("judges", collection / "part.qrels", collection / "llm-a.qrels", *common[:4],
+                        "--show", "differences", "--format", "csv"))  # fmt: skip
+    assert float(pairs[0]["human"]) == pytest.approx(human[0] - human[1])
+    assert "nothing to correct" in refused("judges", collection / "human.qrels", collection / "llm-a.qrels", *common)
+
+
+@pytest.mark.acceptance
+def test_repaired_intervals_cover_the_truth_on_resampled_queries_of_dl19(data: Path) -> None:
+    """2,000 draws of 43 queries with replacement, of which people judged 15; six judges, every fourth of 37 systems.
+
+    Not among them is UNH_exDL_bm25, whose scores are so skewed that the human's part alone covers 85%.
+    """
+    found = cal.judges(data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19",
+                       str(data / "trec/dl19-passage/runs"), "nDCG@10")  # fmt: skip
+    random = np.random.default_rng(42)
+    covered = []
+    for judge in found.judges:
+        ours, theirs = (scores.values[0][::4] for scores in found.effect.common(judge))
+        pairs = [(y, f) for y, f in zip(ours, theirs, strict=True)] + [(ours[0] - ours[1], theirs[0] - theirs[1])]
+        for y, f in pairs:
+            drawn = random.integers(0, len(y), (2000, len(y)))
+            known, rest = drawn[:, :15], drawn[:, 15:]
+            estimate = prediction_powered(y[known], f[known], f[rest], ahead=0)
+            covered.append(float(((estimate.low <= y.mean()) & (y.mean() <= estimate.high)).mean()))
+    assert min(covered) >= 0.92
+    assert max(covered) <= 0.98
+
+
+# -- robustness --------------------------------------------------------------------------------------
+
+
+def _tiny(seed: int) -> tuple[Graded, dict[str, Graded]]:
+    random = np.random.default_rng(seed)
+    graded = {f"q{q}": {d: float(random.integers(3)) for d in "abcd"} for q in range(2)}
+    graded["q0"]["a"], graded["q0"]["b"] = 2.0, 0.0  # all grades occur
+    graded["q1"]["a"] = 1.0
+    runs = {
+        name: {q: {d: float(score) for d, score in zip("abcde", random.permutation(5), strict=True)} for q in graded}
+        for name in ("one", "two")
+    }
+    return graded, runs
+
+
+def _fewest_by_enumeration(graded: Graded, runs: dict[str, Graded], measure: str) -> int | None:
+    """The least number of changed labels over all 3^8 gradings that turn the order."""
+    labels = [(q, d) for q in graded for d in graded[q]]
+    before = cal.evaluate(graded, runs, measure).values[0].mean(axis=1)
+    sign = 1 if before[0] >= before[1] else -1
+    copies: Graded = {}
+    changed = []
+    for g, grades in enumerate(product((0.0, 1.0, 2.0), repeat=len(labels))):
+        changed.append(sum(graded[q][d] != grade for (q, d), grade in zip(labels, grades, strict=True)))
+        for (q, d), grade in zip(labels, grades, strict=True):
+            copies.setdefault(f"{g}.{q}", {})[d] = grade
+    many = {name: {f"{g}.{q}": of[q] for g in range(len(changed)) for q in graded} for name, of in runs.items()}
+    bound = cal.parse(measure).bind(cal.Judgments.from_dict(graded).pool)
+    scores = cal.evaluate(copies, many, [bound]).values[0].reshape(2, len(changed), len(graded)).mean(axis=2)
+    turned = sign * (scores[0] - scores[1]) < -1e-12
+    return min((c for c, yes in zip(changed, turned.tolist(), strict=True) if yes), default=None)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("measure", ["P@2", "DCG@3", "RBP(p=0.5)", "SDCG@2"])
+def test_fewest_labels_are_exact_for_linear_measures(seed: int, measure: str) -> None:
+    graded, runs = _tiny(seed)
+    (turn,) = cal.judges(graded, {"j": graded}, runs, measure).turns("j", measure)
+    assert turn.exact
+    assert turn.labels == _fewest_by_enumeration(graded, runs, measure)
+
+
+@pytest.mark.parametrize("measure", ["nDCG@3", "AP", "RR", "V2(P@2)"])
+def test_fewest_labels_of_other_measures_are_a_proof(measure: str) -> None:
+    for seed in range(2):
+        graded, runs = _tiny(seed)
+        found = cal.judges(graded, {"j": graded}, runs, measure)
+        (turn,) = found.turns("j", measure)
+        assert not turn.exact
+        if turn.rows is None:
+            assert turn.how == "not found"
+            continue
+        changed = {q: dict(of) for q, of in graded.items()}
+        for _, _, _, _, query, document, grade, to in found.wrong_labels().rows:
+            assert changed[str(query)][str(document)] == grade != to
+            changed[str(query)][str(document)] = float(to)  # type: ignore[arg-type]
+        scores = cal.evaluate(changed, runs, measure)
+        after = dict(zip(scores.systems, np.nanmean(scores.values[0], axis=1), strict=True))
+        assert after[turn.system_a] < after[turn.system_b]
+        if measure != "V2(P@2)":
+            assert turn.labels >= (_fewest_by_enumeration(graded, runs, measure) or 0)
+
+
+def test_random_errors_follow_the_judges_own_confusion_matrix() -> None:
+    human, judge = labelled(2, grades=3, judges=1, gaps=0, queries=8)
+    panel = Panel.of(human, {"j": judge})
+    drawn = drawn_labels(panel, "j", draws=4000, seed=1)
+    counts = Confusion.of(panel, "j", square=False).counts
+    for c, label in enumerate((0.0, 1.0, 2.0)):
+        shares = [(drawn[:, panel.labels("j") == label] == grade).mean() for grade in (0.0, 1.0, 2.0)]
+        assert np.allclose(shares, counts[:, c] / counts[:, c].sum(), atol=0.01)
+    runs = {
+        "good": {q: {d: g + 0.01 * i for i, (d, g) in enumerate(of.items())} for q, of in human.items()},
+        "bad": {q: {d: -g - 0.01 * i for i, (d, g) in enumerate(of.items())} for q, of in human.items()},
+    }
+    sure = cal.judges(human, {"copy": human}, runs, "nDCG@5")
+    mean, chance = sure.survival("copy", draws=20)
+    assert chance.tolist() == [[0.5, 1.0], [0.0, 0.5]]
+    assert mean[0] > mean[1]
+    _, unsure = cal.judges(human, {"j": judge}, runs, "nDCG@5").survival("j", draws=50)
+    assert np.allclose(unsure + unsure.T, 1)
+
+
+# -- combination and holes ---------------------------------------------------------------------------
+
+
+def _likelihood(labels: np.ndarray, prior: np.ndarray, confusion: np.ndarray) -> float:
+    """The log likelihood, summing over every assignment of true grades to all documents."""
+    judges, documents = labels.shape
+    total = 0.0
+    for truth in product(range(len(prior)), repeat=documents):
+        chance = 1.0
+        for i, k in enumerate(truth):
+            chance *= prior[k]
+            for j in range(judges):
+                if not np.isnan(labels[j, i]):
+                    chance *= confusion[j, k, int(labels[j, i])]
+        total += chance
+    return math.log(total)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dawid_and_skenes_em_agrees_with_the_likelihood_by_brute_force(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, 2, 6)
+    labels = np.where(random.random((3, 6)) < 0.75, truth, 1 - truth).astype(float)
+    labels[0, 2] = labels[1, 5] = np.nan
+    found = dawid_skene(labels)
+    assert found.grades.tolist() == [0.0, 1.0]
+    assert np.all(np.diff(found.log_likelihood) >= -1e-9)
+    assert found.log_likelihood[-1] == pytest.approx(_likelihood(labels, found.prior, found.confusion), abs=1e-6)
+    given = (labels[:, :, None] == found.grades).astype(float)
+    posterior, _ = expected(given, found.prior, found.confusion)
+    for i in range(6):  # Bayes, document by document
+        chance = [
+            found.prior[k] * math.prod(found.confusion[j, k, int(x)] for j, x in enumerate(labels[:, i]) if x == x)
+            for k in range(2)
+        ]
+        assert posterior[i] == pytest.approx(np.array(chance) / sum(chance))
+    best = _likelihood(labels, *maximised(given, posterior))
+    for _ in range(30):  # no neighbour is better: EM stands on a maximum
+        prior = np.abs(found.prior + random.normal(0, 0.02, 2))
+        confusion = np.abs(found.confusion + random.normal(0, 0.02, found.confusion.shape))
+        near = _likelihood(labels, prior / prior.sum(), confusion / confusion.sum(axis=2, keepdims=True))
+        assert near <= best + 1e-4
+
+
+def test_combined_judges_are_judges(collection: Path) -> None:
+    labels = np.array([[0, 1, np.nan, 3], [0, 2, np.nan, 0], [1, 2, np.nan, 0], [2, 1, np.nan, np.nan]])
+    assert majority(labels).tolist()[:2] == [0.0, 1.0]
+    assert np.isnan(majority(labels)[2])
+    files = [collection / f"llm-{x}.qrels" for x in "ab"]
+    found = cal.judges(collection / "human.qrels", files, str(collection / "runs"), "nDCG@10",
+                       combine=["majority", "mean", "dawid-skene"])  # fmt: skip
+    assert found.judges == ("llm-a", "llm-b", "majority", "mean", "dawid-skene")
+    assert [row[0] for row in found.effects().rows] == list(found.judges)
+    assert not any(math.isnan(float(row[4])) for row in found.table().rows)  # type: ignore[arg-type]
+    known = cal.read_qrels(files[0]).to_dict(), cal.read_qrels(files[1]).to_dict()
+    query, of = next(iter(known[1].items()))
+    mean = found.panel.judgments("mean").to_dict()[query]
+    for document, grade in of.items():
+        other = known[0][query].get(document)
+        assert mean[document] == (grade if other is None else (grade + other) / 2)
+    accuracy = dict(zip(found.reliability().column("judge"), found.reliability().column("accuracy"), strict=True))
+    assert set(accuracy) == {"llm-a", "llm-b"}
+
+
+def test_filling_holes_shows_whom_the_score_rests_on() -> None:
+    human = {"q1": {"a": 1.0, "b": 0.0}, "q2": {"a": 2.0}}
+    judge = {"q1": {"a": 0.0, "c": 1.0}, "q2": {"d": 1.0}, "q3": {"x": 1.0}}
+    runs = {"one": {q: {d: 9.0 - i for i, d in enumerate("cabdx")} for q in ("q1", "q2", "q3")},
+            "two": {q: {"b": 1.0} for q in ("q1", "q2")}}  # fmt: skip
+    found = cal.judges(human, {"j": judge}, runs, ["DCG@4", "P@4"])
+    filled = {"q1": {"a": 1.0, "b": 0.0, "c": 1.0}, "q2": {"a": 2.0, "d": 1.0}}
+    by_hand = cal.evaluate(filled, runs, ["DCG@4", "P@4"])
+    rows = {(row[1], row[2]): row for row in found.fill().rows}
+    for m, measure in enumerate(("DCG@4", "P@4")):
+        assert rows[measure, "one"][3] == pytest.approx(by_hand.values[m, 0].mean())
+    people = 1 / math.log2(3) + 2 / math.log2(3)  # a at rank 2 of either query
+    model = 1 / math.log2(2) + 1 / math.log2(5)  # c first, d fourth
+    assert rows["DCG@4", "one"][4] == pytest.approx(people / (people + model))
+    assert rows["P@4", "one"][4:6] == (pytest.approx(0.5), pytest.approx(0.5))
+    assert rows["P@4", "one"][7:] == (3, 2)
+    assert math.isnan(float(rows["P@4", "two"][4]))  # type: ignore[arg-type]  # of nothing there are no shares
+
+
+# -- information -------------------------------------------------------------------------------------
+
+
+def test_what_judges_know_is_ric_with_the_roles_exchanged(collection: Path) -> None:
+    human = cal.read_qrels(collection / "human.qrels")
+    runs = cal.read_runs(str(collection / "runs"))
+    twin = cal.judges(human, {"twin": human}, runs, "nDCG@10").knowledge(draws=2)
+    ric = cal.evaluate(human, runs, "RIC", empty="skip").values[0]
+    assert np.allclose(twin.bits, np.nanmean(ric, axis=1))  # two who always agree know what one does
+    both = cal.judges(human, {"b": collection / "llm-b.qrels"}, runs, "nDCG@10").knowledge(draws=3)
+    assert (both.bits[-1] >= both.bits[:-1].max(axis=0) - 1e-12).all()
+    assert (both.null >= 0).all()
+    table = both.table()
+    assert table.columns == ("judge", "bits", "null_mean", "null_sd", "above_null", "best_system")
+    assert [row[0] for row in table.rows] == ["human", "b", "all together"]
+
+
+# -- on the screen -----------------------------------------------------------------------------------
+
+
+SHOWN = (
+    "statistics", "intervals", "confusion", "grades", "queries", "raters", "reliability", "ranks", "conditional",
+    "favours", "robustness", "labels", "chances", "knowledge", "filled",
+)  # fmt: skip
+
+
+def test_every_table_is_written_and_drawn(collection: Path, tmp_path: Path) -> None:
+    shown: Sequence[str] = [part for name in SHOWN for part in ("--show", name)]
+    result = run("judges", collection / "human.qrels", f"{collection}/llm-*", "--systems", collection / "runs",
+                 "-m", "P@5", *shown, "--draws", "10", "--format", "csv", "-o", f"{tmp_path}/")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    written = {path.stem for path in tmp_path.iterdir()}
+    assert written == {*SHOWN, "confusion-llm-a", "confusion-llm-b"} - {"confusion"}
+    for arguments in (
+        (),
+        ("--systems", collection / "runs", "-m", "P@5"),
+        ("--systems", collection / "runs", "-m", "P@5", "--show", "chances"),
+    ):
+        chart = tmp_path / "chart.svg"
+        result = run("judges", collection / "human.qrels", collection / "llm-a.qrels", *arguments, "--plot", chart)
+        assert result.exit_code == 0, result.output
+        assert "<svg" in chart.read_text(encoding="utf-8")
+        chart.unlink()
+
+
+def test_a_report_on_several_judgments_has_a_section_on_them(collection: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    result = run("report", collection / "human.qrels", *sorted((collection / "runs").iterdir()), "--judge",
+                 collection / "llm-b.qrels", "-m", "nDCG@10 AP", "-o", page)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    text = page.read_text(encoding="utf-8")
+    section = text[text.index('<section id="judges">') : text.index('<section id="queries">')]
+    effects = cal.judges(
+        collection / "human.qrels", collection / "llm-b.qrels", str(collection / "runs"), ["nDCG@10", "AP"]
+    )
+    assert "Nothing to show here" not in section
+    for row in effects.effects().rows:
+        assert f'data-value="{row[2]!r}"' in section
+    cal.write_report(collection / "human.qrels", str(collection / "runs"), page, "nDCG@10")
+    assert 'id="judges"' not in page.read_text(encoding="utf-8")
