@@ -53,9 +53,7 @@ MUTANTS = (
         "return grade >= plan_.rel ?",
         "return grade > plan_.rel ?",
     ),
-    Mutant(
-        "compiled: no byte order mark", f"{NATIVE}/_scanner.pyx", "p[0] == 0xEF and p[1]", "p[0] == 0xEE and p[1]"
-    ),
+    Mutant("compiled: no byte order mark", f"{NATIVE}/_scanner.pyx", "p[0] == 0xEF and p[1]", "p[0] == 0xEE and p[1]"),
     Mutant(
         "compiled: a query that comes back is not noticed",
         f"{NATIVE}/_scanner.pyx",
@@ -70,9 +68,7 @@ MUTANTS = (
         "if False:\n                self._line",
     ),
     Mutant("twin: a carriage return stays", f"{NATIVE}/plain.py", 'line.removesuffix(b"\\r")', "line"),
-    Mutant(
-        "twin: every line may be a comment", f"{NATIVE}/plain.py", 'not line.startswith(b"#")', 'b"#" not in line'
-    ),
+    Mutant("twin: every line may be a comment", f"{NATIVE}/plain.py", 'not line.startswith(b"#")', 'b"#" not in line'),
     # Readers.
     Mutant(
         "reader: the second member of a packed file",

@@ -32,6 +32,7 @@ class NotFast(Exception):
 # What makes a caller start again with `evaluate`: there, an error gets its proper message.
 UNUSUAL = (NotFast, CalipersError, ScanError, OSError, ValueError)
 
+
 class RunScores(NamedTuple):
     """One run: what it was like, and its scores, one row per plan and one column per judged query."""
 
