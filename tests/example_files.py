@@ -36,9 +36,10 @@ def _collection(simulation: Simulation, folder: Path) -> None:
     for name, run in zip(("a.run", "b.run", "c.run", "run.txt"), runs, strict=False):
         run.replace(folder / name)
     (folder / "run.txt.gz").write_bytes(gzip.compress((folder / "run.txt").read_bytes()))
-    (folder / "teams.csv").write_text(
-        "run,team\n" + "".join(f"{name},{i % 4}\n" for i, name in enumerate(simulation.systems))
-    )
+    for file in ("teams.csv", "groups.csv"):
+        (folder / file).write_text(
+            "run,team\n" + "".join(f"{name},{i % 4}\n" for i, name in enumerate(simulation.systems))
+        )
     _judges(simulation, folder)
     cal.write_qrels(cal.read_qrels(qrels), folder / "qrels.json")
     cal.write_qrels(cal.read_qrels(qrels), folder / "qrels.parquet")

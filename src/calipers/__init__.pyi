@@ -104,3 +104,11 @@ from calipers.stats.overlap import rbo as rbo
 from calipers.stats.reproduced_runs import Reproducibility as Reproducibility
 from calipers.stats.reproduced_runs import reproducibility as reproducibility
 from calipers.stats.significance_marks import marked as marked
+from calipers.unjudged.judging_pools import JudgingPool as JudgingPool
+from calipers.unjudged.judging_pools import pool as pool
+from calipers.unjudged.score_ranges import Ranges as Ranges
+from calipers.unjudged.score_ranges import ranges as ranges
+from calipers.unjudged.simulation import JudgingSimulation as JudgingSimulation
+from calipers.unjudged.simulation import simulate_judging as simulate_judging
+from calipers.unjudged.uniques import Uniques as Uniques
+from calipers.unjudged.uniques import leave_out_uniques as leave_out_uniques

@@ -23,6 +23,7 @@ from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
 from calipers.record import Record
+from calipers.results.averages import mean
 from calipers.results.notes import Note, notes_about, seen_in
 from calipers.results.scores import Coverage, Reason, Scores
 
@@ -89,10 +90,11 @@ def evaluate(
     coverage = Coverage.blank(len(systems), len(known.queries))
     infinite: list[bool] = []
     swapped = Swapped(known.pool.grade)
+    room = Room(bound)
     start = 0
     for batch in in_batches(systems, known, depth or 0, single, jobs):
         part = slice(start, start + len(batch))
-        values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part)
+        values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, room)
         infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
         swapped.look([run for run, system in zip(batch, systems[part], strict=True) if not isinstance(system, FileRun)])
         start += len(batch)
@@ -102,7 +104,7 @@ def evaluate(
     refuse(reasons, bound, known, counting)
     if coverage.missing.all():
         raise CalipersError(f"no query in common: none of the runs answers a query of {known.name}")
-    notes = [*swapped.notes(), *notes_about(seen_in(coverage, systems, infinite), counting.ties)]
+    notes = [*swapped.notes(), *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found())]
     if warn and (loud := [note.text for note in notes if note.loud]):
         warnings.warn("; ".join(loud), CalipersWarning, stacklevel=2)
     return Scores(
@@ -127,6 +129,25 @@ def evaluate(
         },
         notes=tuple(note.text for note in notes),
     )
+
+
+class Room:
+    """How far judging could raise the mean of each run: of the first measure for which the lists alone tell."""
+
+    def __init__(self, measures: Mapping[str, Measure]) -> None:
+        self._measures = measures
+        self._name: str | None = None
+        self._means: list[float] = []
+
+    def look(self, lists: Lists, runs: int) -> None:
+        for name, measure in self._measures.items():
+            if self._name in (None, name) and (room := measure.form.room(lists)) is not None:
+                self._name = name
+                self._means += [mean(row) for row in room.reshape(runs, -1).tolist()]
+                return
+
+    def found(self) -> tuple[str | None, list[float]]:
+        return self._name, self._means
 
 
 class Swapped:
@@ -304,15 +325,23 @@ class Counting(Record):
         return cls(ties, condensed, empty, missing, degenerate, as_policy(rules.empty))
 
     def scores(
-        self, pool: Pool, batch: Sequence[Retrieved], measures: Iterable[Measure], coverage: Coverage, part: slice
+        self,
+        pool: Pool,
+        batch: Sequence[Retrieved],
+        measures: Iterable[Measure],
+        coverage: Coverage,
+        part: slice,
+        room: Room | None = None,
     ) -> tuple[Floats, Any]:
         """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
         lists = Lists.of(pool, batch)
         shape = (len(batch), pool.queries)
-        _describe(coverage, part, batch, lists)
+        describe(coverage, part, batch, lists)
         if self.condensed:
             lists = lists.condensed()
         ranked = lists.under(self.ties)
+        if room is not None:
+            room.look(ranked, len(batch))
         pairs = [
             scored(measure, ranked, self.empty, self.missing, self.degenerate, self.empty_plain) for measure in measures
         ]
@@ -326,7 +355,8 @@ class Counting(Record):
         return values, reasons
 
 
-def _describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists) -> None:
+def describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists) -> None:
+    """Fill in what the lists of some runs were like."""
     shape = coverage.length[part].shape
     coverage.length[part] = lists.length.reshape(shape)
     top = lists.top(10)

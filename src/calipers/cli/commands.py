@@ -15,6 +15,8 @@ from calipers.errors import CalipersError, CheckFailed
 COMMANDS = {
     "evaluate": "Score runs under measures: a table of systems x measures.",
     "bounds": "What the best, the worst and a random ranking would score, query by query.",
+    "ranges": "Between which values scores lie, whatever the missing judgments say.",
+    "pool": "Which documents to judge, first or next; whether a collection is reusable.",
     "queries": "The type of each query: how far systems get above a random ranking.",
     "audit": "Every tool's figures for the same rankings, and why they differ.",
     "properties": "What measures do whatever the data: bounded, monotone, localized ...",

@@ -266,12 +266,12 @@ def list_options(command: Command) -> Command:
                               "[default: average, or what --like says]."),
             depth_option,
             click.option("--condensed", is_flag=True, help="Leave unjudged documents out (after --depth)."),
-            click.option("--empty", callback=_policy, metavar="NUMBER|skip|error",
+            click.option("--empty", callback=policy_of, metavar="NUMBER|skip|error",
                          help="What a query without relevant documents counts [default: 0, or what --like says; "
                               "normalised: skip]."),
-            click.option("--missing", callback=_policy, metavar="NUMBER|skip|error",
+            click.option("--missing", callback=policy_of, metavar="NUMBER|skip|error",
                          help="What a query that a run lacks counts [default: 0, or what --like says]."),
-            click.option("--degenerate", callback=_policy, metavar="NUMBER|skip|error",
+            click.option("--degenerate", callback=policy_of, metavar="NUMBER|skip|error",
                          help="What a normalised score counts where all rankings score the same."),
             strict_option,
             jobs_option,
@@ -394,7 +394,7 @@ def as_asked(table: Table, form: str) -> Table:
     return table.without_formulas() if form == "csv" and given("safe_csv") else table
 
 
-def _policy(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
+def policy_of(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
     if value is None or value in ("skip", "error"):
         return value
     try:

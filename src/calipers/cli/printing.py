@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 def write(table: Table, form: str, output: str | None = None) -> None:
     """Print a table, or write it whole to a file: through a temporary file, so that nothing is left half written."""
-    text = table.to(form)
+    write_text(table.to(form), output)
+
+
+def write_text(text: str, output: str | None = None) -> None:
+    """The same with any text."""
     if output is None or output == "-":
         show(text)
         return

@@ -40,7 +40,7 @@ def side_by_side(words: Sequence[Words]) -> Words:
 
 def coded(query: Ints, word: Words) -> tuple[Ints, Ints]:
     """A number for each pair of query and document, and a row that has it: by a hash, then checked."""
-    _, one, code = np.unique(_mixed(query, word), return_index=True, return_inverse=True)
+    _, one, code = np.unique(mixed(query, word), return_index=True, return_inverse=True)
     code = code.reshape(-1)
     same = one[code]
     if (query == query[same]).all() and (word == word[same]).all():
@@ -54,9 +54,10 @@ def coded(query: Ints, word: Words) -> tuple[Ints, Ints]:
     return code, order[fresh]
 
 
-def _mixed(query: Ints, word: Words) -> Words:
-    mixed = (query.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+def mixed(query: Ints, word: Words) -> Words:
+    """A hash of each pair of query and document."""
+    hashed = (query.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for column in word.T:
-        mixed = (mixed ^ column) * np.uint64(0xFF51AFD7ED558CCD)
-        mixed ^= mixed >> np.uint64(32)
-    return mixed
+        hashed = (hashed ^ column) * np.uint64(0xFF51AFD7ED558CCD)
+        hashed ^= hashed >> np.uint64(32)
+    return hashed

@@ -181,13 +181,13 @@ def read_whole(
 ) -> Iterable[WholeRun]:
     """The runs in their order, some read at once: unpacking them is most of the work."""
     with ThreadPoolExecutor(jobs or cpu_count() or 1) as pool:
-        for whole in pool.map(_whole, runs):
+        for whole in pool.map(whole_run, runs):
             yield whole
             if progress:
                 progress(1)
 
 
-def _whole(run: Run) -> WholeRun:
+def whole_run(run: Run) -> WholeRun:
     if isinstance(run, FileRun):
         columns = scan(run.path, lambda: ColumnScanner("run"), max_unpacked=run.max_unpacked)
         run.tag = decode(columns.tag)
@@ -281,6 +281,11 @@ def _refuse_repetitions(
 
 def by_score_then_id(score: Floats, offsets: Ints, words: Words, row: Ints | None = None) -> Ints:
     """The rows of each segment by descending score, ties by descending id; `row` says whose words a row has."""
+    return ranked_segments(score, offsets, words, row)[0]
+
+
+def ranked_segments(score: Floats, offsets: Ints, words: Words, row: Ints | None = None) -> tuple[Ints, Ints, Ints]:
+    """The same, and the ranks from 1 that the tie of each spans, in the new order."""
     order, first, last = rank_segments(np.ascontiguousarray(score), np.asarray(offsets, np.int64))
     tied = np.flatnonzero(first != last)
     if len(tied):
@@ -289,7 +294,7 @@ def by_score_then_id(score: Floats, offsets: Ints, words: Words, row: Ints | Non
         segment = np.searchsorted(offsets, tied, "right")
         by_id = np.lexsort((*(~word.T[::-1]), first[tied], segment))
         order[tied] = members[by_id]
-    return order
+    return order, first, last
 
 
 def _joined(ids: Sequence[Ids]) -> Ids:

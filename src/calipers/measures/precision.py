@@ -17,6 +17,8 @@ Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SP, SN-AP)
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
@@ -38,6 +40,7 @@ from calipers.measures.forms import (
     ZeroIfShort,
 )
 from calipers.measures.forms.base import Proofs
+from calipers.measures.forms.gradings import Curve, Growth, NoRange, Unknown, once_any
 from calipers.measures.registry import LARGEST, NEEDED, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.native.plan import Plan
@@ -146,6 +149,10 @@ class PrefixDepth(Denominator):
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return self.prefix.depth(lists)
 
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        curve: Curve = lambda count, group, size: self.prefix.depth_of(count.astype(np.float64))  # noqa: E731
+        return Growth.of_pool(AtLeast(self.prefix.rel), unknown, curve, None)
+
 
 class WhereRelevant(Denominator):
     """A denominator for queries with a relevant document; the others stay undefined."""
@@ -170,6 +177,11 @@ class WhereRelevant(Denominator):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return np.where(self.relevant(form, lists) > 0, self.of(form, lists), 0.0)
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        if not isinstance(self.of, CUTOFF):
+            raise NoRange(f"no range is known for what is divided by {self!r}")
+        return replace(self.relevant.growth(form, unknown), curve=once_any(float(self.of.cutoff)), most=1)
 
 
 class ThresholdGain(Record):

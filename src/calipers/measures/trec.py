@@ -25,6 +25,7 @@ from calipers.measures.forms import (
     Smaller,
 )
 from calipers.measures.forms.base import OPAQUE
+from calipers.measures.forms.gradings import MEASURES_JUDGING, Unknown
 from calipers.measures.forms.reading import Worthy
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.registry import NEEDED, measure
@@ -176,6 +177,7 @@ class InferredPrecisions(Record):
     in the pool times the share of the judged that is relevant."""
 
     reader = "That of AP, whose precisions are estimated where documents are not judged."
+    ignores_unjudged = True
     rel: float
 
     def __call__(self, lists: Lists) -> Floats:
@@ -310,8 +312,8 @@ class MultiplePrefix(RelevantPrefix):
     def formula(self, letters: dict[str, str]) -> str:
         return OPAQUE
 
-    def depth(self, lists: Lists) -> Floats:
-        return np.asarray(np.floor(self.multiple * lists.pool.relevant(self.rel)[lists.query] + 0.9))
+    def depth_of(self, relevant: Floats) -> Floats:
+        return np.asarray(np.floor(self.multiple * relevant + 0.9))
 
 
 class OfPool(Form):
@@ -335,6 +337,9 @@ class Unjudged(Form):
     @property
     def worth(self) -> Value:
         return Negative(AtLeast(0))
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        raise CalipersError(MEASURES_JUDGING)
 
 
 class GradesBetween(Form):

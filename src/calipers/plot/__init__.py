@@ -7,6 +7,7 @@ from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, sta
 from calipers.plot.fusion import fusion_scatter
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, ric_scatter, tau_scatter
 from calipers.plot.judges import confusion, slopes, survival
+from calipers.plot.judging import decided_order, difference_ranges, judging_curves, score_ranges
 from calipers.plot.measures import significance_curves, system_scores
 from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
@@ -21,17 +22,21 @@ __all__ = [
     "between_bounds",
     "budget_frontier",
     "confusion",
+    "decided_order",
     "dendrogram",
+    "difference_ranges",
     "difference_scatter",
     "differences",
     "expected_histogram",
     "fusion_scatter",
     "heat_map",
+    "judging_curves",
     "means",
     "power_curves",
     "query_map",
     "ric_scatter",
     "save",
+    "score_ranges",
     "significance_curves",
     "slopes",
     "stacked",

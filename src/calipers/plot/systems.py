@@ -33,14 +33,14 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
         for system, (m, lo, hi) in zip(scores.systems, triples, strict=True)
         if m == m
     ]
-    order = _by(rows, "mean")
-    base = alt.Chart(rows_of(rows)).encode(y=_systems(order))
+    order = by_field(rows, "mean")
+    base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
     tooltip = [alt.Tooltip("system:N"), *numbers("mean", "low", "high")]
-    axis = alt.Axis(orient=_side(order))
+    axis = alt.Axis(orient=side_of(order))
     across = alt.X("low:Q", title=f"mean {name}, {level:.0%} interval", scale=alt.Scale(zero=False), axis=axis)
     whiskers = base.mark_rule(color=COLOURS[0], strokeWidth=2, opacity=0.45).encode(x=across, x2="high:Q")
     dots = base.mark_circle(color=COLOURS[0], size=60, opacity=1).encode(x="mean:Q", tooltip=tooltip)
-    return (whiskers + dots).properties(width=480, height=_height(order), title=f"Mean {name} of each system")
+    return (whiskers + dots).properties(width=480, height=height_of(order), title=f"Mean {name} of each system")
 
 
 def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -> Any:
@@ -59,11 +59,11 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
                 {"system": system, "mean": float(defined.mean()), "low": low, "median": middle, "high": high}
                 | {"above": float((defined > 0).mean())}
             )
-    order = _by(rows, "mean")
-    base = alt.Chart(rows_of(rows)).encode(y=_systems(order))
+    order = by_field(rows, "mean")
+    base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
     scale = alt.Scale(domain=[-1, 1])
     words = "datum.value == 0 ? 'random' : datum.value == 1 ? 'ideal' : datum.value == -1 ? 'nothing' : datum.label"
-    axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], labelExpr=words, format=".1f", orient=_side(order))
+    axis = alt.Axis(values=[-1, -0.5, 0, 0.5, 1], labelExpr=words, format=".1f", orient=side_of(order))
     x = alt.X("low:Q", title=f"{name} between its bounds", scale=scale, axis=axis)
     tooltip = [
         alt.Tooltip("system:N"),
@@ -75,7 +75,7 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
     dots = base.mark_circle(size=60, opacity=1).encode(x="mean:Q", color=side, tooltip=tooltip)
     zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x="at:Q")
     return (bars + zero + dots).properties(
-        width=480, height=_height(order), title=f"{name}: where each system stands between random and ideal"
+        width=480, height=height_of(order), title=f"{name}: where each system stands between random and ideal"
     )
 
 
@@ -161,16 +161,16 @@ def unjudged(scores: Scores) -> Any:
         raise CalipersError("these scores do not say what the lists were like: they did not come from runs")
     share = scores.coverage.unjudged_share_at_10()
     rows = [{"system": s, "share": float(x)} for s, x in zip(scores.systems, share, strict=True)]
-    order = _by(rows, "share")
+    order = by_field(rows, "share")
     return (
         alt.Chart(rows_of(rows))
         .mark_bar(color=NEITHER)
         .encode(
-            x=alt.X("share:Q", title="unjudged among the first ten", axis=alt.Axis(format="%", orient=_side(order))),
-            y=_systems(order),
+            x=alt.X("share:Q", title="unjudged among the first ten", axis=alt.Axis(format="%", orient=side_of(order))),
+            y=systems_axis(order),
             tooltip=[alt.Tooltip("system:N"), *numbers("share", form=".1%")],
         )
-        .properties(width=480, height=_height(order), title="Documents that nobody judged")
+        .properties(width=480, height=height_of(order), title="Documents that nobody judged")
     )
 
 
@@ -186,21 +186,21 @@ def _one(scores: Scores, measure: str | None) -> str:
     return measure
 
 
-def _systems(order: list[str]) -> Any:
+def systems_axis(order: list[str]) -> Any:
     alt = altair()
     return alt.Y("system:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=180, ticks=False))
 
 
-def _height(order: list[str]) -> int:
+def height_of(order: list[str]) -> int:
     return max(60, STEP * len(order))
 
 
-def _side(order: list[str]) -> str:
+def side_of(order: list[str]) -> str:
     """Where the axis is: above a chart that is too long to be seen whole."""
     return "top" if len(order) > 30 else "bottom"
 
 
-def _by(rows: list[dict[str, Any]], field: str) -> list[str]:
+def by_field(rows: list[dict[str, Any]], field: str) -> list[str]:
     return [row["system"] for row in sorted(rows, key=lambda row: -row[field])]
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from calipers.limits.query_types import QueryTypes
     from calipers.metaeval.power import DiscriminativePower
     from calipers.stats.comparison import Comparison
+    from calipers.unjudged.score_ranges import Ranges
 
 SEED = 42
 
@@ -63,6 +64,7 @@ class Material:
     provenance: Provenance
     unbounded: dict[str, str] = field(default_factory=dict)  # measures without bounds, and why
     judges: Any = None  # other judgments of the same queries, by name
+    unranged: dict[str, str] = field(default_factory=dict)  # measures without ranges, and why
 
     @property
     def measure(self) -> str:
@@ -138,6 +140,17 @@ class Material:
             except CalipersError as error:
                 found[name] = error.message
         return found
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """What the unjudged documents could change, of the measures that have ranges; `unranged` says why others lack
+        them."""
+        from calipers.unjudged.score_ranges import ranges
+
+        if self.policies.get("condensed"):
+            raise CalipersError("unjudged documents are left out (condensed), so no judgment can change a score")
+        taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
+        return ranges(self.judgments, self.whole, self.plain.measures, refused=self.unranged, **taken)
 
     @cached_property
     def audit(self) -> Audit:

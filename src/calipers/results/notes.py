@@ -45,8 +45,13 @@ def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | 
     return [Seen(*run) for run in zip(*zip(*distinct_names(runs), strict=True), *columns, strict=True)]
 
 
-def notes_about(seen: Sequence[Seen], ties: str) -> Iterator[Note]:
-    """Each note once, counted over all systems."""
+def notes_about(
+    seen: Sequence[Seen], ties: str, measure: str | None = None, room: Sequence[float] = ()
+) -> Iterator[Note]:
+    """Each note once, counted over all systems.
+
+    measure, room: how far judging could raise the mean of each run under one of the measures.
+    """
     total = len(seen)
     if renamed := [run.name for run in seen if run.renamed]:
         yield Note(f"{len(renamed)} runs share a tag with another and go by their file names: {some(renamed)}")
@@ -76,6 +81,16 @@ def notes_about(seen: Sequence[Seen], ties: str) -> Iterator[Note]:
             f"{mean:.1%} of the documents in the top 10 are unjudged "
             f"(at most {worst.unjudged_share:.1%}, {worst.name}); counted as not relevant",
             loud=worst.unjudged_share == 1,
+        )
+    if measure is not None and max(room, default=0.0) >= 0.0005:  # less would be shown as 0
+        rounded = [round(each, 9) for each in room]  # in whatever order sums were added up
+        most = max(rounded)
+        name = seen[rounded.index(most)].name
+        mean = sum(room) / total
+        yield Note(
+            f"judging what is unjudged could raise the mean {measure} by up to {most:.3f} ({name})"
+            + (f", by {mean:.3f} on average" if total > 1 else "")
+            + "; calipers ranges tells more"
         )
 
 

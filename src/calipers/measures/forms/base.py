@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Lists, Population
-from calipers.measures.values import Facts, Grade, Negative, Value, described
+from calipers.lists import Floats, Ints, Lists, Population
+from calipers.measures.forms.gradings import (
+    Growth,
+    NoRange,
+    Rungs,
+    Steps,
+    TopWeights,
+    Unknown,
+    as_they_are,
+    at_most,
+    raised,
+)
+from calipers.measures.values import AtLeast, Facts, Grade, Negative, Value, Weights, described
 from calipers.native.plan import Plan
 from calipers.record import Record
 
@@ -211,6 +223,40 @@ class Form(Record):
         """Whether a reader surely stops at the first relevant document: then, without one, there is no rank."""
         return False
 
+    # -- what the unjudged documents could still change ---------------------------------------------
+
+    @property
+    def ignores_unjudged(self) -> bool:
+        """Whether unjudged documents are left out by definition, so that the score has no range."""
+        return self.reads_judged_only
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        """A grade for each unknown document, under which the score is the largest (or the smallest) that it could be.
+
+        Gradings that leave the form undefined are not looked for.
+        """
+        raise NoRange(f"no range is known for the form {type(self).__name__}")
+
+    def room(self, lists: Lists) -> Floats | None:
+        """By how much judging could raise the score of each list, where that is quickly told; None where it is not."""
+        return None
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        """Whether a document of such a grade can make a difference to the score, other than by the ranks it takes."""
+        return np.ones(len(grade), bool)
+
+    @property
+    def local(self) -> bool:
+        """Whether a document that a list does not retrieve cannot change the score, whatever its grade."""
+        return False
+
+    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
+        """The unknown documents in the order in which raising them adds most (or least), and what each adds.
+
+        most: of documents that add nothing, so many of each list suffice.
+        """
+        raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
+
 
 def deepest(forms: Iterable[Form]) -> int | None:
     """The reach of several forms together.
@@ -253,6 +299,10 @@ class Denominator(Record):
     def proved(self, of: Form) -> Proofs:
         """Where the divisor is at least what can be reached: bounded. Where it can always be reached: realizable."""
         return {}
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth | None:
+        """How it depends on the grades of unknown documents; None where it does not."""
+        raise NoRange("no range is known for what it is divided by")
 
     def __call__(self, form: Form, lists: Lists) -> Floats | float:
         raise TypeError(f"{type(self).__name__} does not say what it divides by")
@@ -300,6 +350,17 @@ class Wrapper(Form):
     @property
     def rests_on(self) -> tuple[Exactness, ...]:
         return self.of.rests_on
+
+    @property
+    def ignores_unjudged(self) -> bool:
+        return self.of.ignores_unjudged
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return self.of.matters(grade)
+
+    @property
+    def local(self) -> bool:
+        return self.of.local
 
 
 class Share(Wrapper):
@@ -370,6 +431,27 @@ class Share(Wrapper):
     def sorted_is_best(self) -> bool:
         return self.of.sorted_is_best
 
+    @property
+    def local(self) -> bool:
+        return self.of.local and (self.by.of_cutoff or self.by.of_list or isinstance(self.by, FOUND))
+
+    def room(self, lists: Lists) -> Floats | None:
+        room = self.of.room(lists)
+        if room is None or not isinstance(self.by, CUTOFF):
+            return None
+        return room / self.by.cutoff
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        growth = self.by.growth(self.of, unknown)
+        if growth is None:
+            return self.of.extreme(unknown, largest)
+        if not growth.by_list:
+            return raised(self.of.rungs(unknown, growth.steps, largest, growth.most), growth, unknown, largest)
+        found, grade = unknown.retrieved(), unknown.all(growth.steps.grade[0])
+        rungs = self.of.rungs(found, growth.steps, largest, growth.most)
+        grade[unknown.seen] = raised(rungs, growth, found, largest)
+        return grade
+
 
 READS_PRECISIONS = (
     "Knows R, chooses at random how many of the R relevant documents to read, "
@@ -423,6 +505,21 @@ class Mixture(Form):
     def sorted_is_best(self) -> bool:
         return all(weight >= 0 and part.sorted_is_best for weight, part in self.parts)
 
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(np.any([form.matters(grade) for weight, form in self.parts if weight], axis=0))
+
+    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
+        """Of parts that raise documents in the same order."""
+        every = [(weight, form.rungs(unknown, steps, largest, most)) for weight, form in self.parts if weight]
+        if not every or any(weight < 0 for weight, _ in every):
+            return super().rungs(unknown, steps, largest, most)
+        first = every[0][1]
+        if any((rungs.row != first.row).any() for _, rungs in every):
+            return super().rungs(unknown, steps, largest, most)
+        base = sum((weight * rungs.base for weight, rungs in every), np.zeros(len(first.base)))
+        gain = sum((weight * rungs.gain for weight, rungs in every), np.zeros(first.gain.shape))
+        return Rungs(first.row, first.list, base, gain)
+
 
 class Complement(Wrapper):
     """One minus a form."""
@@ -451,6 +548,9 @@ class Complement(Wrapper):
     def reader(self) -> str:
         return "None: it is what is not known of another score."
 
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        return self.of.extreme(unknown, not largest)
+
 
 class JudgedOnly(Wrapper):
     """A form of the lists without their unjudged documents. A grade below 0 says: in the pool, but not judged."""
@@ -477,6 +577,10 @@ class JudgedOnly(Wrapper):
     @property
     def reader(self) -> str:
         return self.of.reader
+
+    @property
+    def ignores_unjudged(self) -> bool:
+        return True
 
     def _judged(self, lists: Lists) -> Lists:
         return lists.once("judged only", lambda: lists.where(lists.grade >= 0).condensed())
@@ -505,6 +609,10 @@ class Ideal(Denominator):
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.pool.everything)[lists.query]
 
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        weight = weights_of(form)
+        return Growth.of_pool(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
+
 
 class OwnIdeal(Ideal):
     """What the best ranking of the documents that the list itself retrieved would get."""
@@ -518,6 +626,10 @@ class OwnIdeal(Ideal):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.all_shuffled())
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        weight = weights_of(form)
+        return Growth.of_lists(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
 
 
 class TotalWeight(Denominator):
@@ -535,6 +647,9 @@ class TotalWeight(Denominator):
         if total is None:
             raise CalipersError("only a linear form can be divided by its total weight")
         return total()
+
+    def growth(self, form: Form, unknown: Unknown) -> None:
+        """No grade changes it."""
 
 
 IDEAL = Ideal()
@@ -563,6 +678,9 @@ class RELEVANT(Denominator):
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
 
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        return Growth.of_pool(AtLeast(self.rel), unknown, as_they_are, None)
+
 
 class OwnRelevant(Denominator):
     """How many relevant documents the list itself retrieved."""
@@ -573,6 +691,9 @@ class OwnRelevant(Denominator):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return lists.count(lists.grade >= self.rel).astype(np.float64)
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        return Growth.of_lists(AtLeast(self.rel), unknown, as_they_are, None)
 
 
 class TotalValue(Denominator):
@@ -591,6 +712,9 @@ class TotalValue(Denominator):
         pool = lists.pool
         return pool.once(("total", self), lambda: pool.sum(pool.worth(self.value)))[lists.query]
 
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        return Growth.of_pool(self.value, unknown, as_they_are, None)
+
 
 class CUTOFF(Denominator):
     """k itself, even where the list or the pool is shorter."""
@@ -608,6 +732,9 @@ class CUTOFF(Denominator):
     def __call__(self, form: Form, lists: Lists) -> float:
         return float(self.cutoff)
 
+    def growth(self, form: Form, unknown: Unknown) -> None:
+        """No grade changes it."""
+
 
 class FOUND(Denominator):
     """How many documents the list has, down to the cutoff."""
@@ -618,6 +745,9 @@ class FOUND(Denominator):
     def __call__(self, form: Form, lists: Lists) -> Floats:
         length = lists.length.astype(np.float64)
         return length if self.cutoff is None else np.minimum(length, self.cutoff)
+
+    def growth(self, form: Form, unknown: Unknown) -> None:
+        """No grade changes it."""
 
 
 class Smaller(Denominator):
@@ -654,3 +784,28 @@ class Smaller(Denominator):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return np.minimum(self.one(form, lists), self.other(form, lists))
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        if not isinstance(self.one, RELEVANT | OwnRelevant) or not isinstance(self.other, CUTOFF):
+            raise NoRange(f"no range is known for what is divided by {self!r}")
+        most = self.other.cutoff
+        return replace(self.one.growth(form, unknown), curve=at_most(most), most=most)
+
+
+# -- weights, for denominators that sort by them --------------------------------------------------------
+
+
+def weights_of(form: Form) -> Weights:
+    """The weights of a linear form, which its ideal sorts by."""
+    weight = getattr(form, "weight", None)
+    if not isinstance(weight, Weights) or not hasattr(form, "value"):
+        raise NoRange("no range is known for a share of the ideal of a form that is not linear")
+    return weight
+
+
+def top_weights(weight: Weights, unknown: Unknown, ends: Ints | None = None) -> TopWeights:
+    deepest = weight.cutoff or int(unknown.lists.pool.size.max(initial=0)) + unknown.deepest
+    found = weight.of_ranks(deepest)
+    if (found < 0).any():
+        raise NoRange("no range is known for a share of the ideal where a weight is negative")
+    return TopWeights(found, ends)

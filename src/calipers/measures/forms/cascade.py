@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
+from calipers.measures.forms.gradings import Steps, Unknown
 from calipers.measures.values import Value, Weights, described
 from calipers.native.plan import Plan
 from calipers.native.scanner import symmetric_means
@@ -91,6 +92,21 @@ class Cascade(Form):
         if self.stops_surely:
             return "Goes down the list to the first relevant document, or to depth k."
         return "Goes down the list and stops at a document with a probability that grows with its grade."
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self.stop(grade) != 0)
+
+    @property
+    def local(self) -> bool:
+        return True
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        """Where later ranks weigh less, a better document never lowers the score."""
+        deepest = int(unknown.lists.length.max(initial=0))
+        if (np.diff(self.weight.of_ranks(deepest)) > 0).any():
+            return super().extreme(unknown, largest)
+        steps = Steps.of(self.stop, unknown.grades, unknown.lists.pool)
+        return unknown.all(steps.grade[-1 if largest else 0])
 
     def _gain_of_ties(self, groups: Groups, stop: Floats, tied: Ints, gained: Floats) -> None:
         """Fill in what each tied group gives to a reader who reaches it."""

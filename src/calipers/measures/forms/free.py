@@ -43,6 +43,10 @@ class Deterministic(Form):
         """What the function says of its reader, where it says something."""
         return getattr(self.function, "reader", super().reader)
 
+    @property
+    def ignores_unjudged(self) -> bool:
+        return bool(getattr(self.function, "ignores_unjudged", False))
+
     def untied(self, lists: Lists) -> Floats:
         """The score of lists without ties."""
         scores: Floats = self.function(lists)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Lists, Population
+from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
-from calipers.measures.values import AtLeast, Facts, Flat, Value, Weights, described
+from calipers.measures.forms.gradings import MEASURES_JUDGING, Rungs, Steps, Unknown, by_rank
+from calipers.measures.values import AtLeast, Facts, Flat, Judged, Value, Weights, described
 from calipers.native.plan import Plan
+from calipers.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Linear(Form):
@@ -101,6 +109,53 @@ class Linear(Form):
             return "Looks at k documents, and knows how many relevant ones there are to be found."
         return "Looks at exactly k documents, all alike."
 
+    def room(self, lists: Lists) -> Floats | None:
+        """The weight of the unjudged documents, where a document is relevant or not."""
+        if not isinstance(self.value, AtLeast) or self.value.rel <= 0:
+            return None
+        if lists.pool.largest_grade < self.value.rel:
+            return np.zeros(len(lists))
+        weight = self.weight.of_ranks(int(lists.length.max(initial=0)))
+        whole = np.concatenate([[0.0], np.cumsum(weight)])[np.minimum(lists.length, len(weight))]
+        return np.maximum(whole - Linear(self.weight, Judged()).score(lists), 0.0)
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        """Where weights do not fall, the ideal depends on how many documents there are, worthless ones too."""
+        falling = (np.diff(self.weight.of_ranks(self.weight.cutoff or 1000)) <= 0).all()
+        return np.asarray(self.value(grade) != 0) if falling else super().matters(grade)
+
+    @property
+    def local(self) -> bool:
+        return True
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        """Each document by itself: the largest worth where it has a weight, or the smallest."""
+        if isinstance(self.value, Judged):
+            raise CalipersError(MEASURES_JUDGING)
+        steps = Steps.of(self.value, unknown.grades, unknown.lists.pool)
+        weight = unknown.weights(self.weight)
+        return np.asarray(np.where((weight >= 0) == largest, steps.grade[-1], steps.grade[0]))
+
+    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
+        """Large worths on large weights, or on small ones."""
+        if steps.value != self.value:
+            return super().rungs(unknown, steps, largest, most)
+        weight = unknown.weights(self.weight)
+        base = self.score(unknown.lists)
+        if steps.worth[0]:
+            base = base + steps.worth[0] * np.bincount(unknown.list, weight, len(base))
+        row = self._weighty(unknown, weight, most)
+        row = row[np.lexsort((-weight[row] if largest else weight[row], unknown.list[row]))]
+        return Rungs(row, unknown.list[row], base, np.diff(steps.worth)[:, None] * weight[row])
+
+    def _weighty(self, unknown: Unknown, weight: Floats, most: int | None) -> Ints:
+        """The documents that have a weight, and of each list so many that have none."""
+        if most is None:
+            return np.arange(len(weight))
+        nothing = np.concatenate([[0], np.cumsum(weight == 0)])
+        place = nothing[1:] - np.repeat(nothing[unknown.offsets[:-1]], unknown.count)
+        return np.flatnonzero((weight != 0) | (place <= most))
+
     def _extreme(self, population: Population, best: bool) -> Floats:
         """Large values on large weights, or on small ones: the rearrangement inequality."""
         weight = self.weight.of_ranks(int(population.size.max(initial=0)))
@@ -151,5 +206,56 @@ class RelevantPrefix(Form):
         return "Looks at as many documents as there are relevant ones, at most k."
 
     def depth(self, lists: Lists) -> Floats:
-        depth = lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
-        return depth if self.cutoff is None else np.minimum(depth, self.cutoff)
+        return self.depth_of(lists.pool.relevant(self.rel)[lists.query].astype(np.float64))
+
+    def depth_of(self, relevant: Floats) -> Floats:
+        """How many ranks it looks at where so many documents are relevant."""
+        return relevant if self.cutoff is None else np.minimum(relevant, self.cutoff)
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(grade >= self.rel)
+
+    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
+        """The highest ranks first, or the lowest; with each relevant document more, the prefix grows."""
+        lists = unknown.lists.worthy(AtLeast(self.rel))
+        row, member = by_rank(unknown, largest), unknown.list
+        if steps.level(self.rel) != 1:
+            return super().rungs(unknown, steps, largest, most)
+        raised = np.arange(len(row)) - unknown.offsets[:-1][member] + 1
+        relevant = lists.pool.relevant(self.rel)[lists.query][member] + raised
+        depth = self.depth_of(relevant.astype(np.float64))
+        shown = np.flatnonzero(unknown.seen)
+        judged = _inside(lists.list, lists.first, lists.last, member, depth)
+        own = _inside(unknown.list[shown], unknown.first[shown], unknown.last[shown], member, depth)
+        seen = np.bincount(unknown.list[shown], minlength=len(lists))[member]
+        if largest:
+            whole, part = np.minimum(raised, own.whole), np.clip(raised - own.whole, 0, own.cut)
+        else:
+            lowest = np.maximum(raised - (unknown.count[member] - seen), 0)  # of the retrieved ones
+            whole = np.maximum(lowest - (seen - own.whole), 0)
+            part = np.clip(lowest - (seen - own.whole - own.cut), 0, own.cut)
+        total = judged.whole + judged.cut * judged.share + whole + part * own.share
+        base = self.score(unknown.lists)
+        before = np.where(raised == 1, base[member], np.roll(total, 1))
+        return Rungs(row, member, base, (total - before)[None], alone=False)
+
+
+class _Inside(Record):
+    """How many documents of a list stand above a depth with all of their tie, how many with a share of it."""
+
+    whole: Ints
+    cut: Ints
+    share: Floats
+
+
+def _inside(list: Ints, first: Ints, last: Ints, member: Ints, depth: Floats) -> _Inside:
+    """Of the documents of these lists, by rank: those above each depth of each member's list."""
+    at = depth.astype(np.int64)
+    far = int(max(last.max(initial=0), at.max(initial=0))) + 1
+    start = np.searchsorted(list, member)
+    whole = np.searchsorted(list * far + last, member * far + at, "right") - start
+    cut = np.searchsorted(list * far + first, member * far + at, "right") - start - whole
+    if not len(list):
+        return _Inside(whole, cut, np.zeros(len(member)))
+    tie = np.minimum(start + whole, len(list) - 1)
+    return _Inside(whole, cut, np.where(cut > 0, (at - first[tie] + 1) / (last[tie] - first[tie] + 1), 0.0))

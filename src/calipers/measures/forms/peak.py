@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import Form, Proofs
+from calipers.measures.forms.gradings import Steps, Unknown
 from calipers.measures.values import FLAT, Value, described
 from calipers.native.plan import Plan
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Peak(Form):
@@ -58,6 +63,18 @@ class Peak(Form):
     @property
     def reader(self) -> str:
         return "Is satisfied by the best one of the first k documents."
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self.value(grade) != 0)
+
+    @property
+    def local(self) -> bool:
+        return True
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        """A better document never lowers the score."""
+        steps = Steps.of(self.value, unknown.grades, unknown.lists.pool)
+        return unknown.all(steps.grade[-1 if largest else 0])
 
     def _straddling(self, tie: Lists, value: Floats, best: Floats) -> None:
         """Raise `best` to its mean over what the straddling tie, at most one a list, may show."""

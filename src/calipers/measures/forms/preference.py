@@ -61,6 +61,10 @@ class Preference(Form):
     def reader(self) -> str:
         return "None: pairs of judged documents are counted, in the right or in the wrong order."
 
+    @property
+    def ignores_unjudged(self) -> bool:
+        return True
+
     def _of_untied(self, top: Lists) -> Floats:
         """Every non-relevant document above counts, no order has to be averaged over."""
         relevant = top.grade >= self.rel

@@ -4,13 +4,14 @@ from calipers.report.material import Material
 from calipers.report.section import Maker
 from calipers.report.sections import bounds as between
 from calipers.report.sections import comparison as differs
-from calipers.report.sections import judges, measures, method, quality, queries, systems, tools
+from calipers.report.sections import judges, measures, method, quality, queries, systems, tools, unjudged
 from calipers.report.sections import similarity as alike
 
 SECTIONS: dict[str, tuple[str, Maker]] = {
     "systems": ("Systems and scores", systems.section),
     "between": ("Between random and ideal", between.section),
     "differs": ("Who really differs", differs.section),
+    "unjudged": ("What is not judged", unjudged.section),
     "queries": ("Query map", queries.section),
     "tools": ("What the tools would say", tools.section),
     "measures": ("Which measure to trust", measures.section),

@@ -1,0 +1,159 @@
+"""calipers ranges"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import (
+    CORRECTIONS,
+    TESTS,
+    alpha_option,
+    depth_option,
+    jobs_option,
+    judgments_and_systems,
+    like_option,
+    measures_option,
+    note,
+    open_collection,
+    output_options,
+    plot_option,
+    policy_of,
+    progress,
+    strict_option,
+    warn,
+    write,
+)
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.results.tables import Table
+    from calipers.unjudged.score_ranges import Ranges
+
+
+@click.command("ranges")
+@judgments_and_systems
+@measures_option
+@click.option("--pairs", is_flag=True, help="Differences of all pairs of systems: who cannot be overtaken any more.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
+@click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+              help="Beside the unjudged documents of the lists, so many that nobody retrieved.")  # fmt: skip
+@click.option("--max-grade", type=float, metavar="GRADE",
+              help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
+@click.option("--certificate", type=click.Choice(("low", "high")),
+              help="Instead: a grading of one system's unjudged documents under which its score, by one measure, is "
+                   "that end of its range.")  # fmt: skip
+@like_option
+@click.option("--ties", type=click.Choice(("average", "docid", "input")),
+              help="What documents of equal score count as [default: average, or what --like says].")  # fmt: skip
+@depth_option
+@click.option("--empty", callback=policy_of, metavar="NUMBER",
+              help="What a grading counts that leaves a measure undefined, mostly for want of relevant documents "
+                   "[default: 0, or what --like says].")  # fmt: skip
+@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True,
+              help="With --pairs: which differences are significant, and how many could still turn.")  # fmt: skip
+@click.option("--correction", type=click.Choice(CORRECTIONS), default="holm", show_default=True,
+              help="For the number of pairs.")  # fmt: skip
+@alpha_option
+@plot_option("the ranges, or with --pairs the partial order of what is decided")
+@strict_option
+@jobs_option
+@output_options
+def command(
+    judgments: str,
+    systems: tuple[str, ...],
+    measures: tuple[str, ...],
+    pairs: bool,
+    per_query: bool,
+    certificate: str | None,
+    test: str,
+    correction: str,
+    alpha: float,
+    plot: str | None,
+    strict: bool,
+    jobs: int | None,
+    form: str,
+    output: str | None,
+    **policies: Any,
+) -> None:
+    """Between which values scores lie, whatever the missing judgments say.
+
+    Unjudged documents count as worthless in every score. Here they may get any grade: low and high are the smallest and
+    the largest score that judging all of them could lead to. A pair is decided where the order of its systems cannot
+    change any more.
+
+    \b
+    calipers ranges qrels.txt runs/* -m "nDCG@10 AP RBP(p=0.8) RR P@10"
+    calipers ranges qrels.txt runs/* -m "nDCG@10" --pairs
+    calipers ranges qrels.txt runs/* -m "nDCG@10" --unseen 5 --plot ranges.html
+    calipers ranges qrels.txt run.txt -m "nDCG@10" --certificate high
+    """
+    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+    from calipers.unjudged.score_ranges import ranges
+
+    wanted = parse_all(measures or DEFAULT_MEASURES)
+    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
+    with progress(len(runs), "runs") as advance:
+        found = ranges(known, runs, [name for name, _ in wanted], jobs=jobs, progress=advance, **policies)
+    _say(found, strict)
+    if certificate is not None:
+        if pairs or per_query or len(found.systems) > 1 or len(found.measures) > 1:
+            raise CalipersError("--certificate is for one system and one measure, without --pairs and -q")
+        write(_certificate(found, certificate), form, output)
+        return
+    if pairs:
+        write(_pairs(found, per_query, test, correction, alpha), form, output)
+    else:
+        write(found.per_query() if per_query else found.mean(), form, output)
+    if plot is not None:
+        from calipers import plot as charts
+
+        draw = charts.decided_order if pairs else charts.score_ranges
+        drawn = [draw(found, name) for name in found.measures]
+        charts.save(drawn[0] if len(drawn) == 1 else charts.stacked(*drawn), plot)
+
+
+def _pairs(found: Ranges, per_query: bool, test: str, correction: str, alpha: float) -> Table:
+    """The pairs under all measures, and notes on how many are decided."""
+    from calipers.results.tables import Table
+
+    rows: list[Any] = []
+    columns: tuple[str, ...] = ()
+    for name in found.measures:
+        with progress(len(found.queries), name) as advance:
+            pairs = found.pair_ranges(name, advance)
+        table = pairs.per_query() if per_query else pairs.table()
+        columns = ("measure", *table.columns)
+        rows += [(name, *row) for row in table.rows]
+        decided, total = int(pairs.decided.sum()), len(pairs.a)
+        outer = "; the ranges are outer: valid, not tight" if pairs.exactness == "outer" else ""
+        note(f"{name}: {decided} of {total} {'pair is' if total == 1 else 'pairs are'} decided{outer}")
+        if len(found.queries) > 1:
+            significant, turning = found.significant(name, test, correction, alpha)
+            note(
+                f"{name}: with unjudged documents as 0, {significant} of {total} differences are significant ({test}, "
+                f"{correction}, alpha {alpha:g}); {turning} of them could still turn"
+            )
+    return Table(columns, tuple(rows))
+
+
+def _certificate(found: Ranges, end: str) -> Table:
+    from calipers.results.tables import Table
+
+    grading = found.certificate(found.measures[0], found.systems[0], end)
+    rows = tuple((query, document, grade) for query, of in grading.items() for document, grade in of.items())
+    return Table(("query", "document", "grade"), rows)
+
+
+def _say(found: Ranges, strict: bool) -> None:
+    """What was varied, and what was left out."""
+    warn(found.notes, strict)
+    total, lists = int(found.unknown.sum()), found.unknown.size
+    unseen = f", and {found.unseen} unseen per query" if found.unseen else ""
+    note(f"{total:,} unjudged documents in {lists:,} lists{unseen}; grades 0 to {found.grades[-1]:g} are possible")
+    for name, how in found.exactness.items():
+        if how == "point":
+            note(f"{name} ignores unjudged documents by definition: its range is one point")
+        elif how.startswith("enumerated"):
+            note(f"{name} has no closed form: all gradings were tried" + how.removeprefix("enumerated"))

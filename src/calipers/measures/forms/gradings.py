@@ -1,0 +1,497 @@
+"""What the unjudged documents of lists could turn out to be: the block that a form finds its extreme scores in.
+
+An *unknown* document may get any of some grades. A *grading* gives one to each of them: an array of one grade per
+unknown document. Raised are documents from the lowest worth, step by step, to higher ones.
+
+Many scores are a quotient of two sums over the steps p of worth, which both depend only on how many unknown documents,
+m_p, reach each step, once the best (or the worst) documents are raised first:
+
+    score = (base + sum over p of N_p(m_p)) / (base' + sum over p of D_p(m_p)),     m_1 >= m_2 >= ...
+
+The largest such quotient is found by Dinkelbach's method: for the current value l, maximise numerator - l * denominator
+by a dynamic program over p; repeat until l stops growing.
+
+Dinkelbach, On nonlinear fractional programming, Management Science 1967.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
+from calipers.lists import Floats, Ints, Lists, Pool, once
+from calipers.measures.values import Weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+else:  # a name for annotations, which nobody reads at run time
+    Bools = Any
+MEASURES_JUDGING = "it measures what is judged, which no grade changes: it has no range"
+CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
+Curve = Callable[[Ints, Ints, Ints], Floats]  # of a count, the group, and how many documents the group has in all
+NOISE = 1e-14  # what a step of Dinkelbach's method must gain, as a share of what is summed up
+
+
+class NoRange(CalipersError):
+    """There is no closed form for the extreme scores; few gradings can still be enumerated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """Lists, and the documents of unknown grade of each: those that it retrieves, by rank, then some that it does not.
+
+    The lists are under one tie rule, and their `docid_rank` is known where they have documents with ids.
+    """
+
+    lists: Lists  # the judged documents
+    offsets: Ints  # list i has the unknown documents of rows offsets[i] to offsets[i + 1]
+    first: Ints  # of each row: the ranks that its tie spans; 0 for a document that is not retrieved
+    last: Ints
+    place: Ints  # its rank where ties go by document id
+    grades: Floats  # what an unknown document may get, ascending
+    most: int = 0  # unknown documents that a query could have, beside those of one list
+    memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def count(self) -> Ints:
+        """How many unknown documents each list has."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def deepest(self) -> int:
+        """The most unknown documents that a query may have."""
+        return max(int(self.count.max(initial=0)), self.most)
+
+    @cached_property
+    def list(self) -> Ints:
+        """The list of each row."""
+        return np.repeat(np.arange(len(self.count)), self.count)
+
+    @cached_property
+    def seen(self) -> Bools:
+        """Whether the list retrieves the document."""
+        return np.asarray(self.first > 0)
+
+    def all(self, grade: float) -> Floats:
+        """The grading that gives every document this grade."""
+        return np.full(len(self), grade)
+
+    def weights(self, weight: Weights) -> Floats:
+        """The mean weight of each document over the ranks of its tie, 0 where it is not retrieved."""
+        return once(self.memo, ("weights", weight), lambda: self._weights(weight))
+
+    def _weights(self, weight: Weights) -> Floats:
+        far = np.iinfo(np.int64).max if weight.cutoff is None else weight.cutoff
+        row = np.flatnonzero((self.first > 0) & (self.first <= far))
+        found = np.zeros(len(self))
+        found[row] = weight.mean(self.first[row], self.last[row])
+        return found
+
+    def retrieved(self) -> Unknown:
+        """Without the documents that a list does not retrieve."""
+        offsets = np.concatenate([[0], np.cumsum(self.seen)])[self.offsets]
+        first, last, place = (column[self.seen] for column in (self.first, self.last, self.place))
+        return Unknown(self.lists, offsets, first, last, place, self.grades)
+
+    def part(self, start: int, stop: int) -> Unknown:
+        """Some of the lists."""
+        lists, rows = self.lists, slice(self.offsets[start], self.offsets[stop])
+        judged = slice(lists.offsets[start], lists.offsets[stop])
+        taken = replace(
+            lists,
+            query=lists.query[start:stop],
+            length=lists.length[start:stop],
+            offsets=lists.offsets[start : stop + 1] - lists.offsets[start],
+            document=lists.document[judged],
+            first=lists.first[judged],
+            last=lists.last[judged],
+            docid_rank=None if lists.docid_rank is None else lists.docid_rank[judged],
+            input_rank=None,
+            memo={},
+        )
+        return Unknown(
+            taken,
+            self.offsets[start : stop + 1] - self.offsets[start],
+            self.first[rows],
+            self.last[rows],
+            self.place[rows],
+            self.grades,
+        )
+
+    def graded(self, grade: Floats, kept: Bools | None = None) -> Lists:
+        """The lists once their unknown documents have these grades; those that are not kept stay unjudged.
+
+        Each list becomes a query of its own, whose pool has what is judged and the list's unknown documents.
+        """
+        lists, pool = self.lists, self.lists.pool
+        row = np.arange(len(self)) if kept is None else np.flatnonzero(kept)
+        of_row = self.list[row]
+        judged = pool.size[lists.query]
+        more = np.bincount(of_row, minlength=len(lists))
+        offsets = np.concatenate([[0], np.cumsum(judged + more)])
+        grades = np.empty(int(offsets[-1]))
+        old = spread(offsets[:-1], judged)
+        grades[old] = pool.grade[spread(pool.offsets[:-1][lists.query], judged)]
+        new = spread(offsets[:-1] + judged, more)
+        grades[new] = grade[row]
+        document = lists.document + (offsets[:-1] - pool.offsets[lists.query])[lists.list]
+        shown = self.seen[row]
+        member = np.concatenate([lists.list, of_row[shown]])
+        place = lists.first if lists.docid_rank is None else lists.docid_rank
+        order = np.lexsort((np.concatenate([place, self.place[row][shown]]), member))
+        return Lists(
+            pool=Pool(offsets, grades),
+            query=np.arange(len(lists)),
+            length=lists.length,
+            offsets=np.searchsorted(member[order], np.arange(len(lists) + 1)),
+            document=np.concatenate([document, new[shown]])[order],
+            first=np.concatenate([lists.first, self.first[row][shown]])[order],
+            last=np.concatenate([lists.last, self.last[row][shown]])[order],
+        )
+
+
+def spread(start: Ints, count: Ints) -> Ints:
+    """start, start + 1, ... for so many numbers each, one after the other.
+
+    >>> spread(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    before = np.cumsum(count) - count
+    return np.asarray(np.arange(int(count.sum())) + np.repeat(start - before, count))
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The different worths that an unknown document may have, ascending, and a grade for each."""
+
+    worth: Floats
+    grade: Floats
+    value: Callable[[Floats], Floats]
+    grades: Floats  # all that are possible
+
+    @classmethod
+    def of(cls, value: Callable[[Floats], Floats], grades: Floats, pool: Pool) -> Steps:
+        worths = np.asarray(value(grades), np.float64)
+        if (worths < 0).any() or (
+            len(pool.grade) and (pool.once(("worth", value), lambda: value(pool.grade)) < 0).any()
+        ):
+            raise CalipersError("a gain is negative: ranges are known for gains of at least 0")
+        worth, one = np.unique(worths, return_index=True)
+        return cls(worth, grades[one], value, grades)
+
+    def __len__(self) -> int:
+        """How often a document can be raised."""
+        return len(self.worth) - 1
+
+    def level(self, rel: float) -> int | None:
+        """The step at which an unknown document becomes relevant; None where it cannot."""
+        relevant = self.grades >= rel
+        if not relevant.any():
+            return None
+        return int(np.searchsorted(self.worth, np.asarray(self.value(self.grades[relevant])).min()))
+
+
+@dataclass(frozen=True, eq=False)
+class Rungs:
+    """The unknown documents of each list in the order in which they are raised."""
+
+    row: Ints  # of the unknown documents, list by list
+    list: Ints  # of each
+    base: Floats  # of each list: the numerator with every document at the lowest step
+    gain: Floats  # [step, row]: what raising the document adds once those before it are raised
+    alone: bool = True  # documents that the list does not retrieve do not change these sums
+
+    def limited(self, most: int | None) -> Rungs:
+        """Without documents that add nothing, beyond so many of each list: no denominator can tell more apart."""
+        if most is None or not len(self.row):
+            return self
+        nothing = (self.gain == 0).all(axis=0)
+        if not nothing.any():
+            return self
+        before = np.cumsum(nothing) - nothing
+        start = np.searchsorted(self.list, self.list)
+        kept = ~nothing | (before - before[start] < most)
+        return Rungs(self.row[kept], self.list[kept], self.base, self.gain[:, kept])
+
+    def tables(self) -> tuple[Floats, Ints]:
+        """[step, list, m]: what raising m documents adds, and how many there are."""
+        lists = len(self.base)
+        count = np.bincount(self.list, minlength=lists)
+        place = np.arange(len(self.list)) - (np.cumsum(count) - count)[self.list]
+        table = np.zeros((len(self.gain), lists, int(count.max(initial=0)) + 1))
+        table[:, self.list, place + 1] = self.gain
+        np.cumsum(table, axis=2, out=table)
+        return table, count
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """A denominator that depends on how many documents reach each level of worth.
+
+        denominator = sum over levels j of height_j * curve(n_j + m_j)
+
+    n_j judged and m_j unknown documents are worth at least v_j, and height_j = v_j - v_(j-1).
+    """
+
+    steps: Steps
+    heights: tuple[float, ...]  # of each level
+    step: tuple[int, ...]  # the step at which unknown documents reach each level; 0: all do, -1: none can
+    judged: tuple[Ints, ...]  # of each level: how many judged documents of each group reach it
+    curve: Curve
+    size: Ints  # judged documents of each group
+    most: int | None  # documents beyond this many do not change it
+    by_list: bool = False  # the groups are the lists, and count what these retrieve
+    of_each_list: bool = False  # the groups are the lists, and count everything; else they are the queries
+
+    @classmethod
+    def of(
+        cls,
+        steps: Steps,
+        worth: Floats,
+        group: Ints,
+        size: Ints,
+        curve: Curve,
+        most: int | None,
+        by_list: bool = False,
+    ) -> Growth:
+        """worth, group: of each judged document. size: judged documents of each group."""
+        levels = np.unique(np.concatenate([worth, steps.worth]))
+        levels = levels[levels > 0]
+        heights = np.diff(levels, prepend=0.0)
+        reached = np.searchsorted(steps.worth, levels)  # the first step that is worth so much
+        return cls(
+            steps,
+            tuple(heights.tolist()),
+            tuple(int(r) if r <= len(steps) else -1 for r in reached),
+            tuple(np.bincount(group[worth >= level], minlength=len(size)) for level in levels),
+            curve,
+            size,
+            most,
+            by_list,
+        )
+
+    @classmethod
+    def of_pool(cls, value: Callable[[Floats], Floats], unknown: Unknown, curve: Curve, most: int | None) -> Growth:
+        """Everything that is judged for a query counts."""
+        pool = unknown.lists.pool
+        steps = Steps.of(value, unknown.grades, pool)
+        worth = np.asarray(pool.once(("worth", value), lambda: value(pool.grade)))
+        return cls.of(steps, worth, pool.query, pool.size, curve, most)
+
+    @classmethod
+    def of_lists(cls, value: Callable[[Floats], Floats], unknown: Unknown, curve: Curve, most: int | None) -> Growth:
+        """What a list itself retrieves counts."""
+        lists = unknown.lists
+        steps = Steps.of(value, unknown.grades, lists.pool)
+        size = np.diff(lists.offsets)
+        return cls.of(steps, lists.worth(value), lists.list, size, curve, most, by_list=True)
+
+    def base(self, group: Ints, unknown: Ints) -> Floats:
+        """What does not depend on the grading: levels that all unknown documents reach, or none."""
+        total = np.zeros(len(group))
+        for height, step, judged in zip(self.heights, self.step, self.judged, strict=True):
+            if step <= 0:
+                reach = judged[group] + (unknown if step == 0 else 0)
+                total += height * self.curve(reach, group, self.size[group] + unknown)
+        return total
+
+    def table(self, step: int, group: Ints, unknown: Ints, width: int) -> Floats:
+        """[group, m]: what the levels of a step add where m unknown documents are raised to it."""
+        total = np.zeros((len(group), width))
+        for height, at, judged in zip(self.heights, self.step, self.judged, strict=True):
+            if at == step:
+                reach = judged[group][:, None] + np.arange(width)
+                total += height * self.curve(reach, group[:, None], (self.size[group] + unknown)[:, None])
+        return total
+
+
+def raised(rungs: Rungs, growth: Growth, unknown: Unknown, largest: bool) -> Floats:
+    """The grading under which the quotient of the rungs' sums and the growth is the largest (smallest)."""
+    rungs = rungs.limited(growth.most)
+    own = growth.by_list or growth.of_each_list
+    group = np.arange(len(unknown.lists)) if own else unknown.lists.query
+    grade = unknown.all(growth.steps.grade[0])
+    if not len(growth.steps) or not len(rungs.row):
+        return grade
+    ends = np.cumsum(np.bincount(rungs.list, minlength=len(rungs.base)))
+    for start, stop in parts_of(np.diff(ends, prepend=0) * len(growth.steps)):
+        rows = slice(0 if start == 0 else int(ends[start - 1]), int(ends[stop - 1]))
+        part = Rungs(rungs.row[rows], rungs.list[rows] - start, rungs.base[start:stop], rungs.gain[:, rows])
+        table, count = part.tables()
+        groups, size = group[start:stop], unknown.count[start:stop]
+        below = np.stack([growth.table(p, groups, size, table.shape[2]) for p in range(1, len(growth.steps) + 1)])
+        sign = 1.0 if largest else -1.0
+        found = best_quotient(sign * part.base, sign * table, growth.base(groups, size), below, count).reached
+        place = np.arange(len(part.list)) - (np.cumsum(count) - count)[part.list]
+        level = (found[:, part.list] > place).sum(axis=0)
+        grade[part.row] = growth.steps.grade[level]
+    return grade
+
+
+def parts_of(width: Ints) -> list[tuple[int, int]]:
+    """Where to cut a block, whose rows are padded to the widest, so that no part is too large."""
+    parts, start, widest = [], 0, 1
+    for i, here in enumerate(width.tolist()):
+        widest = max(widest, here + 1)
+        if i > start and (i + 1 - start) * widest > CELLS:
+            parts.append((start, i))
+            start, widest = i, here + 1
+    if start < len(width):
+        parts.append((start, len(width)))
+    return parts
+
+
+@dataclass(frozen=True, eq=False)
+class Quotients:
+    """The largest quotient of each problem: its value, and how many documents reach each step."""
+
+    value: Floats  # NaN where the denominator is always 0
+    reached: Ints  # [step, problem]
+    rounds: int  # that the slowest problem took
+
+
+def best_quotient(base: Floats, gained: Floats, under: Floats, below: Floats, count: Ints) -> Quotients:
+    """max over m_1 >= m_2 >= ... of (base + sum of gained[p, m_p]) / (under + sum of below[p, m_p]).
+
+    base, under: of each problem. gained, below: [step, problem, m]. count: m is at most this. Denominators of 0 are
+    left out.
+    """
+    steps, problems, width = gained.shape
+    row = np.arange(problems)
+    scale = np.abs(base) + np.abs(gained).max(axis=(0, 2), initial=0.0) + 1e-300
+    none, everything = np.zeros((steps, problems), np.int64), np.broadcast_to(count, (steps, problems)).astype(np.int64)
+
+    def quotient(reached: Ints, at: Ints) -> Floats:
+        step = np.arange(steps)[:, None]
+        top = base[at] + gained[step, at, reached].sum(axis=0)
+        bottom = under[at] + below[step, at, reached].sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(bottom > 0, top / bottom, np.nan)
+
+    value, reached = quotient(none, row), none.copy()
+    other = quotient(everything, row)
+    better = np.isnan(value) | (other > value)
+    value = np.where(better, other, value)
+    reached[:, better] = everything[:, better]
+    active = np.flatnonzero(~np.isnan(value))
+    beyond = np.arange(width) > count[:, None]
+    rounds = 0
+    while len(active):
+        rounds += 1
+        aim = gained[:, active] - value[active][:, None] * below[:, active]
+        aim[:, beyond[active]] = -np.inf
+        rest = [aim[-1]]
+        for p in range(steps - 2, -1, -1):
+            rest.append(aim[p] + np.maximum.accumulate(rest[-1], axis=1))
+        rest.reverse()  # rest[p]: the best of steps p and above, by m_p
+        chosen = np.empty((steps, len(active)), np.int64)
+        chosen[0] = rest[0].argmax(axis=1)
+        left = base[active] - value[active] * under[active] + rest[0][np.arange(len(active)), chosen[0]]
+        for p in range(1, steps):
+            allowed = np.where(np.arange(width) <= chosen[p - 1][:, None], rest[p], -np.inf)
+            chosen[p] = allowed.argmax(axis=1)
+        found = quotient(chosen, active)
+        with np.errstate(invalid="ignore"):
+            grows = (left > NOISE * scale[active]) & (found > value[active])
+        active, chosen, found = active[grows], chosen[:, grows], found[grows]
+        value[active], reached[:, active] = found, chosen
+    return Quotients(value, reached, rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class TopWeights:
+    """The sum of the largest weights among the first ranks: what so many documents of worth 1 get at most."""
+
+    weight: Floats  # of the ranks, down to the cutoff or as deep as any list goes
+    ends: Ints | None = None  # of each group: an earlier end of its ranks
+
+    @cached_property
+    def total(self) -> Floats:
+        return np.concatenate([[0.0], np.cumsum(self.weight)])
+
+    @cached_property
+    def falling(self) -> bool:
+        return bool((np.diff(self.weight) <= 0).all())
+
+    def __call__(self, count: Ints, group: Ints, size: Ints) -> Floats:
+        depth = np.minimum(size, len(self.weight))
+        if self.ends is not None:
+            depth = np.minimum(depth, self.ends[group])
+        if self.falling:
+            return np.asarray(self.total[np.minimum(count, depth)])
+        depths, which = np.unique(depth, return_inverse=True)
+        table = np.zeros((len(depths), len(self.weight) + 1))
+        for line, each in zip(table, depths.tolist(), strict=True):
+            line[1 : each + 1] = np.cumsum(np.sort(self.weight[:each])[::-1])
+            line[each + 1 :] = line[each]
+        return np.asarray(table[which.reshape(depth.shape), np.minimum(count, len(self.weight))])
+
+
+def as_they_are(count: Ints, group: Ints, size: Ints) -> Floats:
+    """The number of documents itself."""
+    return np.asarray(count, np.float64)
+
+
+def at_most(most: int) -> Curve:
+    """The number of documents, cut."""
+    return lambda count, group, size: np.minimum(count, most).astype(np.float64)
+
+
+def once_any(constant: float) -> Curve:
+    """A constant, where there is any document."""
+    return lambda count, group, size: np.where(count > 0, constant, 0.0)
+
+
+def enumerated(unknown: Unknown, score: Callable[[Lists], Floats], most: int, what: str) -> tuple[Floats, Floats]:
+    """The gradings of smallest and of largest score, by trying all of them."""
+    options = len(unknown.grades)
+    if int(unknown.count.max(initial=0)) * np.log(options) > np.log(most) + 1e-9:
+        raise CalipersError(f"{what} has no known range, and there are more than {most:,} gradings of a list to try")
+    low, high = unknown.all(unknown.grades[0]), unknown.all(unknown.grades[0])
+    for i in np.flatnonzero(unknown.count).tolist():
+        one = unknown.part(i, i + 1)
+        size = len(one)
+        tried = options**size
+        every = unknown.grades[(np.arange(tried)[:, None] // options ** np.arange(size)) % options]
+        scores = score(_copies(one, tried).graded(every.ravel()))
+        rows = slice(unknown.offsets[i], unknown.offsets[i + 1])
+        low[rows], high[rows] = every[int(np.nanargmin(scores))], every[int(np.nanargmax(scores))]
+    return low, high
+
+
+def _copies(one: Unknown, times: int) -> Unknown:
+    """One list so many times."""
+    lists = one.lists
+
+    def again(column: Any) -> Any:
+        return None if column is None else np.tile(column, times)
+
+    repeated = replace(
+        lists,
+        query=again(lists.query),
+        length=again(lists.length),
+        offsets=np.arange(times + 1) * len(lists.first),
+        document=again(lists.document),
+        first=again(lists.first),
+        last=again(lists.last),
+        docid_rank=again(lists.docid_rank),
+        input_rank=None,
+        memo={},
+    )
+    first, last, place = (again(column) for column in (one.first, one.last, one.place))
+    return Unknown(repeated, np.arange(times + 1) * len(one), first, last, place, one.grades)
+
+
+def by_rank(unknown: Unknown, largest: bool) -> Ints:
+    """The rows of each list from the top down, or, unseen documents first, from the bottom up."""
+    at = np.where(unknown.seen, unknown.place, np.iinfo(np.int64).max)
+    return np.lexsort((at if largest else -at, unknown.list))

@@ -1,0 +1,419 @@
+"""Between which values the difference of two systems lies, whatever the missing judgments say.
+
+    linear        difference = sum over documents of c_d * worth_d, c_d = w_A(d) - w_B(d): each document by itself
+    over ideal    difference = (base + sum of c_d * worth_d) / ideal: Dinkelbach's method on c, as for one system
+    sums of precisions over what is relevant     [best A - worst B] with the same number of relevant documents: outer
+    all others    [low A - high B, high A - low B]: outer
+
+An outer range is valid but may be wider than need be. A pair's range varies the unjudged documents of both lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.measures.forms import Linear, Share
+from calipers.measures.forms.base import Form
+from calipers.measures.forms.gradings import CELLS, Growth, NoRange, Rungs, Steps, Unknown, best_quotient
+from calipers.results.scores import means
+from calipers.stats.comparison import compare
+from calipers.results.tables import Table
+from calipers.unjudged.score_ranges import Ranges, range_of
+
+if TYPE_CHECKING:
+    from calipers.results.scores import Scores
+
+TOLERANCE = 1e-12  # a mean difference that is closer to 0 than this counts as 0
+
+
+@dataclass(frozen=True, eq=False)
+class PairRanges:
+    """The ranges of all differences of two systems: arrays of pair x query."""
+
+    measure: str
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    a: Ints  # of each pair, a row of `systems`
+    b: Ints
+    difference: Floats
+    low: Floats
+    high: Floats
+    exactness: str  # exact or outer
+    rounds: int = 0  # of Dinkelbach's method, where it took most
+
+    @cached_property
+    def means(self) -> tuple[Floats, Floats, Floats]:
+        """The mean difference of each pair, and the ends of its range."""
+        difference, low, high = (means(each) for each in (self.difference, self.low, self.high))
+        return difference, low, high
+
+    @cached_property
+    def decided(self) -> NDArray[np.bool_]:
+        """Whether no judgment can change which system of a pair is better."""
+        return excludes_0(*self.means[1:])
+
+    def table(self) -> Table:
+        """One row per pair: system_a, system_b, difference, low, high, verdict, exactness."""
+        difference, low, high = (each.tolist() for each in self.means)
+        verdict = verdicts(self.decided)
+        rows = tuple(
+            (self.systems[a], self.systems[b], difference[i], low[i], high[i], verdict[i], self.exactness)
+            for i, (a, b) in enumerate(zip(self.a.tolist(), self.b.tolist(), strict=True))
+        )
+        columns = ("system_a", "system_b", "difference", "low", "high", "verdict", "exactness")
+        return Table(columns, rows)
+
+    def per_query(self) -> Table:
+        """One row per pair and query: system_a, system_b, query, difference, low, high, verdict, exactness."""
+        decided = excludes_0(self.low, self.high)
+        rows = tuple(
+            (
+                self.systems[a],
+                self.systems[b],
+                query,
+                float(self.difference[i, q]),
+                float(self.low[i, q]),
+                float(self.high[i, q]),
+                "decided" if decided[i, q] else "open",
+                self.exactness,
+            )
+            for i, (a, b) in enumerate(zip(self.a.tolist(), self.b.tolist(), strict=True))
+            for q, query in enumerate(self.queries)
+        )
+        columns = ("system_a", "system_b", "query", "difference", "low", "high", "verdict", "exactness")
+        return Table(columns, rows)
+
+    def beats(self) -> NDArray[np.bool_]:
+        """[system, system]: whether the first is better whatever the missing judgments say. A partial order."""
+        _, low, high = self.means
+        found = np.zeros((len(self.systems), len(self.systems)), bool)
+        above, below = self.decided & (low > 0), self.decided & (high < 0)
+        found[self.a[above], self.b[above]] = True
+        found[self.b[below], self.a[below]] = True
+        return found
+
+
+def excludes_0(low: Floats, high: Floats) -> NDArray[np.bool_]:
+    return np.asarray((low > TOLERANCE) | (high < -TOLERANCE))
+
+
+def verdicts(decided: NDArray[np.bool_]) -> list[str]:
+    return ["decided" if each else "open" for each in decided.tolist()]
+
+
+def could_turn(
+    pairs: PairRanges, scores: Scores, test: str = "t", correction: str = "holm", alpha: float = 0.05
+) -> tuple[int, int]:
+    """How many pairs differ significantly with unjudged documents as 0, and how many of these are open."""
+    compared = compare(scores, test, correction, alpha=alpha)
+    significant = np.asarray(compared.significant[0])
+    order = {(a, b): i for i, (a, b) in enumerate(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))}
+    place = np.array([order[a, b] for a, b in zip(compared.a.tolist(), compared.b.tolist(), strict=True)], np.int64)
+    return int(significant.sum()), int((significant & ~pairs.decided[place]).sum())
+
+
+def pair_ranges(found: Ranges, measure: str, progress: Callable[[int], None] | None = None) -> PairRanges:
+    """The ranges of all pairs of systems under one measure."""
+    definition = found.definitions[found.measures.index(measure)]
+    if definition.declaration.average == "geometric":
+        raise CalipersError(f"{measure}: a geometric mean of differences says nothing; ask for the measure itself")
+    if len(found.systems) < 2:
+        raise CalipersError(f"there is only one system ({found.systems[0]}): nothing to compare it with")
+    a, b = np.array(list(combinations(range(len(found.systems)), 2)), np.int64).T
+    score = found.score[measure]
+    form = definition.form
+    rounds = 0
+    exactness = "exact"
+    block = found.lists.unknown(found.grades, 0, found.policy.ties)
+    block = replace(block, most=block.most + found.unseen)
+    if form.ignores_unjudged:
+        low = high = score[a] - score[b]
+    else:
+        linear = _linear(form, block)
+        if linear is not None:
+            of, growth = linear
+            work = _Linear(found, form, of, growth, block, score)
+            low, high, rounds = work.ends(a, b, progress)
+        else:
+            exactness = "outer"
+            low, high = _outer(found, measure, form, block, a, b)
+    return PairRanges(measure, found.systems, found.queries, a, b, score[a] - score[b], low, high, exactness, rounds)
+
+
+def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None:
+    """The linear form, and what it is divided by where judging changes that."""
+    if isinstance(form, Linear):
+        return form, None
+    if not isinstance(form, Share) or not isinstance(form.of, Linear):
+        return None
+    try:
+        growth = form.by.growth(form.of, unknown)
+    except NoRange:
+        return None
+    if growth is not None and (growth.by_list or growth.of_each_list or growth.steps.value != form.of.value):
+        return None
+    return form.of, growth
+
+
+# -- how many unjudged documents two lists have together --------------------------------------------------
+
+
+class _Unions:
+    """For pairs of lists of a query: how many unjudged documents they have together."""
+
+    def __init__(self, found: Ranges) -> None:
+        self._lists = found.lists
+        self._count = found.lists.count
+        self._known: dict[int, Ints] = {}
+
+    def at_least(self, a: Ints, b: Ints, query: Ints) -> Ints:
+        return np.maximum(self._count[a, query], self._count[b, query])
+
+    def of(self, a: Ints, b: Ints, query: Ints) -> Ints:
+        shared = np.empty(len(a), np.int64)
+        for q in np.unique(query).tolist():
+            here = query == q
+            shared[here] = self._shared(q)[a[here], b[here]]
+        return self._count[a, query] + self._count[b, query] - shared
+
+    def _shared(self, query: int) -> Ints:
+        """[system, system]: unjudged documents of a query that both have."""
+        if query not in self._known:
+            systems, queries = self._lists.shape
+            at = np.arange(systems) * queries + query
+            size = np.diff(self._lists.offsets)[at]
+            rows = (
+                np.repeat(self._lists.offsets[at], size)
+                + np.arange(size.sum())
+                - np.repeat(np.cumsum(size) - size, size)
+            )
+            code, one = self._lists.codes(rows)
+            shown = np.zeros((systems, max(len(one), 1)), np.float32)
+            shown[np.repeat(np.arange(systems), size), code] = 1.0
+            self._known[query] = np.rint(shown @ shown.T).astype(np.int64)
+        return self._known[query]
+
+
+# -- linear measures, and shares of their ideal --------------------------------------------------------------
+
+
+class _Linear:
+    """All pairs under a linear measure, divided by a constant or by something that grows with what is judged."""
+
+    def __init__(
+        self, found: Ranges, form: Form, of: Linear, growth: Growth | None, block: Unknown, score: Floats
+    ) -> None:
+        self.found, self.growth = found, growth
+        self.shape = found.lists.shape
+        lists = block.lists
+        self.steps = growth.steps if growth else Steps.of(of.value, found.grades, lists.pool)
+        of.extreme(block, True)  # refuses what has no range
+        weight = block.weights(of.weight)
+        if growth is None and isinstance(form, Share):
+            by = np.broadcast_to(np.asarray(form.by(of, lists), np.float64), (len(lists),))
+            weight = weight / np.where(by > 0, by, 1.0)[block.list]
+        base = score if growth is None else of.score(lists).reshape(self.shape)
+        total = np.bincount(block.list, weight, len(lists)).reshape(self.shape)
+        self.base = base + self.steps.worth[0] * total
+        self.rows = np.flatnonzero(weight != 0)
+        self.weight = weight[self.rows]
+        self.size = np.bincount(block.list[self.rows], minlength=len(lists))  # of each list
+        self.start = np.concatenate([[0], np.cumsum(self.size)])
+        self.code, one = found.lists.codes(self.rows)
+        query = found.lists.list[one] % self.shape[1]
+        self.first_code = np.searchsorted(query, np.arange(self.shape[1] + 1))
+        self.unions = _Unions(found)
+
+    def ends(self, a: Ints, b: Ints, progress: Callable[[int], None] | None) -> tuple[Floats, Floats, int]:
+        low, high = np.empty((len(a), self.shape[1])), np.empty((len(a), self.shape[1]))
+        rounds = 0
+        for q in range(self.shape[1]):
+            width = np.maximum(self.size[a * self.shape[1] + q], self.size[b * self.shape[1] + q])
+            order = np.argsort(width, kind="stable")  # alike widths together, so that little is padded
+            dense = self._dense(q)
+            start = 0
+            while start < len(a):
+                stop = _fitting(width[order], start, self._extra)
+                here = order[start:stop]
+                low[here, q], high[here, q], took = self._of_query(q, a[here], b[here], dense)
+                rounds, start = max(rounds, took), stop
+            if progress:
+                progress(1)
+        return low, high, rounds
+
+    @property
+    def _extra(self) -> int:
+        """Columns of a problem beside those of its documents."""
+        return 1 if self.growth is None else (self.growth.most or 0) + 2
+
+    def _dense(self, q: int) -> Floats:
+        """[system, document of the query]: weights; one more document, of which nobody has any."""
+        systems, queries = self.shape
+        dense = np.zeros((systems, int(self.first_code[q + 1] - self.first_code[q]) + 1))
+        for s in range(systems):
+            rows = slice(self.start[s * queries + q], self.start[s * queries + q + 1])
+            dense[s, self.code[rows] - self.first_code[q]] = self.weight[rows]
+        return dense
+
+    def _of_query(self, q: int, a: Ints, b: Ints, dense: Floats) -> tuple[Floats, Floats, int]:
+        """The ends of some pairs."""
+        base = self.base[a, q] - self.base[b, q]
+        difference = self._differences(q, a, b, dense)
+        if self.growth is None:
+            span = self.steps.worth[-1] - self.steps.worth[0]
+            gained = (span * np.maximum(difference, 0)).sum(axis=1)
+            lost = (span * np.minimum(difference, 0)).sum(axis=1)
+            return base + lost, base + gained, 0
+        difference = np.sort(difference, axis=1)
+        query = np.full(len(a), q)
+        nonzero = (difference != 0).sum(axis=1)
+        most, falling = self.growth.most, getattr(self.growth.curve, "falling", True)
+        union = self.unions.at_least(a, b, query)
+        if most is None or not falling or (union + self.found.unseen - nonzero < most).any():
+            union = self.unions.of(a, b, query)
+        unknown = union + self.found.unseen
+        zeros = unknown - nonzero if most is None else np.minimum(unknown - nonzero, most)
+        high, took = self._highest(base, difference[:, ::-1], zeros, query, unknown)
+        low, also = self._highest(-base, -difference, zeros, query, unknown)
+        return -low, high, max(took, also)
+
+    def _differences(self, q: int, a: Ints, b: Ints, dense: Floats) -> Floats:
+        """[pair, document of either list]: w_A - w_B, padded with 0; a document of both counts once."""
+        queries = self.shape[1]
+        (ia, wa), (ib, wb) = (
+            self._padded(each * queries + q, int(self.first_code[q]), dense.shape[1] - 1) for each in (a, b)
+        )
+        in_a = wa - dense[b[:, None], ia]
+        in_b_only = np.where(dense[a[:, None], ib] != 0, 0.0, -wb)
+        return np.hstack([in_a, in_b_only])
+
+    def _padded(self, lists: Ints, first: int, nobody: int) -> tuple[Ints, Floats]:
+        """[list, place]: documents and their weights."""
+        size = self.size[lists]
+        column = np.arange(int(size.max(initial=0)))
+        inside = column < size[:, None]
+        row = np.where(inside, self.start[lists][:, None] + column, 0)
+        if not len(self.code):
+            return row, np.zeros(row.shape)
+        return np.where(inside, self.code[row] - first, nobody), np.where(inside, self.weight[row], 0.0)
+
+    def _highest(self, base: Floats, descending: Floats, zeros: Ints, query: Ints, unknown: Ints) -> tuple[Floats, int]:
+        """The largest quotient: documents in descending order of what they add, so many zeros among them."""
+        growth = self.growth
+        assert growth is not None
+        total = np.zeros((len(base), descending.shape[1] + 1))
+        np.cumsum(descending, axis=1, out=total[:, 1:])
+        above, below = (descending > 0).sum(axis=1), (descending < 0).sum(axis=1)
+        count = above + zeros + below
+        m = np.arange(int(count.max(initial=0)) + 1)
+        plateau = (above + zeros)[:, None]
+        place = np.where(
+            m <= plateau, np.minimum(m, above[:, None]), descending.shape[1] - below[:, None] + m - plateau
+        )
+        reached = np.take_along_axis(total, np.clip(place, 0, descending.shape[1]), axis=1)
+        gained = np.diff(self.steps.worth)[:, None, None] * reached
+        under = growth.base(query, unknown)
+        if not len(self.steps):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.where(under > 0, base / under, 0.0), 0
+        below_ = np.stack([growth.table(p, query, unknown, len(m)) for p in range(1, len(self.steps) + 1)])
+        best = best_quotient(base, gained, under, below_, count)
+        value = np.where(np.isnan(best.value), 0.0, best.value)  # undefined for both systems, whatever the grades
+        nothing = under + below_[:, :, 0].sum(axis=0) <= 0  # then a grading leaves both undefined: no difference
+        return np.where(nothing, np.maximum(value, 0.0), value), best.rounds
+
+
+def _fitting(width: Ints, start: int, extra: int) -> int:
+    """How far a block, whose rows have ascending widths, may go."""
+    stop = min(start + 1, len(width))
+    step = len(width) - start
+    while step:
+        if stop + step <= len(width) and (stop + step - start) * (2 * int(width[stop + step - 1]) + extra) <= CELLS:
+            stop += step
+        else:
+            step //= 2
+    return stop
+
+
+# -- the others ------------------------------------------------------------------------------------------
+
+
+def _outer(found: Ranges, measure: str, form: Form, block: Unknown, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+    if form.local:
+        low, high = found.low[measure], found.high[measure]
+        return low[a] - high[b], high[a] - low[b]
+    if isinstance(form, Share):
+        try:
+            growth = form.by.growth(form.of, block)
+            if growth is not None and not growth.of_each_list and not growth.by_list:
+                sides = form.of.rungs(block, growth.steps, True), form.of.rungs(block, growth.steps, False)
+                if all(side.alone for side in sides):
+                    return _at_equal_numbers(found, growth, sides, a, b)
+        except NoRange:
+            pass
+    return _widened(found, measure, a, b)
+
+
+def _widened(found: Ranges, measure: str, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+    """Each system alone, with what any other list retrieves beside its own as unseen documents."""
+    systems, queries = found.lists.shape
+    unions, more = _Unions(found), np.zeros((systems, queries), np.int64)
+    for q in range(queries):
+        union = unions.of(a, b, np.full(len(a), q))
+        np.maximum.at(more[:, q], a, union - found.lists.count[a, q])
+        np.maximum.at(more[:, q], b, union - found.lists.count[b, q])
+    definition = found.definitions[found.measures.index(measure)]
+    block = found.lists.unknown(found.grades, (more + found.unseen).ravel(), found.policy.ties)
+    low, high = (each.reshape(systems, queries) for each in range_of(definition, block, found.policy)[:2])
+    return low[a] - high[b], high[a] - low[b]
+
+
+def _at_equal_numbers(
+    found: Ranges, growth: Growth, sides: tuple[Rungs, Rungs], a: Ints, b: Ints
+) -> tuple[Floats, Floats]:
+    """The best of A less the worst of B where the same number of documents is raised to each step, over that."""
+    queries = found.lists.shape[1]
+    (best, count), (worst, _) = (side.tables() for side in sides)
+    base = sides[0].base
+    unions = _Unions(found)
+    low, high = np.empty((len(a), queries)), np.empty((len(a), queries))
+    for q in range(queries):
+        query = np.full(len(a), q)
+        unknown = unions.of(a, b, query) + found.unseen
+        order = np.argsort(unknown, kind="stable")
+        start = 0
+        while start < len(a):
+            stop = _fitting(unknown[order] * max(len(growth.steps), 1), start, 2)
+            here = order[start:stop]
+            la, lb = a[here] * queries + q, b[here] * queries + q
+
+            def largest(one: Ints, other: Ints, in_all: Ints, at: Ints) -> Floats:
+                m = np.arange(int(in_all.max(initial=0)) + 1)
+                top = np.minimum(m, count[one][:, None])
+                bottom = np.maximum(m - (in_all - count[other])[:, None], 0)
+                bottom = np.minimum(bottom, count[other][:, None])
+                gained = best[:, one[:, None], top] - worst[:, other[:, None], bottom]
+                under = growth.base(at, in_all)
+                apart = base[one] - base[other]
+                if not len(growth.steps):
+                    with np.errstate(divide="ignore", invalid="ignore"):
+                        return np.where(under > 0, apart / under, 0.0)
+                below = np.stack([growth.table(p, at, in_all, len(m)) for p in range(1, len(growth.steps) + 1)])
+                value = best_quotient(apart, gained, under, below, in_all).value
+                value = np.where(np.isnan(value), 0.0, value)
+                nothing = under + below[:, :, 0].sum(axis=0) <= 0
+                return np.where(nothing, np.maximum(value, 0.0), value)
+
+            high[here, q] = largest(la, lb, unknown[here], query[here])
+            low[here, q] = -largest(lb, la, unknown[here], query[here])
+            start = stop
+    return low, high

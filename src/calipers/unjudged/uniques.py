@@ -1,0 +1,155 @@
+"""Leave-out-uniques: what a run loses where the documents that only it found had never been judged.
+
+A test collection is reusable if a system that took no part in making its pool is judged fairly. So each run (and each
+group, whose runs are alike) is scored as if it had taken no part: without the judgments of documents that no other
+run (group) retrieves.
+
+Zobel, How reliable are the results of large-scale information retrieval experiments?, SIGIR 1998.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.native.columns import Retrieved
+from calipers.collection.run_names import distinct_names
+from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments, as_runs, check_depth, in_batches, scored
+from calipers.lists import Floats, Ints, Lists, Pool
+from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.registry import Measure
+from calipers.results.scores import AVERAGES
+from calipers.stats.correlation import kendall_b
+from calipers.results.tables import Cell, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Uniques:
+    """What runs and groups lose without the judgments that they alone brought in."""
+
+    measures: tuple[str, ...]
+    systems: tuple[str, ...]
+    groups: tuple[str, ...]  # of each system
+    uniques: Ints  # [system]: judged documents that it alone retrieves
+    relevant: Ints  # [system]: of them with a grade of at least 1
+    group_uniques: Ints  # [system]: judged documents that its group alone retrieves
+    score: Floats  # [measure, system]
+    without_run: Floats
+    without_group: Floats
+
+    def table(self) -> Table:
+        """One row per system and measure: how the mean score changes without its own, and its group's, uniques."""
+        columns = (
+            "system", "group", "measure", "score", "without_run", "loss_run", "without_group", "loss_group", "uniques",
+            "relevant_uniques", "group_uniques",
+        )  # fmt: skip
+        rows: list[tuple[Cell, ...]] = []
+        for s, (system, group) in enumerate(zip(self.systems, self.groups, strict=True)):
+            for m, measure in enumerate(self.measures):
+                score, run, of_group = (
+                    float(each[m, s]) for each in (self.score, self.without_run, self.without_group)
+                )
+                counts = (int(each[s]) for each in (self.uniques, self.relevant, self.group_uniques))
+                rows.append((system, group, measure, score, run, score - run, of_group, score - of_group, *counts))
+        return Table(columns, tuple(rows))
+
+    def tau(self) -> dict[str, float]:
+        """Kendall's tau between the order of the systems and that in which each group is scored without its uniques."""
+        return {
+            name: kendall_b(score, without)
+            for name, score, without in zip(self.measures, self.score, self.without_group, strict=True)
+        }
+
+
+def leave_out_uniques(
+    judgments: Any,
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    groups: Mapping[str, str] | None = None,
+    depth: int | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Uniques:
+    """Score each run without the judgments of documents that only it, or only its group, retrieves.
+
+    groups: the group of each system by name; a system without one is its own group.
+    depth: a document counts as found by a run that has it among so many first ones, as where pools were so deep.
+
+    >>> runs = {"x": {"q": {"a": 2, "b": 1}}, "y": {"q": {"b": 2, "c": 1}}}
+    >>> print(leave_out_uniques({"q": {"a": 1, "b": 1}}, runs, ["P@1"]).table().to_csv(), end="")
+    system,group,measure,score,without_run,loss_run,without_group,loss_group,uniques,relevant_uniques,group_uniques
+    x,x,P@1,1.0,0.0,1.0,0.0,1.0,1,1,1
+    y,y,P@1,1.0,1.0,0.0,1.0,0.0,0,0,0
+    """
+    check_depth(depth)
+    known = as_judgments(judgments)
+    systems = as_runs(runs, known)
+    found = []
+    for batch in in_batches(systems, known, jobs=jobs):
+        found += batch
+        if progress:
+            progress(len(batch))
+    names = tuple(name for name, _ in distinct_names(systems))
+    unknown = sorted(set(groups or {}) - set(names))
+    if groups is not None and len(unknown) == len(groups):
+        raise CalipersError(f"the groups name none of the systems ({names[0]}, ...), but {unknown[0]}, ...")
+    of_group = [(groups or {}).get(name, name) for name in names]
+    number = {group: i for i, group in enumerate(dict.fromkeys(of_group))}
+    group = np.array([number[each] for each in of_group])
+    bound = {name: measure.bind(known.pool) for name, measure in parse_all(measures)}
+    by_run, by_group = _only(found, np.arange(len(found)), len(known), depth), _only(found, group, len(known), depth)
+    relevant = known.pool.grade >= 1
+    shape = (len(bound), len(found))
+    score, without_run, without_group = np.empty(shape), np.empty(shape), np.empty(shape)
+    for s, run in enumerate(found):
+        score[:, s] = _means(known.pool, run, bound, None)
+        without_run[:, s] = _means(known.pool, run, bound, by_run == s)
+        same = len(by_group) == 0 or ((by_group == group[s]) == (by_run == s)).all()
+        without_group[:, s] = without_run[:, s] if same else _means(known.pool, run, bound, by_group == group[s])
+    return Uniques(
+        tuple(bound),
+        names,
+        tuple(of_group),
+        np.bincount(by_run[by_run >= 0], minlength=len(found)),
+        np.bincount(by_run[(by_run >= 0) & relevant], minlength=len(found)),
+        np.bincount(by_group[by_group >= 0], minlength=len(number))[group],
+        score,
+        without_run,
+        without_group,
+    )
+
+
+def _only(found: list[Retrieved], owner: Ints, documents: int, depth: int | None) -> Ints:
+    """Of each judged document: the owner of all the runs that retrieve it, -1 where several or none do."""
+    first, several = np.full(documents, -1), np.zeros(documents, bool)
+    for run, own in zip(found, owner.tolist(), strict=True):
+        rank = run.input_rank if run.docid_rank is None else run.docid_rank
+        mine = run.document if depth is None else run.document[rank <= depth]
+        several[mine] |= (first[mine] >= 0) & (first[mine] != own)
+        first[mine] = np.where(first[mine] < 0, own, first[mine])
+    return np.where(several, -1, first)
+
+
+def _means(pool: Pool, run: Retrieved, measures: Mapping[str, Measure], left_out: NDArray[np.bool_] | None) -> Floats:
+    """The mean scores of one run where some documents are unjudged."""
+    lists = Lists.of(pool, [run])
+    if left_out is not None and left_out.any():
+        lists = without(lists, left_out)
+    return np.array(
+        [AVERAGES[m.declaration.average](scored(m, lists, 0.0, 0.0, 0.0)[0]) for m in measures.values()]
+    )  # fmt: skip
+
+
+def without(lists: Lists, left_out: NDArray[np.bool_]) -> Lists:
+    """The lists where these documents of the pool are unjudged."""
+    pool = lists.pool
+    number = np.cumsum(~left_out) - 1
+    fewer = Pool(np.concatenate([[0], np.cumsum(~left_out)])[pool.offsets], pool.grade[~left_out])
+    kept = lists.where(~left_out[lists.document])
+    return replace(kept, pool=fewer, document=number[kept.document], memo={})

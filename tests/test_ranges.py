@@ -1,0 +1,354 @@
+"""Ranges over what is unjudged, against brute force over all gradings in exact fractions."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import calipers as cal
+import oracle
+from calipers.cli.commands import root
+from calipers.collection.simulate import simulate
+from calipers.measures.registry import examples
+
+Number = Fraction | float
+CLOSE = 1e-12
+SEEDS = range(400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 12)
+
+
+@dataclass
+class Case:
+    """Two systems and a query: ties, unjudged documents, lists that overlap partly."""
+
+    judged: dict[str, int]
+    runs: dict[str, dict[str, int]]
+    unseen: int
+    top: int  # the largest grade that is possible
+    empty: Fraction
+
+    def unknown(self, *systems: str) -> list[str]:
+        found = {d for system in systems for d in self.runs[system]} - set(self.judged)
+        return [*sorted(found), *(f"unseen-{i}" for i in range(self.unseen))]
+
+    def gradings(self, *systems: str) -> Iterator[dict[str, int]]:
+        unknown = self.unknown(*systems)
+        for grades in product(range(self.top + 1), repeat=len(unknown)):
+            yield dict(zip(unknown, grades, strict=True))
+
+    def score(self, measure: oracle.Measure, system: str, grading: dict[str, int]) -> Number:
+        known = {**self.judged, **grading}
+        by_score: dict[int, list[oracle.Entry]] = {}
+        for document, score in self.runs[system].items():
+            by_score.setdefault(score, []).append(known.get(document))
+        groups = [by_score[score] for score in sorted(by_score, reverse=True)]
+        pool = list(known.values())
+        if all(measure(order, pool) is None for order in oracle.tie_orders(groups)):
+            found_nothing = getattr(measure, "func", None) is oracle.sn_dcg and max(pool) > 0
+            return Fraction(0) if found_nothing else self.empty
+        value = oracle.average(measure, groups, pool)
+        assert value is not None
+        return value
+
+
+def drawn(seed: int, most: int = 4) -> Case:
+    draw = random.Random(seed)
+    documents = [f"d{i}" for i in range(8)]
+    judged = {d: draw.choice([-1, 0, 0, 1, 2]) for d in draw.sample(documents, draw.randint(1, 5))}
+    if draw.random() < 0.25:
+        judged = dict.fromkeys(judged, 0)
+    unseen = draw.choice([0, 0, 1, 2])
+    while True:
+        levels = draw.choice([2, 4, 20])
+        runs = {
+            name: {d: draw.randint(1, levels) for d in draw.sample(documents, draw.randint(1, 6))}
+            for name in ("a", "b")
+        }
+        case = Case(judged, runs, unseen, draw.choice([1, 2, 2]), Fraction(draw.choice([0, 0, 1]), 2))
+        if len(case.unknown("a", "b")) <= most:
+            return case
+        judged = {**judged, draw.choice(documents): draw.choice([0, 1])}
+
+
+TABLE = {0: 0, 1: 3, 2: 1}
+TOP = 2  # what ERR and GAP are told is the largest grade
+
+# As the library has them, and as the oracle does.
+MEASURES: dict[str, oracle.Measure] = {
+    "nDCG(discount=zipf)@3": partial(oracle.ndcg, k=3, discount="zipf"),
+    "nDCG@2": partial(oracle.ndcg, k=2),
+    "nDCG(gain=exp)": partial(oracle.ndcg, gain="exp"),
+    "nDCG(gain={0:0,1:3,2:1},discount=zipf)@2": partial(oracle.ndcg, k=2, gain=TABLE, discount="zipf"),
+    "nDCG(gain={0:1,1:2,2:4},discount=zipf)": partial(oracle.ndcg, gain={0: 1, 1: 2, 2: 4}, discount="zipf"),
+    "AP(rel=0)": partial(oracle.average_precision, rel=0),
+    "DCG(discount=zipf)@3": partial(oracle.dcg, k=3, discount="zipf"),
+    "SDCG(discount=zipf)@3": partial(oracle.sdcg, k=3, discount="zipf"),
+    "P@2": partial(oracle.precision, k=2),
+    "P(rel=2)@3": partial(oracle.precision, k=3, rel=2),
+    "Recall@2": partial(oracle.recall, k=2),
+    "Recall": oracle.recall,
+    "RBP(p=0.5)": partial(oracle.rbp, p=Fraction(1, 2)),
+    "RBP(p=0.5,gain=exp,max_grade=2)@3": partial(oracle.rbp, p=Fraction(1, 2), k=3, gain="exp", max_grade=TOP),
+    "RR": oracle.reciprocal_rank,
+    "RR@2": partial(oracle.reciprocal_rank, k=2),
+    "ERR(max_grade=2)@3": partial(oracle.err, k=3, max_grade=TOP),
+    "HIT@2": partial(oracle.hit, k=2),
+    "Success@2": partial(oracle.success, k=2),
+    "SP@3": partial(oracle.sum_precision, k=3),
+    "AP": oracle.average_precision,
+    "AP@2": partial(oracle.average_precision, k=2),
+    "AP(rel=2)@3": partial(oracle.average_precision, k=3, rel=2),
+    "AP(norm=k)@2": partial(oracle.average_precision, k=2, norm="k"),
+    "AP(norm=min)@2": partial(oracle.average_precision, k=2, norm="min"),
+    "GAP(t=[0.25,0.75])@3": partial(oracle.gap, k=3, t=[Fraction(1, 4), Fraction(3, 4)]),
+    "GAP(t=[0.5,0.5])": partial(oracle.gap, t=[Fraction(1, 2), Fraction(1, 2)]),
+    "SetF": oracle.set_f,
+    "SetR": oracle.set_recall,
+    "RPrec": oracle.r_precision,
+    "RPrec@2": partial(oracle.r_precision, k=2),
+    "SN-DCG@2": partial(oracle.sn_dcg, k=2),
+}
+NOT_CLOSED = ("SN-DCG@2",)
+EXACT_PAIRS = ("nDCG", "DCG", "SDCG", "P", "Recall", "RBP")
+
+
+def ranges(case: Case, **options: Any) -> cal.Ranges:
+    return cal.ranges(
+        {"q": case.judged},
+        {name: {"q": run} for name, run in case.runs.items()},
+        list(MEASURES),
+        unseen=case.unseen,
+        max_grade=case.top,
+        empty=float(case.empty),
+        **options,
+    )
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ranges_are_those_of_all_gradings(seed: int) -> None:
+    case = drawn(seed)
+    found = ranges(case)
+    for name, measure in MEASURES.items():
+        tried = name in NOT_CLOSED and case.unknown("a", "b")
+        assert found.exactness[name] == ("enumerated" if tried else "exact")
+        for s, system in enumerate(found.systems):
+            every = [case.score(measure, system, grading) for grading in case.gradings(system)]
+            assert found.low[name][s, 0] == pytest.approx(float(min(every)), abs=CLOSE), (name, system, case)
+            assert found.high[name][s, 0] == pytest.approx(float(max(every)), abs=CLOSE), (name, system, case)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pairs_are_those_of_all_gradings(seed: int) -> None:
+    case = drawn(seed)
+    found = ranges(case)
+    gradings = list(case.gradings("a", "b"))
+    for name, measure in MEASURES.items():
+        pair = found.pair_ranges(name)
+        every = [case.score(measure, "a", g) - case.score(measure, "b", g) for g in gradings]
+        low, high = float(min(every)), float(max(every))
+        if name.startswith(EXACT_PAIRS):
+            assert pair.exactness == "exact"
+            assert pair.low[0, 0] == pytest.approx(low, abs=CLOSE), (name, case)
+            assert pair.high[0, 0] == pytest.approx(high, abs=CLOSE), (name, case)
+        else:
+            assert pair.exactness == "outer"
+            assert pair.low[0, 0] <= low + CLOSE, (name, case)
+            assert pair.high[0, 0] >= high - CLOSE, (name, case)
+        decided = pair.low[0, 0] > CLOSE or pair.high[0, 0] < -CLOSE
+        assert found.pairs(name).rows[0][5:] == ("decided" if decided else "open", pair.exactness)
+
+
+@pytest.mark.parametrize("seed", SEEDS[::4])
+def test_certificates_score_to_the_end_to_the_last_digit(seed: int) -> None:
+    cases = {f"q{i}": drawn(100 * seed + i) for i in range(4)}
+    judged = {query: case.judged for query, case in cases.items()}
+    runs = {name: {query: case.runs[name] for query, case in cases.items()} for name in ("a", "b")}
+    empty = float(cases["q0"].empty)
+    found = cal.ranges(judged, runs, list(MEASURES), unseen=seed % 3, max_grade=2, empty=empty)
+    for name in MEASURES:
+        for end, ends in (("low", found.low), ("high", found.high)):
+            for s, system in enumerate(found.systems):
+                grading = found.certificate(name, system, end)
+                whole = {query: {**judged[query], **grading.get(query, {})} for query in judged}
+                again = cal.evaluate(whole, {system: runs[system]}, [name], empty=empty, warn=False)
+                assert (again[name][0] == ends[name][s]).all(), (name, end, again[name][0] - ends[name][s])
+                mean = found.mean().rows[s * len(MEASURES) + list(MEASURES).index(name)]
+                assert again.mean().rows[0][1] == mean[2 if end == "low" else 4]
+
+
+# -- every declared measure ------------------------------------------------------------------------------
+
+# They measure the judging itself.
+REFUSED = ("Judged", "RBP-residual", "unj")
+
+
+@pytest.mark.parametrize("name", [*examples(), "nDCG(discount=[0.2,1,0.5])", "nDCG(short=n)@4", "nDCG(ideal=list)@2"])
+def test_every_measure_has_its_range_or_says_why(name: str) -> None:
+    """Against `evaluate` under all gradings: the small case has 27 of them for one list and 9 for the other."""
+    judged = {"q": {"a": 2, "b": 0, "c": 1, "d": 0}, "none": {"e": 0, "f": 0}}
+    runs = {
+        "x": {"q": {"u": 5, "a": 4, "v": 4, "b": 3, "c": 2}, "none": {"e": 2, "w": 1}},
+        "y": {"q": {"c": 3, "u": 2}, "none": {"f": 1, "e": 0}},
+    }
+    if name.startswith(REFUSED):
+        with pytest.raises(cal.CalipersError, match="it measures what is judged"):
+            cal.ranges(judged, runs, name)
+        return
+    found = cal.ranges(judged, runs, name, unseen=1)
+    for s, system in enumerate(found.systems):
+        for q, query in enumerate(found.queries):
+            if found.exactness[name] == "point":
+                assert found.low[name][s, q] == found.score[name][s, q] == found.high[name][s, q]
+                continue
+            unknown = [d for d in runs[system][query] if d not in judged[query]] + ["unseen"]
+            every = [
+                cal.evaluate({**judged, query: {**judged[query], **dict(zip(unknown, grades, strict=True))}},
+                             {query: runs[system][query]}, name, empty=0.0, warn=False)[name][0, q]
+                for grades in product((0, 1, 2), repeat=len(unknown))
+            ]  # fmt: skip
+            assert found.low[name][s, q] == pytest.approx(min(every), abs=CLOSE)
+            assert found.high[name][s, q] == pytest.approx(max(every), abs=CLOSE)
+
+
+# -- what the mathematics warns of --------------------------------------------------------------------------
+
+
+def test_grades_in_the_middle_matter() -> None:
+    """[0, ?, 1]: nDCG@3 is largest where the unjudged document has grade 1, not the largest."""
+    found = cal.ranges({"q": {"a": 0, "c": 1}}, {"q": {"a": 3, "x": 2, "c": 1}}, "nDCG@3", max_grade=3)
+    dcg = 1 / np.log2(3) + 1 / np.log2(4)
+    assert found.high["nDCG@3"][0, 0] == pytest.approx(dcg / (1 + 1 / np.log2(3)), abs=CLOSE)
+    assert found.certificate("nDCG@3", "run", "high") == {"q": {"x": 1.0}}
+
+
+def test_recall_is_largest_with_no_further_relevant_document() -> None:
+    """Relevant at rank 1, two unjudged ones tied at 2 and 3, cutoff 2."""
+    found = cal.ranges({"q": {"a": 1}}, {"q": {"a": 2, "x": 1, "y": 1}}, "Recall@2")
+    assert (found.low["Recall@2"][0, 0], found.high["Recall@2"][0, 0]) == (2 / 3, 1.0)
+
+
+def test_worthless_is_no_lower_bound_of_ndcg() -> None:
+    found = cal.ranges({"q": {"a": 1}}, {"q": {"a": 3, "b": 2, "x": 1}}, "nDCG@2", max_grade=2)
+    assert found.low["nDCG@2"][0, 0] < found.score["nDCG@2"][0, 0]
+
+
+def test_dinkelbach_takes_a_few_rounds() -> None:
+    made = simulate(topics=20, systems=12, retrieved=60, ties=0.2, unjudged=0.5, grades=(0.5, 0.2, 0.2, 0.1), seed=3)
+    found = cal.ranges(made.qrels, made.runs, ["nDCG@10", "nDCG(gain=exp)"])
+    assert found.unknown.max() > 20
+    for name in found.measures:
+        assert 1 < found.pair_ranges(name).rounds <= 6
+
+
+# -- collections ------------------------------------------------------------------------------------------
+
+
+def test_all_judged_is_a_point_and_queries_without_judgments_are_left_out() -> None:
+    runs = {"a": {"q": {"d": 1}, "other": {"x": 1}}, "b": {"other": {"x": 1}}}
+    found = cal.ranges({"q": {"d": 1}}, runs, ["nDCG@10", "AP"])
+    assert found.queries == ("q",)
+    assert found.lists.unjudged_queries.tolist() == [1, 1]
+    for name in found.measures:
+        assert found.low[name].tolist() == found.score[name].tolist() == found.high[name].tolist() == [[1.0], [0.0]]
+    assert found.pairs("AP").rows == (("a", "b", 1.0, 1.0, 1.0, "decided", "outer"),)
+
+
+def test_labels_and_scores_have_no_unjudged_documents() -> None:
+    judgments = cal.Judgments.from_arrays([0, 2, 1], group=[2, 1])
+    found = cal.ranges(judgments, np.array([0.2, 0.1, 0.3]), "nDCG@10")
+    assert (
+        found.low["nDCG@10"].tolist()
+        == cal.evaluate(judgments, np.array([0.2, 0.1, 0.3]), "nDCG@10")["nDCG@10"].tolist()
+    )
+    assert (found.low["nDCG@10"] == found.high["nDCG@10"]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"empty": "skip"}, "empty=skip has no ranges"),
+        ({"measures": "nDCG(gain={0:0,1:-1,2:1})"}, "a gain is negative"),
+        ({"ties": "best"}, "ties=best has no ranges"),
+        ({"unseen": -1}, "unseen=-1"),
+        ({"max_grade": -2}, "max_grade=-2"),
+        ({"measures": "ERR-IA@10"}, "subtopic|diversity"),
+        ({"measures": "V2(nDCG@10)", "unseen": 30}, "more than 20,000 gradings"),
+    ],
+)
+def test_what_has_no_ranges_is_refused(options: dict[str, Any], said: str) -> None:
+    arguments = {"measures": "nDCG@10", **options}
+    with pytest.raises(cal.CalipersError, match=said):
+        cal.ranges({"q": {"a": 2, "b": 1}}, {"q": {"a": 2, "x": 1}}, **arguments)
+
+
+def test_a_document_twice_is_refused(tmp_path: Any) -> None:
+    (tmp_path / "run.txt").write_text("q Q0 x 1 2.0 r\nq Q0 y 2 1.5 r\nq Q0 x 3 1.0 r\n")
+    with pytest.raises(cal.CalipersError, match=r"run\.txt:3: document 'x' appears twice for query 'q'"):
+        cal.ranges({"q": {"a": 1}}, tmp_path / "run.txt", "AP")
+
+
+def test_ties_by_docid_and_depth_are_as_in_evaluate() -> None:
+    made = simulate(topics=5, systems=3, retrieved=30, ties=0.5, unjudged=0.4, seed=7)
+    for options in ({"ties": "docid"}, {"ties": "input"}, {"depth": 7}, {"ties": "input", "depth": 7}):
+        found = cal.ranges(made.qrels, made.runs, ["nDCG@10", "AP", "RR", "P@5"], **options)
+        scores = cal.evaluate(made.qrels, made.runs, ["nDCG@10", "AP", "RR", "P@5"], **options)
+        for name in found.measures:
+            np.testing.assert_allclose(found.score[name], scores[name], atol=CLOSE)
+            assert (found.low[name] <= found.score[name] + CLOSE).all()
+            assert (found.high[name] >= found.score[name] - CLOSE).all()
+            system = found.systems[0]
+            grading = found.certificate(name, system, "high")
+            whole = {query: {**graded, **grading.get(query, {})} for query, graded in made.qrels.items()}
+            again = cal.evaluate(whole, {system: made.runs[system]}, name, warn=False, **options)
+            assert (again[name][0] == found.high[name][0]).all()
+
+
+# -- the command ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Any) -> list[str]:
+    (tmp_path / "qrels.txt").write_text("q 0 a 1\nq 0 b 0\np 0 c 2\n")
+    (tmp_path / "one.run").write_text("q Q0 x 1 3 one\nq Q0 a 2 2 one\np Q0 c 1 1 one\n")
+    (tmp_path / "two.run").write_text("q Q0 b 1 3 two\nq Q0 y 2 2 two\np Q0 z 1 1 two\n")
+    return [str(tmp_path / name) for name in ("qrels.txt", "one.run", "two.run")]
+
+
+@pytest.mark.parametrize(
+    ("options", "header", "rows"),
+    [
+        ([], "system,measure,low,score,high", 4),
+        (["-q"], "system,query,measure,low,score,high", 8),
+        (["--pairs"], "measure,system_a,system_b,difference,low,high,verdict,exactness", 2),
+        (["--pairs", "-q"], "measure,system_a,system_b,query,difference,low,high,verdict,exactness", 4),
+    ],
+)
+def test_the_columns_of_the_command(files: list[str], options: list[str], header: str, rows: int) -> None:
+    done = CliRunner().invoke(root, ["ranges", *files, "-m", "nDCG@10 AP", "--format", "csv", *options])
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[0] == header
+    assert len(lines) == 1 + rows
+
+
+def test_evaluate_says_how_far_the_mean_could_move(files: list[str]) -> None:
+    """In the words of the library and of both ways of the command, and as far as the range goes."""
+    found = cal.ranges(files[0], files[1:], "P@2")
+    room = (found.high["P@2"] - found.low["P@2"]).mean(axis=1)
+    assert room.tolist() == [0.25, 0.5]
+    sentence = "judging what is unjudged could raise the mean P@2 by up to 0.500 (two), by 0.375 on average"
+    assert any(note.startswith(sentence) for note in cal.evaluate(files[0], files[1:], "AP P@2", warn=False).notes)
+    for measures in ("AP P@2", "AP P@2 ERR"):  # ERR is not among the measures of the short way
+        done = CliRunner().invoke(root, ["evaluate", *files, "-m", measures])
+        assert sentence in done.stderr
+    silent = cal.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "P@1 RBP")
+    assert silent.notes == ()
