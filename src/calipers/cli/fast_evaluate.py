@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ class Answer(NamedTuple):
     measures: list[str]
     queries: list[str]
     runs: list[RunScores]
+    measure: str | None = None  # for which it is known how far judging could raise the mean of each run
+    room: tuple[float, ...] = ()
 
     def seen(self) -> list[Seen]:
         return [
@@ -32,7 +35,7 @@ class Answer(NamedTuple):
         ]
 
     def notes(self, ties: str | None) -> list[str]:
-        return [note.text for note in notes_about(self.seen(), ties or "average")]
+        return [note.text for note in notes_about(self.seen(), ties or "average", self.measure, self.room)]
 
     def mean(self) -> Table:
         rows: list[Row] = [
@@ -66,13 +69,51 @@ def fast_answer(
             raise NotFast(ties)
         plans = {name: _plan(measure, by_id) for name, measure in parse_all(measures)}
         files = [file for system in systems for file in files_of(system)]
-        index = read_graded(judgments, plans.values())
+        open_to = next((name for name, plan in plans.items() if has_room(plan)), None)
+        weighed = [] if open_to is None else [of_judged(plans[open_to])]
+        index = read_graded(judgments, [*plans.values(), *weighed])
         runs = score_runs(files, index, by_id=by_id, depth=depth or 0, jobs=jobs, advance=advance)
         if all(not any(run.length) for run in runs):
             raise NotFast("no query in common")
     except UNUSUAL:
         return None
-    return Answer(list(plans), [decode(query) for query in index.queries], runs)
+    queries = [decode(query) for query in index.queries]
+    if open_to is None:
+        return Answer(list(plans), queries, runs)
+    plan = plans[open_to]
+    some = any(index.relevant(plan.rel))
+    room = tuple(mean(room_left(plan, run.length, run.scores[-1])) if some else 0.0 for run in runs)
+    return Answer(list(plans), queries, [run._replace(scores=run.scores[:-1]) for run in runs], open_to, room)
+
+
+# -- how far judging could raise a score, as `Form.room` says it ---------------------------------------
+
+
+def has_room(plan: Plan) -> bool:
+    """Whether lengths and judged documents tell how far judging could raise the score: sums over relevant documents."""
+    return plan.form == "sum" and plan.worth == "relevant" and plan.over in ("one", "cutoff") and plan.rel > 0
+
+
+def of_judged(plan: Plan) -> Plan:
+    """The plan of the weight that judged documents have."""
+    return plan._replace(rel=-math.inf, over="one")
+
+
+def room_left(plan: Plan, length: Sequence[int], judged: Sequence[float]) -> list[float]:
+    """By how much judging could raise each score: the weight of the list, less that of its judged documents.
+
+    >>> room_left(Plan("sum", over="cutoff", cutoff=5), [3, 8], [1.0, 5.0])
+    [0.4, 0.0]
+    """
+    shown = [min(size, plan.cutoff or size) for size in length]
+    weights = {"flat": float, "geometric": lambda size: 1.0 - plan.p**size}
+    weight = weights.get(plan.weight) or (lambda size: math.fsum(_weight(plan, rank) for rank in range(1, size + 1)))
+    over = plan.cutoff if plan.over == "cutoff" else 1
+    return [max(weight(size) - known, 0.0) / over for size, known in zip(shown, judged, strict=True)]
+
+
+def _weight(plan: Plan, rank: int) -> float:
+    return 1.0 / (rank if plan.weight == "zipf" else math.log2(rank + 1))
 
 
 def _plan(measure: Measure, by_id: bool) -> Plan:

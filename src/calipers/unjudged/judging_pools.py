@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs
-from calipers.fusion.ballots import Ballots
+from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear, Share

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.id_codes import Words, as_words, coded, mixed, side_by_side
-from calipers.native.columns import Retrieved
-from calipers.native.id_text import decode, encode
-from calipers.native.ids import Ids
 from calipers.collection.model import ArrayRun, Judgments, Run, ScoreFile
 from calipers.collection.run_names import distinct_names
 from calipers.errors import CalipersError
-from calipers.fusion.ballots import WholeRun, ranked_segments, whole_run
+from calipers.fusion.candidates import WholeRun, ranked_segments, whole_run
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms.gradings import Unknown, spread
+from calipers.native.columns import Retrieved
+from calipers.native.id_text import decode, encode
+from calipers.native.ids import Ids
 
 SIEVE = np.uint64((1 << 20) - 1)  # the last bits of a hash, by which most unjudged documents are told at once
 

@@ -25,8 +25,8 @@ from calipers.measures.forms import Linear, Share
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.gradings import CELLS, Growth, NoRange, Rungs, Steps, Unknown, best_quotient
 from calipers.results.scores import means
-from calipers.stats.comparison import compare
 from calipers.results.tables import Table
+from calipers.stats.comparison import compare
 from calipers.unjudged.score_ranges import Ranges, range_of
 
 if TYPE_CHECKING:

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.native.columns import Retrieved
 from calipers.collection.run_names import distinct_names
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, check_depth, in_batches, scored
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
+from calipers.native.columns import Retrieved
 from calipers.results.scores import AVERAGES
-from calipers.stats.correlation import kendall_b
 from calipers.results.tables import Cell, Table
+from calipers.stats.correlation import kendall_b
 
 
 @dataclass(frozen=True, eq=False)
