@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from calipers import plot
 from calipers.errors import CalipersError
-from calipers.report.grid import Column, Grid, Row, count, name, number, plain_rows
 from calipers.report.material import Material
+from calipers.report.page_tables import Column, Grid, Row, count, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 
 FEW = 30  # systems of which the pairs are looked at under every measure
