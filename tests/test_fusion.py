@@ -409,7 +409,7 @@ def test_ids_are_told_apart_and_ordered_by_their_bytes(pairs: list[tuple[int, by
 
 
 def test_ids_that_share_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coding, "_mixed", lambda query, word: np.zeros(len(query), np.uint64))
+    monkeypatch.setattr(coding, "mixed", lambda query, word: np.zeros(len(query), np.uint64))
     assert cal.fuse(VECTOR, "combmnz").documents() == {"q": {"c": 4.5, "b": 3.0, "a": 3.0, "e": 0.0, "d": 0.0}}
 
 

@@ -352,3 +352,13 @@ def test_evaluate_says_how_far_the_mean_could_move(files: list[str]) -> None:
         assert sentence in done.stderr
     silent = cal.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "P@1 RBP")
     assert silent.notes == ()
+
+
+def test_ids_that_share_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = simulate(topics=3, systems=2, retrieved=20, ties=0.2, unjudged=0.4, seed=5)
+    found = cal.ranges(made.qrels, made.runs, "nDCG@10")
+    monkeypatch.setattr("calipers.unjudged.open_lists.mixed", lambda query, word: np.zeros(len(query), np.uint64))
+    again = cal.ranges(made.qrels, made.runs, "nDCG@10")
+    assert (again.low["nDCG@10"] == found.low["nDCG@10"]).all()
+    assert again.pairs().rows == found.pairs().rows
+    assert again.certificate("nDCG@10", again.systems[0]) == found.certificate("nDCG@10", found.systems[0])
