@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from calipers.cli.groups import read_groups
 from calipers.cli.options import (
     FILE,
     TIES,

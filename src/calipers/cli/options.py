@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -467,8 +467,8 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
         yield advance
 
 
-def read_groups(path: str) -> dict[str, str]:
-    """The group of each system, from the first two columns of a CSV file with a header."""
+def read_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:
+    """The group of each system, from the first two columns of a CSV file; a first row that names a system is no header."""
     import csv
 
     try:
@@ -480,4 +480,5 @@ def read_groups(path: str) -> dict[str, str]:
         raise CalipersError(f"is not CSV: {error}", file=path) from None
     if any(len(row) < 2 for row in rows) or len(rows) < 2:
         raise CalipersError("expected a header and rows that begin with a system and its group", file=path)
-    return {row[0].strip(): row[1].strip() for row in rows[1:]}
+    rows = rows if rows[0][0].strip() in systems else rows[1:]
+    return {row[0].strip(): row[1].strip() for row in rows}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.groups import read_groups
 from calipers.cli.options import (
     FILE,
     FORMATS,
@@ -21,6 +20,7 @@ from calipers.cli.options import (
     open_systems,
     plot_option,
     progress,
+    read_groups,
     safe_csv_option,
     systems_as_option,
     write,
