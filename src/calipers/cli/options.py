@@ -468,7 +468,7 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
 
 
 def read_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:
-    """The group of each system, from the first two columns of a CSV file; a first row that names a system is no header."""
+    """The group of each system, from two columns of a CSV file; a first row that names a system is no header."""
     import csv
 
     try:
