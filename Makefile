@@ -75,7 +75,7 @@ lint: $(VENV)/.test
 
 # An optional extension that fails to build leaves a package which works, slowly. Nobody would notice.
 compiled: $(VENV)/.package
-	@$(BIN)/python -c "from calipers.collection import _scanner; assert _scanner.COMPILED" \
+	@$(BIN)/python -c "from calipers.native import _scanner; assert _scanner.COMPILED" \
 	  || { echo "the scanner is not compiled: is there a C++17 compiler?" >&2; exit 1; }
 
 packaging: $(VENV)/.test

@@ -1,7 +1,8 @@
 """Builds the scanner, where that is possible. Everything else about the package is in pyproject.toml.
 
 The extension is optional: without a C++17 compiler the build goes on, and the package uses its plain-Python twin.
-CALIPERS_SANITIZE=1 builds it for AddressSanitizer, as a test does.
+CALIPERS_STRICT=1, as in continuous integration, makes it obligatory, and warnings errors; CALIPERS_SANITIZE=1 builds it
+for AddressSanitizer, as a test does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ HEADERS = [
     "src/calipers/native/_scanner.hpp",
     "src/calipers/native/_scoring.hpp",
 ]
+STRICT = ["-Wall", "-Wextra", "-Werror"]
 SANITIZE = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g", "-O1"]
 
 
@@ -27,10 +29,16 @@ class BuildScanner(build_ext):
             ext.extra_compile_args = ["/std:c++17", "/O2", "/EHsc"]
         else:
             ext.extra_compile_args = ["-std=c++17", "-O3", "-fno-math-errno", "-fvisibility=hidden"]
-            if os.environ.get("CALIPERS_SANITIZE") == "1":
+            if asked("STRICT"):
+                ext.extra_compile_args += STRICT
+            if asked("SANITIZE"):
                 ext.extra_compile_args += SANITIZE
                 ext.extra_link_args = ["-fsanitize=address"]
         super().build_extension(ext)
+
+
+def asked(option: str) -> bool:
+    return os.environ.get(f"CALIPERS_{option}") == "1"
 
 
 def extensions() -> list[Extension]:
@@ -41,7 +49,7 @@ def extensions() -> list[Extension]:
     scanner = Extension("calipers.native._scanner", [SOURCE], depends=HEADERS, language="c++")
     built = list(cythonize([scanner], language_level=3))
     for extension in built:
-        extension.optional = True  # cythonize makes new ones, and forgets it
+        extension.optional = not asked("STRICT")  # cythonize makes new ones, and forgets it
     return built
 
 

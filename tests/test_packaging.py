@@ -137,7 +137,7 @@ def test_wheel_holds_the_package_and_its_scanner(wheel: Path, require: Require) 
     require.compiler()
     names = zipfile.ZipFile(wheel).namelist()
     assert "calipers/py.typed" in names
-    scanner = [name for name in names if name.startswith("calipers/collection/_scanner.")]
+    scanner = [name for name in names if name.startswith("calipers/native/_scanner.")]
     assert [name for name in scanner if name.endswith((".so", ".pyd"))]
     metadata = [name for name in names if ".dist-info/" in name]
     assert [name for name in metadata if name.endswith("LICENSE")]

@@ -28,7 +28,7 @@ from calipers.collection.reader import scan_run
 from calipers.errors import CalipersError
 from calipers.native.columns import Retrieved
 from calipers.native.ids import Ids
-from calipers.native.scanner import JudgedIndex
+from calipers.native.scanner import JudgedIndex, ScanError
 from fuzz_scanner import comparable
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 2\n"
@@ -492,6 +492,22 @@ def test_the_first_error_wins(jobs: int, write: Callable[..., str]) -> None:
     assert "appears twice" in error.message
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_threads_catch_what_a_file_can_cause_and_nothing_else(place: int) -> None:
+    def tasks(error: Exception) -> list[Callable[[], int]]:
+        def fails() -> int:
+            raise error
+
+        return [fails if i == place else lambda: 1 for i in range(2)]
+
+    for error in (CalipersError("bad"), ScanError("bad"), OSError("bad"), MemoryError("bad")):
+        assert reader.in_threads(tasks(error)) is None
+    for error in (TypeError("a mistake"), AssertionError("a mistake"), ValueError("a mistake")):
+        with pytest.raises(type(error), match="a mistake"):
+            reader.in_threads(tasks(error))
+    assert reader.in_threads([lambda: 1, lambda: 2]) == [1, 2]
+
+
 def test_unjudged_queries_are_counted_once(write: Callable[..., str]) -> None:
     index, lines = simulated()
     lines += [b"u%d Q0 d 1 1 t\n" % (i % 5) for i in range(400)]
@@ -511,7 +527,7 @@ def test_memory_does_not_grow_with_the_run(tmp_path: Path, require: Any) -> None
         import numpy as np
         from calipers.native.ids import Ids
         from calipers.collection.reader import scan_run
-        from calipers.native.scanner import JudgedIndex
+        from calipers.native.scanner import JudgedIndex, ScanError
         def run(name, queries):
             lines = [b" Q0 d%d 0 %d tag\\n" % (i, -i) for i in range(1000)]
             with open(name, "wb") as file:

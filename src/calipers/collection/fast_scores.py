@@ -17,11 +17,9 @@ from typing import Any, NamedTuple
 
 from calipers.collection.files import blocks, start_of
 from calipers.collection.first_line import first_fields
-from calipers.collection.reader import feed_run, in_threads, processors
-from calipers.errors import CalipersError
+from calipers.collection.reader import FILE_ERRORS, feed_run, in_threads, processors
 from calipers.native.id_text import decode
 from calipers.native.plan import Plan
-from calipers.native.scan_error import ScanError
 from calipers.native.scanner import COMPILED, ColumnScanner
 
 
@@ -30,7 +28,8 @@ class NotFast(Exception):
 
 
 # What makes a caller start again with `evaluate`: there, an error gets its proper message.
-UNUSUAL = (NotFast, CalipersError, ScanError, OSError, ValueError)
+UNUSUAL = (NotFast, *FILE_ERRORS)
+
 
 
 class RunScores(NamedTuple):
@@ -89,7 +88,7 @@ def score_runs(
                 return
             try:
                 run = _scored(file, index, by_id, depth, 1)
-            except UNUSUAL:
+            except Exception:
                 with lock:
                     all(waiting)  # nobody need go on
                 raise
@@ -97,7 +96,7 @@ def score_runs(
                 found[place] = run
                 advance(1)
 
-    if in_threads([work] * min(jobs, len(files))) is None:
+    if in_threads([work] * min(jobs, len(files)), UNUSUAL) is None:
         raise NotFast("one of the runs")
     return [found[place] for place in range(len(files))]
 
@@ -109,7 +108,10 @@ def _check_trec(path: str, fields: int) -> None:
     found = first_fields(start_of(path))
     if len(found) != fields or found[0][:1] in b'{["' or any(b"qid:" in field for field in found):
         raise NotFast(path)
-    float(found[3 if fields == 4 else 4])  # a header has no number there
+    try:
+        float(found[3 if fields == 4 else 4])
+    except ValueError:  # a header has no number there
+        raise NotFast(path) from None
 
 
 def _scored(path: str, index: Any, by_id: bool, depth: int, jobs: int) -> RunScores:

@@ -10,7 +10,6 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
@@ -28,6 +27,7 @@ Result = TypeVar("Result", covariant=True)
 Value = TypeVar("Value")
 
 SMALLEST_PART = 1 << 22  # bytes of a run that are worth a thread of their own
+FILE_ERRORS = (CalipersError, ScanError, OSError, MemoryError)  # all that a file can cause
 
 
 class Scanner(Protocol[Result]):
@@ -228,13 +228,21 @@ def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> b
     return in_threads(tasks) is not None
 
 
-def in_threads(tasks: Sequence[Callable[[], Value]]) -> list[Value] | None:
-    """What the tasks return, each run in a thread of its own; None if one fails: a scan from the top will say why."""
+def in_threads(
+    tasks: Sequence[Callable[[], Value]], expected: tuple[type[Exception], ...] = FILE_ERRORS
+) -> list[Value] | None:
+    """What the tasks return, each run in a thread of its own; None if one fails as `expected`.
+
+    Then a scan from the top will say why. Any other exception is a programming error, and is raised.
+    """
     results: dict[int, Value] = {}
+    errors: list[Exception] = []
 
     def work(i: int) -> None:
-        with suppress(Exception):
+        try:
             results[i] = tasks[i]()
+        except Exception as error:
+            errors.append(error)
 
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(1, len(tasks))]
     for thread in threads:
@@ -244,7 +252,10 @@ def in_threads(tasks: Sequence[Callable[[], Value]]) -> list[Value] | None:
     finally:
         for thread in threads:
             thread.join()
-    return [results[i] for i in range(len(tasks))] if len(results) == len(tasks) else None
+    for error in errors:
+        if not isinstance(error, expected):
+            raise error
+    return None if errors else [results[i] for i in range(len(tasks))]
 
 
 def joined(results: Sequence[Retrieved]) -> Retrieved:

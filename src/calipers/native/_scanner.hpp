@@ -13,10 +13,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,6 +48,10 @@
 namespace calipers {
 
 using byte = unsigned char;
+
+// Cython copies between these types and the arrays of NumPy.
+static_assert(std::is_same<byte, uint8_t>::value, "ids are bytes");
+static_assert(sizeof(double) == 8 && std::numeric_limits<double>::is_iec559, "scores are float64");
 
 // ------------------------------------------------------------------------------------------------------ fields
 
@@ -614,8 +620,15 @@ inline void rank_segment(Sorter& sorter, const double* score, size_t n, int64_t 
 
 struct Row {  // a judged document that was retrieved
     double score;
-    int32_t document, first, last, docid_rank, input_rank;
+    int32_t document, first, last, docid_rank, input_rank, padding;
 };
+
+// `RunScanner.finish` hands rows over as an array of "float64,int32,int32,int32,int32,int32,int32".
+static_assert(std::is_trivially_copyable<Row>::value && std::is_standard_layout<Row>::value, "rows are copied");
+static_assert(sizeof(Row) == 32 && offsetof(Row, score) == 0 && offsetof(Row, document) == 8 &&
+                  offsetof(Row, first) == 12 && offsetof(Row, last) == 16 && offsetof(Row, docid_rank) == 20 &&
+                  offsetof(Row, input_rank) == 24,
+              "the fields of a row are where the array has them");
 
 struct Summary {
     int32_t length, tied;
@@ -706,7 +719,7 @@ public:
             for (const Hit& hit : hits_) {
                 if (static_cast<size_t>(hit.position) >= kept) break;
                 int32_t rank = hit.position + 1;
-                rows.push_back({scores_[hit.position], hit.row, rank, rank, rank, rank});
+                rows.push_back({scores_[hit.position], hit.row, rank, rank, rank, rank, 0});
             }
             return summary;
         }
@@ -810,7 +823,7 @@ private:
             // Inside a tie, order of input is order of position.
             size_t by_input = static_cast<size_t>(std::lower_bound(input, input + kept, position) - input);
             rows.push_back({score, judged_[position], static_cast<int32_t>(start + 1), static_cast<int32_t>(last),
-                            static_cast<int32_t>(start + 1 + i), static_cast<int32_t>(start + 1 + by_input)});
+                            static_cast<int32_t>(start + 1 + i), static_cast<int32_t>(start + 1 + by_input), 0});
         }
     }
 };
@@ -892,6 +905,8 @@ private:
         int64_t line = 0;
     };
     static constexpr size_t kSlab = size_t(1) << 20, kLargest = 1024;
+    // Chunks lie in slabs at multiples of 16.
+    static_assert(alignof(Chunk) <= 16 && alignof(Chunk) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__, "chunks are aligned");
 
     std::vector<Bin> bins_;
     std::vector<std::unique_ptr<byte[]>> slabs_;

@@ -92,16 +92,16 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
 
 cdef extern from "_scoring.hpp" namespace "calipers" nogil:
     cdef enum class Form "calipers::Form":
-        pass
+        sum, prefix, precision, first, preference, interpolated
 
     cdef enum class Weight "calipers::Weight":
-        pass
+        flat, log2, zipf, geometric
 
     cdef enum class Worth "calipers::Worth":
-        pass
+        relevant, linear, exponential
 
     cdef enum class Over "calipers::Over":
-        pass
+        one, cutoff, relevant, ideal
 
     struct Plan:
         Form form
@@ -414,7 +414,7 @@ cdef class ColumnScanner(Lines):
     cdef vector[int64_t] line_of
     cdef bytes tag
 
-    def __init__(self, kind, *, bint keep_second=False):
+    def __cinit__(self, kind, *, bint keep_second=False):
         if kind not in ("qrels", "run"):
             raise ValueError(f"kind is 'qrels' or 'run', not {kind!r}")
         self.run = kind == "run"
@@ -545,7 +545,7 @@ cdef class LetorScanner(Lines):
     cdef vector[int64_t] line_of
     cdef bint nameless  # a line without a document has been met
 
-    def __init__(self):
+    def __cinit__(self):
         self.queries.set_seed(new_seed())
         self.document_offsets.assign(1, 0)
 
@@ -643,7 +643,7 @@ cdef class FeatureScanner(Lines):
     cdef bint irregular
     cdef int64_t width
 
-    def __init__(self):
+    def __cinit__(self):
         self.start.assign(1, 0)
 
     cdef object explain(self, bytes line):
@@ -766,15 +766,39 @@ cdef class NumberScanner(Lines):
 # ------------------------------------------------------------------------------- a run against the judgments
 
 
-cdef class JudgedIndex:
-    """Finds judged queries and documents by id. Built once, read by any number of scanners and threads.
+cdef class Index:
+    """Finds judged queries and documents by id. Built once, read by any number of scanners and threads."""
+
+    cdef Judged judged
+
+    def __len__(self):
+        return self.judged.queries.size()
+
+    @property
+    def distinct(self):
+        """Whether no query has a document twice."""
+        return self.judged.distinct
+
+    def query(self, bytes identifier not None):
+        """The row of a query, -1 if it is not judged."""
+        return self.judged.queries.find(<Text> PyBytes_AS_STRING(identifier), PyBytes_GET_SIZE(identifier))
+
+    def find(self, Py_ssize_t query, bytes identifier not None):
+        """The row of a document among all judged documents, -1 if this query has no judgment of it."""
+        cdef Text id = <Text> PyBytes_AS_STRING(identifier)
+        cdef size_t n = PyBytes_GET_SIZE(identifier)
+        if not 0 <= query < <Py_ssize_t> self.judged.queries.size():
+            raise IndexError(query)
+        return self.judged.find(query, id, n, hash_id(id, n, self.judged.seed))
+
+
+cdef class JudgedIndex(Index):
+    """An index of ids.
 
     The documents of query q are the rows offsets[q]:offsets[q + 1]; an id that occurs twice is found at its first row.
     """
 
-    cdef Judged judged
-
-    def __init__(self, queries, offsets, documents):
+    def __cinit__(self, queries, offsets, documents):
         cdef Borrowed query_data = Borrowed(queries.data, "uint8")
         cdef Borrowed query_offsets = Borrowed(queries.offsets, "int64")
         cdef Borrowed parts = Borrowed(offsets, "int64")
@@ -801,36 +825,37 @@ cdef class JudgedIndex:
         if not distinct:
             raise ValueError("a query occurs twice")
 
-    def __len__(self):
-        return self.judged.queries.size()
 
-    @property
-    def distinct(self):
-        """Whether no query has a document twice."""
-        return self.judged.distinct
+# The terms of a plan, by the names that Python and the header use for them.
+cdef dict FORMS = {
+    "sum": <int> Form.sum,
+    "prefix": <int> Form.prefix,
+    "precision": <int> Form.precision,
+    "first": <int> Form.first,
+    "preference": <int> Form.preference,
+    "interpolated": <int> Form.interpolated,
+}
+cdef dict WEIGHTS = {
+    "flat": <int> Weight.flat,
+    "log2": <int> Weight.log2,
+    "zipf": <int> Weight.zipf,
+    "geometric": <int> Weight.geometric,
+}
+cdef dict WORTHS = {
+    "relevant": <int> Worth.relevant,
+    "linear": <int> Worth.linear,
+    "exponential": <int> Worth.exponential,
+}
+cdef dict OVERS = {
+    "one": <int> Over.one,
+    "cutoff": <int> Over.cutoff,
+    "relevant": <int> Over.relevant,
+    "ideal": <int> Over.ideal,
+}
 
-    def query(self, bytes identifier not None):
-        """The row of a query, -1 if it is not judged."""
-        return self.judged.queries.find(<Text> PyBytes_AS_STRING(identifier), PyBytes_GET_SIZE(identifier))
 
-    def find(self, Py_ssize_t query, bytes identifier not None):
-        """The row of a document among all judged documents, -1 if this query has no judgment of it."""
-        cdef Text id = <Text> PyBytes_AS_STRING(identifier)
-        cdef size_t n = PyBytes_GET_SIZE(identifier)
-        if not 0 <= query < <Py_ssize_t> self.judged.queries.size():
-            raise IndexError(query)
-        return self.judged.find(query, id, n, hash_id(id, n, self.judged.seed))
-
-
-# The numbers of the terms in a plan, as the header counts them.
-FORMS = {"sum": 0, "prefix": 1, "precision": 2, "first": 3, "preference": 4, "interpolated": 5}
-WEIGHTS = {"flat": 0, "log2": 1, "zipf": 2, "geometric": 3}
-WORTHS = {"relevant": 0, "linear": 1, "exponential": 2}
-OVERS = {"one": 0, "cutoff": 1, "relevant": 2, "ideal": 3}
-
-
-cdef class GradedIndex(JudgedIndex):
-    """The same with grades, from `ColumnScanner.graded`: enough to score runs where they are read."""
+cdef class GradedIndex(Index):
+    """An index with grades, from `ColumnScanner.graded`: enough to score runs where they are read."""
 
     cdef vector[int64_t] parts
     cdef vector[double] grade
@@ -888,7 +913,7 @@ cdef class RunScanner(Lines):
     the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
     """
 
-    cdef JudgedIndex index
+    cdef Index index
     cdef size_t depth
     cdef bint single, regroup, is_scattered
     cdef bytes tag
@@ -913,7 +938,7 @@ cdef class RunScanner(Lines):
     cdef Text document
     cdef size_t document_length
 
-    def __init__(self, JudgedIndex index not None, *, depth=0, bint single=False, bint regroup=False):
+    def __cinit__(self, Index index not None, *, depth=0, bint single=False, bint regroup=False):
         if depth < 0:
             raise ValueError("depth is 0 (all) or more")
         self.index = index
