@@ -15,12 +15,14 @@ from calipers.cli.options import (
     judgments_argument,
     measures_option,
     optional_systems,
+    progress,
     warn,
 )
 from calipers.cli.together import Command, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
+    from calipers.cli.policies import Lists
     from calipers.collection.model import Judgments, Run
     from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
@@ -116,9 +118,26 @@ class Inputs(Reading):
             )
         return False
 
-    def open_scores(self, strict: bool) -> Scores:
+    def score_files(self, strict: bool) -> ScoreFiles:
         files = (self.judgments, *self.systems)
-        return ScoreFiles(files=files, measures=self.measures, max_unpacked=self.max_unpacked, strict=strict).open()
+        return ScoreFiles(files=files, measures=self.measures, max_unpacked=self.max_unpacked, strict=strict)
+
+    def scores(self, lists: Lists) -> Scores:
+        """Scores of runs under measures, or from files of scores, with what is to be said about them."""
+        from calipers.cli.evaluate import note_undefined
+        from calipers.evaluation import evaluate
+
+        if self.are_scores:
+            return self.score_files(lists.strict).open()
+        wanted = self.wanted()
+        known, runs = self.open(wanted.values())
+        with progress(len(runs), "runs") as advance:
+            scores = evaluate(
+                known, runs, list(wanted), jobs=lists.jobs, progress=advance, warn=False, **lists.policies
+            )
+        warn(scores.notes, lists.strict)
+        note_undefined(scores)
+        return scores
 
 
 @dataclass(frozen=True, kw_only=True)

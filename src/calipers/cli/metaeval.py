@@ -117,7 +117,7 @@ def command(
             raise CalipersError("a matrix of scores has no sets but all: the others need judgments and runs")
         if other:
             raise CalipersError("a second collection can only be compared with judgments and runs, not with scores")
-        meta = MetaEvaluation.of_scores(inputs.open_scores(lists.strict), choices=choices)
+        meta = MetaEvaluation.of_scores(inputs.score_files(lists.strict).open(), choices=choices)
     else:
         wanted = inputs.wanted()
         known, runs = inputs.open(wanted.values())
