@@ -58,8 +58,8 @@ def together(name: str, kind: type | str, *options: Decorator) -> Callable[[Comm
     def gather(command: Command) -> Command:
         @wraps(command)
         def gathered(**values: Any) -> Any:
+            own = {each: values.pop(each) for each in names_of(kind) if each in values}
             made = library(kind) if isinstance(kind, str) else kind
-            own = {each: values.pop(each) for each in _names(made) if each in values}
             return command(**values, **{name: made(**own)})
 
         return declared(*options)(gathered)  # type: ignore[return-value]  # called as the command is, by click
@@ -67,5 +67,7 @@ def together(name: str, kind: type | str, *options: Decorator) -> Callable[[Comm
     return gather
 
 
-def _names(kind: Any) -> tuple[str, ...]:
-    return getattr(kind, "_names", None) or tuple(signature(kind).parameters)  # a Record knows them itself
+def names_of(kind: type | str) -> tuple[str, ...]:
+    """What an object of this kind is made of."""
+    made: Any = library(kind) if isinstance(kind, str) else kind
+    return getattr(made, "_names", None) or tuple(signature(made).parameters)  # a Record knows them itself
