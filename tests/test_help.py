@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ import pytest
 from calipers.cli import main
 from calipers.cli.commands import COMMANDS, root
 from calipers.cli.suggestions import examples
+from calipers.cli.together import LibraryChoice, library, names_of
 from conftest import Require
 
 # As written they would take minutes; only these numbers are others here.
@@ -264,3 +266,72 @@ def test_errors_suggest_in_one_line(
     assert len(lines) == 1, err
     assert lines[0].startswith("calipers: ")
     assert suggested in lines[0]
+
+
+# -- how commands are made -------------------------------------------------------------------------------------
+
+
+LEAVES = {name: command for name, command in ALL.items() if not isinstance(command, click.Group)}
+# What only a command itself can show or hold; all other choices are the library's.
+OF_THE_COMMAND = {
+    "calipers evaluate --engine",
+    "calipers audit --show",
+    "calipers compare --show",
+    "calipers judges --show",
+    "calipers convert --as",
+}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_no_command_takes_more_than_eight_parameters(name: str) -> None:
+    """Options that travel together arrive as one object, and none through **."""
+    callback = LEAVES[name].callback
+    assert callback is not None
+    taken = inspect.signature(callback).parameters.values()  # of the function itself, not of what gathers for it
+    assert len(taken) <= 8, [each.name for each in taken]
+    assert all(each.kind is each.POSITIONAL_OR_KEYWORD for each in taken)
+
+
+def test_what_is_gathered_is_all_that_a_command_has_declared() -> None:
+    """An option whose value no object has a name for, and no parameter, would be refused when it is called."""
+    for name, command in LEAVES.items():
+        values = {parameter.name: None for parameter in command.params if parameter.expose_value}
+        callback = command.callback
+        while (wrapped := getattr(callback, "__wrapped__", None)) is not None:
+            kind = inspect.getclosurevars(callback).nonlocals
+            for each in names_of(kind["kind"]):
+                values.pop(each, None)
+            values[kind["name"]] = None
+            callback = wrapped
+        assert callback is not None
+        taken = set(inspect.signature(callback).parameters)
+        context = {each for each in taken if inspect.signature(callback).parameters[each].annotation == "click.Context"}
+        assert set(values) == taken - context, name
+
+
+def test_choices_are_the_tables_of_the_library() -> None:
+    """Read from them when they are shown, so that there is no copy to be forgotten; and defaults are among them."""
+    own = set()
+    for name, command in ALL.items():
+        for parameter in command.params:
+            if not isinstance(parameter.type, click.Choice):
+                continue
+            if isinstance(parameter.type, LibraryChoice):
+                module = parameter.type.table.partition(":")[0]
+                assert module.startswith("calipers.")
+                assert not module.startswith("calipers.cli"), (name, parameter.opts)
+                assert set(library(parameter.type.table)) <= set(parameter.type.choices)
+                assert parameter.default is None or parameter.default in parameter.type.choices, (name, parameter.opts)
+            else:
+                own.add(f"{name} {parameter.opts[-1]}")
+    assert own == OF_THE_COMMAND
+
+
+def test_a_library_choice_is_what_its_table_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    from calipers.stats import significance
+
+    test = next(each for each in ALL["calipers metaeval"].params if each.name == "test")
+    monkeypatch.setitem(significance.TESTS, "coin", significance.TESTS["t"])
+    assert test.type.convert("coin", test, None) == "coin"
+    with pytest.raises(click.BadParameter, match="'coin'"):
+        test.type.convert("dice", test, None)

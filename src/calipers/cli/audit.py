@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import (
-    Profile,
-    alpha_option,
-    depth_option,
-    jobs_option,
-    judgments_and_systems,
-    measures_option,
-    note,
-    open_collection,
-    progress,
-    several_output_options,
-)
+from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.options import Profile, alpha_option, depth_option, jobs_option, note, progress
+from calipers.cli.output import Output, several_outputs
 from calipers.cli.printing import show as show_text
-from calipers.cli.score_inputs import write_several
+from calipers.cli.together import together
 from calipers.errors import CalipersError
 from calipers.results.printable import visible
 
@@ -42,9 +34,34 @@ TITLES = {
 MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless asked for
 
 
+@dataclass(frozen=True)
+class Tools:
+    """Whose figures are compared with whose."""
+
+    tools: tuple[Any, ...]
+    reference: Any
+    stated: bool
+
+    def chosen(self) -> list[Any]:
+        from calipers.conventions import CONVENTIONS, TOOLS
+
+        chosen = list(self.tools or (CONVENTIONS[name] for name in TOOLS))
+        if self.stated:
+            chosen += [each for each in CONVENTIONS.values() if each.edition == "stated" and each not in chosen]
+        return chosen
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The query whose arithmetic is shown, and whose list of it."""
+
+    query: str | None
+    system: str | None
+
+
 @click.command("audit")
-@judgments_and_systems
-@measures_option
+@inputs()
+@together("tools", Tools)
 @click.option(
     "--tool", "tools", type=Profile(), multiple=True,
     help="A convention to look at, as letor4 or ours.toml; may be repeated [default: every tool].",
@@ -52,6 +69,7 @@ MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless as
 @click.option("--reference", type=Profile(), default="calipers", show_default=True,
               help="The convention that the others are compared with; calipers is what evaluate does.")  # fmt: skip
 @click.option("--stated", is_flag=True, help="Also the tools as Busa-Fekete et al. (2012) states them.")
+@together("explain", Explained)
 @click.option("--explain", "query", metavar="QUERY",
               help="Instead: the arithmetic of one query, term by term, under the reference and a tool.")  # fmt: skip
 @click.option("--system", metavar="NAME", help="Whose list --explain shows [default: the first].")
@@ -60,22 +78,16 @@ MANY_ROWS = 20  # more than this of a list are not shown on a terminal unless as
 @depth_option
 @alpha_option
 @jobs_option
-@several_output_options
+@several_outputs
 def command(
-    judgments: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    tools: tuple[Any, ...],
-    reference: Any,
-    stated: bool,
-    query: str | None,
-    system: str | None,
+    inputs: Inputs,
+    tools: Tools,
+    explain: Explained,
     show: tuple[str, ...],
     depth: int | None,
     alpha: float,
     jobs: int | None,
-    form: str,
-    output: str | None,
+    output: Output,
 ) -> None:
     """Every tool's figures for the same rankings, side by side, and why they differ.
 
@@ -86,59 +98,39 @@ def command(
     calipers audit qrels.txt runs/* -m "nDCG@10 AP" --tool trec_eval --tool lightgbm
     calipers audit test.svm a.txt -m "nDCG@10" --tool letor4 --explain 18219
     """
-    from calipers.conventions import CONVENTIONS, TOOLS
     from calipers.conventions.auditing.audit import audit
-    from calipers.measures.grammar import parse_all
 
-    wanted = [name for name, _ in parse_all(measures or ("nDCG@10",))]
-    chosen = list(tools or (CONVENTIONS[name] for name in TOOLS))
-    if stated:
-        chosen += [each for each in CONVENTIONS.values() if each.edition == "stated" and each not in chosen]
-    known, runs = open_collection(judgments, systems)
-    if query is not None:
-        _explain(known, runs, query, wanted, chosen, reference, system, depth, form, output)
+    wanted = list(inputs.wanted("nDCG@10"))
+    known, runs = inputs.open()
+    if explain.query is not None:
+        output.write_several(_explained(known, runs, explain, wanted, tools, depth))
         return
     with progress(len(runs), "runs") as advance:
         found = audit(
-            known,
-            runs,
-            wanted,
-            tools=chosen,
-            reference=reference,
-            depth=depth,
-            alpha=alpha,
-            jobs=jobs,
+            known, runs, wanted, tools=tools.chosen(), reference=tools.reference, depth=depth, alpha=alpha, jobs=jobs,
             progress=advance,
-        )
+        )  # fmt: skip
     _say(found)
-    write_several(_tables(found, show, form), form, output)
-    if form == "table" and output is None:
+    output.write_several(_tables(found, show, output.format))
+    if output.format == "table" and output.file is None:
         show_text("\n" + visible(found.advice(), keep="\n") + "\n")
     else:
         note(found.advice())
 
 
-def _explain(
-    known: Judgments,
-    runs: list[Run],
-    query: str,
-    wanted: list[str],
-    tools: list[Any],
-    reference: Any,
-    system: str | None,
-    depth: int | None,
-    form: str,
-    output: str | None,
-) -> None:
+def _explained(
+    known: Judgments, runs: list[Run], explain: Explained, wanted: list[str], tools: Tools, depth: int | None
+) -> dict[str, tuple[str, Table]]:
     from calipers.conventions.auditing.explanation import explained
     from calipers.conventions.auditing.rescoring import Bench
 
+    query, system, reference = explain.query, explain.system, tools.reference
     if query not in known.queries:
         raise CalipersError(f"query '{query}' is not judged", file=known.name)
     bench = Bench(known, runs, depth)
     tables: dict[str, tuple[str, Table]] = {}
     for name in wanted:
-        able = [each for each in tools if each.name != reference.name and _is_able(bench, name, each)]
+        able = [each for each in tools.chosen() if each.name != reference.name and _is_able(bench, name, each)]
         if not able:
             raise CalipersError(f"none of the tools has a figure for {name}")
         place = 0 if system is None or system not in bench.systems else bench.systems.index(system)
@@ -155,7 +147,7 @@ def _explain(
         note(f"{reference.name}: {reference.sentence}")
         note(f"{tool.name}: {tool.sentence}")
     note("ranks without a line hold unjudged documents")
-    write_several(tables, form, output)
+    return tables
 
 
 def _is_able(bench: Any, name: str, tool: Any) -> bool:

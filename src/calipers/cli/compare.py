@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.inputs import Inputs
 from calipers.cli.options import (
     COMPARISON_TESTS,
-    EFFECTS,
     FILE,
     how_to_read,
-    list_options,
     measures_option,
     note,
-    open_judgments,
-    open_systems,
     optional_systems,
     repeats_option,
-    several_output_options,
     significance_options,
     warn,
-    write,
 )
-from calipers.cli.score_inputs import open_matrices, open_scores, write_several
+from calipers.cli.output import Output, several_outputs
+from calipers.cli.policies import Lists, lists
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -37,18 +35,50 @@ SHOWN = ("pairs", "wins", "matrix", "influence", "variance")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 
 
+@dataclass(frozen=True)
+class Method:
+    """How systems are compared, as the library's `compare` takes it."""
+
+    test: str
+    correction: str
+    baseline: str | None
+    alpha: float
+    level: float | None
+    samples: Any
+    seed: int
+    effect: str
+    equivalence: float | None
+    rope: float | None
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """An advanced run and its baseline, and the reproductions of both."""
+
+    original: tuple[str, str] | None
+    reproduced: tuple[str, str] | None
+
+    def pairs(self) -> tuple[tuple[str, str], tuple[str, str]] | None:
+        if self.original is None and self.reproduced is None:
+            return None
+        if self.original is None or self.reproduced is None:
+            raise CalipersError("--original A B and --reproduced A2 B2 belong together")
+        return self.original, self.reproduced
+
+
 @click.command("compare")
-@click.argument("judgments", metavar="JUDGMENTS", required=False, type=FILE)
-@optional_systems
-@how_to_read
-@measures_option
+@together(
+    "inputs", Inputs, click.argument("judgments", metavar="JUDGMENTS", default="", type=FILE), optional_systems,
+    how_to_read, measures_option,
+)  # fmt: skip
+@together("method", Method)
 @significance_options("holm", COMPARISON_TESTS)
 @click.option("--baseline", metavar="SYSTEM", help="Compare the other systems with this one only.")
 @click.option(
     "--level", type=float, help="Of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
 )
 @click.option(
-    "--effect", type=click.Choice(EFFECTS), default="d", show_default=True,
+    "--effect", type=LibraryChoice("calipers.stats.effect_sizes:EFFECTS"), default="d", show_default=True,
     help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs rank-biserial correlation.",
 )  # fmt: skip
 @click.option(
@@ -60,6 +90,7 @@ MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
     help="For --test bayes: differences of at most this are equal in practice [default: 0.01].",
 )  # fmt: skip
 @repeats_option
+@together("reproduction", Reproduced)
 @click.option(
     "--original", nargs=2, metavar="A B", type=FILE,
     help="With --reproduced: how well the advanced run A and its baseline B were reproduced.",
@@ -73,31 +104,16 @@ MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
     "decides) or variance (with --repeats); may be repeated [default: pairs and wins as a table, wins alone for many "
     "pairs; pairs in the other formats].",
 )
-@list_options
-@several_output_options
+@lists
+@several_outputs
 def command(
-    judgments: str | None,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    test: str,
-    correction: str,
-    baseline: str | None,
-    alpha: float,
-    level: float | None,
-    effect: str,
-    equivalence: float | None,
-    rope: float | None,
+    inputs: Inputs,
+    method: Method,
     repeats: str | None,
-    original: tuple[str, str] | None,
-    reproduced: tuple[str, str] | None,
-    samples: Any,
-    seed: int,
+    reproduction: Reproduced,
     show: tuple[str, ...],
-    strict: bool,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-    **policies: Any,
+    lists: Lists,
+    output: Output,
 ) -> None:
     """Which systems really differ: differences, intervals, p values, effect sizes, who beats whom.
 
@@ -113,60 +129,49 @@ def command(
     calipers compare qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*" --show variance
     calipers compare qrels.txt --original a.run b.run --reproduced c.run run.txt -m "nDCG@10 AP"
     """  # fmt: skip
-    if original is not None or reproduced is not None:
-        if original is None or reproduced is None:
-            raise CalipersError("--original A B and --reproduced A2 B2 belong together")
-        found = _reproducibility(
-            judgments, systems, measures, original, reproduced, strict=strict, jobs=jobs, **policies
-        )
-        note(f"original {' over '.join(original)}, reproduced {' over '.join(reproduced)}: the second is the baseline")
-        write(found.table(), form, output)
+    if pairs := reproduction.pairs():
+        original, reproduced = map(" over ".join, pairs)
+        found = _reproducibility(inputs, *pairs, lists)
+        note(f"original {original}, reproduced {reproduced}: the second is the baseline")
+        output.write(found.table())
         return
-    if judgments is None:
+    if not inputs.judgments:
         raise click.MissingParameter(param_hint="'JUDGMENTS'", param_type="argument", ctx=click.get_current_context())
-    scores = open_scores(judgments, systems, measures, strict=strict, jobs=jobs, **policies)
+    scores = inputs.scores(lists)
     if repeats is not None:
-        if (test, effect) != ("t", "d") or equivalence is not None:
+        if (method.test, method.effect) != ("t", "d") or method.equivalence is not None:
             raise CalipersError("--repeats has a t test of its own: leave out --test, --effect and --equivalence")
         from calipers.planning.repeats import repeated_runs
 
-        of = repeated_runs(scores, repeats, correction=correction, baseline=baseline, alpha=alpha, level=level)
+        of = repeated_runs(
+            scores, repeats, correction=method.correction, baseline=method.baseline, alpha=method.alpha,
+            level=method.level,
+        )  # fmt: skip
         say_repeats(of)
-        write_several(_tables(of.comparison, of.scores, show, form, of), form, output)
+        output.write_several(_tables(of.comparison, of.scores, show, output.format, of))
         return
     if "variance" in show:
         raise CalipersError("--show variance needs --repeats: several runs of a system")
     from calipers.stats.comparison import compare
 
-    compared = compare(
-        scores, test, correction, baseline, alpha=alpha, level=level, samples=samples, seed=seed, effect=effect,
-        equivalence=equivalence, rope=rope,
-    )  # fmt: skip
-    _say(compared, scores, strict)
-    write_several(_tables(compared, scores, show, form), form, output)
+    compared = compare(scores, **vars(method))
+    _say(compared, scores, lists.strict)
+    output.write_several(_tables(compared, scores, show, output.format))
 
 
 def _reproducibility(
-    judgments: str | None,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    original: tuple[str, str],
-    reproduced: tuple[str, str],
-    *,
-    strict: bool,
-    **policies: Any,
+    inputs: Inputs, original: tuple[str, str], reproduced: tuple[str, str], lists: Lists
 ) -> Reproducibility:
-    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
     from calipers.results.score_files import is_score_table
     from calipers.stats.reproduced_runs import reproducibility, reproducibility_of_scores
 
-    if judgments is not None and judgments != "-" and is_score_table(judgments):
-        return reproducibility_of_scores(open_matrices([judgments, *systems], measures, strict), original, reproduced)
-    wanted = parse_all(measures or DEFAULT_MEASURES)
-    known = None if judgments is None else open_judgments(judgments, (measure for _, measure in wanted))
-    named = {run.name: run for run in open_systems(systems)} if systems else {}
-    runs = [named[run] if run in named else open_systems([run])[0] for run in (*original, *reproduced)]
-    return reproducibility(known, runs[:2], runs[2:], [name for name, _ in wanted], warn=False, **policies)
+    if inputs.judgments not in ("", "-") and is_score_table(inputs.judgments):
+        return reproducibility_of_scores(inputs.score_files(lists.strict).open(), original, reproduced)
+    wanted = inputs.wanted()
+    known = inputs.read_judgments(inputs.judgments, wanted.values()) if inputs.judgments else None
+    named = {run.name: run for run in inputs.read_systems(inputs.systems)} if inputs.systems else {}
+    runs = [named[run] if run in named else inputs.read_systems([run])[0] for run in (*original, *reproduced)]
+    return reproducibility(known, runs[:2], runs[2:], list(wanted), warn=False, jobs=lists.jobs, **lists.policies)
 
 
 def _say(compared: Comparison, scores: Scores, strict: bool) -> None:

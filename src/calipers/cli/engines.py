@@ -5,83 +5,80 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import form_for, given, note, warn, write
+from calipers.cli.options import note, warn
+from calipers.cli.together import together
 from calipers.errors import CalipersError
 from calipers.results.notes import Seen, notes_about, some
 
 if TYPE_CHECKING:
+    from calipers.cli.evaluate import Shown
+    from calipers.cli.inputs import Inputs
+    from calipers.cli.output import Output
+    from calipers.cli.policies import Lists
     from calipers.engine.spark.summary import Summary
     from calipers.results.tables import Table
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+
+@dataclass(frozen=True)
+class Engine:
+    """Where scores are computed."""
+
+    name: str = "local"
+    master: str | None = None
 
 
-def engine_options(command: Command) -> Command:
-    for option in reversed(
-        (
-            click.option("--engine", type=click.Choice(("local", "spark")), default="local", show_default=True,
-                         help="Where to compute: here, or on Spark, for what one machine does not hold."),
-            click.option("--master", metavar="URL", help="Spark's, as local[2], spark://host:7077 or yarn."),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+engine_options = together(
+    "engine", Engine,
+    click.option("--engine", "name", type=click.Choice(("local", "spark")), default="local", show_default=True,
+                 help="Where to compute: here, or on Spark, for what one machine does not hold."),
+    click.option("--master", metavar="URL", help="Spark's, as local[2], spark://host:7077 or yarn."),
+)  # fmt: skip
 
 
 def evaluate_on_spark(
-    judgments: str,
-    systems: Sequence[str],
-    measures: Sequence[str],
-    *,
-    master: str | None,
-    per_query: bool,
-    interval: float | None,
-    intents: str | None,
-    strict: bool,
-    form: str,
-    output: str | None,
-    **policies: Any,
+    inputs: Inputs, shown: Shown, intents: str | None, lists: Lists, engine: Engine, output: Output
 ) -> None:
     """The table of the local engine. Only means and counts come to the driver, unless every query is asked for."""
     from calipers.conventions import convention
     from calipers.extras import load
-    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
-    for path in (judgments, *systems):
+    if shown.baseline is not None:
+        raise CalipersError("--baseline is not for --engine spark: its marks need all scores in one place")
+    for path in (inputs.judgments, *inputs.systems):
         if path == "-" or stat.S_ISFIFO(os.stat(path).st_mode if os.path.exists(path) else 0):
             what = "standard input" if path == "-" else f"the pipe {path}"
             raise CalipersError(f"--engine spark reads files, not {what}")
     load("pyspark", extra="spark", what="--engine spark")
     from calipers.engine import spark
 
-    wanted = parse_all(measures or DEFAULT_MEASURES)
-    subtopics = (given("judgments_as") or form_for(measure for _, measure in wanted)) == "subtopics"
-    ties = policies["ties"] or convention(policies["like"]).ties
+    wanted = inputs.wanted()
+    subtopics = inputs.judgments_format(wanted.values()) == "subtopics"
+    ties = lists.ties or convention(lists.like).ties
     probabilities = _probabilities(intents, subtopics)
-    session = spark.session(master, {"spark.log.level": "OFF"})  # what goes wrong is said once, by us
-    known = spark.read_judgments(session, judgments, form=_form(given("judgments_as")), subtopics=subtopics)
-    runs = spark.read_runs(session, _files(systems), form=_form(given("systems_as")), ordered=ties == "input")
+    session = spark.session(engine.master, {"spark.log.level": "OFF"})  # what goes wrong is said once, by us
+    known = spark.read_judgments(session, inputs.judgments, form=_form(inputs.judgments_as), subtopics=subtopics)
+    runs = spark.read_runs(session, _files(inputs.systems), form=_form(inputs.systems_as), ordered=ties == "input")
     from pyspark.sql import Observation
 
     observed = {"runs": Observation(), "judged": Observation()}
     scores = spark.evaluate(
-        known, runs, [name for name, _ in wanted], columns=given("columns"), intents=probabilities, observed=observed,
-        **policies,
-    ).persist()  # fmt: skip
+        known, runs, list(wanted), columns=inputs.columns, intents=probabilities, observed=observed, **lists.policies
+    ).persist()
     try:
         summary = spark.summarise(scores)
-        _check(summary, known, dict(wanted))
-        warn([*_warnings(summary, ties, observed)], strict)
+        _check(summary, known, wanted, inputs.columns)
+        warn([*_warnings(summary, ties, observed)], lists.strict)
         _note_undefined(summary, scores)
-        table = spark.collect(scores).per_query() if per_query else _table(summary, interval)
+        table = spark.collect(scores).per_query() if shown.per_query else _table(summary, shown.interval)
     finally:
         scores.unpersist()
-    write(table, form, output)
+    output.write(table)
 
 
 def _form(given: str | None) -> str | None:
@@ -116,7 +113,7 @@ def _probabilities(path: str | None, subtopics: bool) -> dict[str, dict[str, flo
     return read_probabilities(path)
 
 
-def _check(summary: Summary, judgments: Any, wanted: dict[str, Any]) -> None:
+def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: Any) -> None:
     """What the local engine refuses once it has all scores."""
     from calipers.engine.spark.plan import largest_pool
     from calipers.evaluation import refuse_flat
@@ -126,7 +123,7 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any]) -> None:
         raise CalipersError("no query in common: none of the runs answers a query of the judgments")
     for name, flat in summary.of_measure[Reason.DEGENERATE].items():
         if 2 * flat > summary.queries:
-            refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, given("columns")))
+            refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, columns))
 
 
 def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str]:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.engines import engine_options, evaluate_on_spark
-from calipers.cli.options import (
-    given,
-    judgments_and_systems,
-    list_options,
-    measures_option,
-    note,
-    open_collection,
-    output_options,
-    warn,
-    write,
-)
+from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
+from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.options import note, warn
+from calipers.cli.output import Output, output
+from calipers.cli.policies import Lists, lists
 from calipers.cli.reading_progress import progress_option, reading
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 from calipers.results.notes import some
 
@@ -29,41 +24,40 @@ if TYPE_CHECKING:
     from calipers.results.scores import Scores
 
 
-INTERVALS = ("auto", "t", "logit", "bca")  # stats.bounded_intervals.METHODS, which would load NumPy
+@dataclass(frozen=True)
+class Shown:
+    """Which table is shown: every query, or means, with intervals or with marks of significance."""
+
+    per_query: bool
+    interval: float | None
+    interval_by: str
+    baseline: str | None
 
 
 @click.command("evaluate")
-@judgments_and_systems
-@measures_option
+@inputs()
+@together("shown", Shown)
 @click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
 @click.option("--interval", type=float, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
-@click.option("--interval-by", type=click.Choice(INTERVALS), default="auto", show_default=True,
+@click.option("--interval-by", type=LibraryChoice("calipers.stats.bounded_intervals:METHODS"), default="auto",
+              show_default=True,
               help="Student's interval, on the logit scale, or the BCa bootstrap's; auto is Student's, and logit where "
                    "that would leave the measure's range.")  # fmt: skip
 @click.option("--baseline", metavar="SYSTEM",
               help="Mark significant differences from this system, in Markdown and LaTeX.")  # fmt: skip
 @click.option("--intents", metavar="FILE", help="For diversity: lines of query, subtopic and its probability.")
-@list_options
+@lists
 @engine_options
 @progress_option
-@output_options
+@output
 def command(
-    judgments: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    per_query: bool,
-    interval: float | None,
-    interval_by: str,
-    baseline: str | None,
+    inputs: Inputs,
+    shown: Shown,
     intents: str | None,
-    strict: bool,
-    jobs: int | None,
-    engine: str,
-    master: str | None,
+    lists: Lists,
+    engine: Engine,
     show: bool | None,
-    form: str,
-    output: str | None,
-    **policies: Any,
+    output: Output,
 ) -> None:
     """Score runs under measures.
 
@@ -80,65 +74,51 @@ def command(
     calipers evaluate diversity.qrels runs/* -m "ERR-IA@20 alpha-nDCG@20 D#-nDCG@10"
     calipers evaluate qrels.parquet runs/*.parquet -m "nDCG@10" --engine spark --master "local[2]"
     """
-    if engine == "spark":
-        if baseline is not None:
-            raise CalipersError("--baseline is not for --engine spark: its marks need all scores in one place")
-        evaluate_on_spark(
-            judgments, systems, measures, master=master, per_query=per_query, interval=interval, intents=intents,
-            strict=strict, form=form, output=output, **policies,
-        )  # fmt: skip
+    if engine.name == "spark":
+        evaluate_on_spark(inputs, shown, intents, lists, engine, output)
         return
-    for_paper = form in ("markdown", "latex") and not per_query and interval is None
-    read_otherwise = any(map(given, ("judgments_as", "systems_as", "max_unpacked", "columns")))
-    unusual = (intents, interval, read_otherwise, for_paper, baseline, not click.get_current_context().obj)
-    if not any(unusual) and (fast := _fast_answer(judgments, systems, measures, jobs, show, **policies)):
-        warn(fast.notes(policies["ties"]), strict)
-        write(fast.per_query() if per_query else fast.mean(), form, output)
+    for_paper = output.format in ("markdown", "latex") and not shown.per_query and shown.interval is None
+    unusual = (intents, shown.interval, not inputs.is_plain, for_paper, shown.baseline)
+    if click.get_current_context().obj and not any(unusual) and (fast := _fast_answer(inputs, lists, show)):
+        warn(fast.notes(lists.ties), lists.strict)
+        output.write(fast.per_query() if shown.per_query else fast.mean())
         return
     from calipers.evaluation import evaluate
-    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
-    wanted = parse_all(measures or DEFAULT_MEASURES)  # a wrong name is refused before anything is read
-    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
+    wanted = inputs.wanted()
+    known, runs = inputs.open(wanted.values())
     if intents is not None:
         known = _with_intents(known, intents)
-    with reading(systems, show):
-        scores = evaluate(known, runs, [name for name, _ in wanted], jobs=jobs, warn=False, **policies)
-    warn(scores.notes, strict)
+    with reading(inputs.systems, show):
+        scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
+    warn(scores.notes, lists.strict)
     note_undefined(scores)
-    if per_query:
-        write(scores.per_query(), form, output)
-    elif interval is not None:
-        write(_with_intervals(scores, interval, interval_by), form, output)
+    if shown.per_query:
+        output.write(scores.per_query())
+    elif shown.interval is not None:
+        output.write(_with_intervals(scores, shown.interval, shown.interval_by))
     elif for_paper:
         from calipers.stats.significance_marks import marked
 
-        write(marked(scores, baseline), form, output)
+        output.write(marked(scores, shown.baseline))
     else:
-        if baseline is not None:
+        if shown.baseline is not None:
             raise CalipersError("--baseline marks tables of means: --format markdown or latex")
-        write(scores.mean(), form, output)
+        output.write(scores.mean())
 
 
-def _fast_answer(
-    judgments: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    jobs: int | None,
-    show: bool | None,
-    *,
-    ties: str | None,
-    depth: int | None,
-    **others: Any,
-) -> Answer | None:
+def _fast_answer(inputs: Inputs, lists: Lists, show: bool | None) -> Answer | None:
     """What can be said without loading NumPy."""
-    if any(others.values()):  # a policy of 0 is what is done anyway
-        return None
+    if any((lists.like, lists.condensed, lists.empty, lists.missing, lists.degenerate)):
+        return None  # a policy of 0 is what is done anyway
     from calipers.cli.fast_evaluate import fast_answer
     from calipers.measures.names import DEFAULT_MEASURES
 
-    with reading(systems, show):
-        return fast_answer(judgments, systems, measures or DEFAULT_MEASURES, ties=ties, depth=depth, jobs=jobs)
+    measures = inputs.measures or DEFAULT_MEASURES
+    with reading(inputs.systems, show):
+        return fast_answer(
+            inputs.judgments, inputs.systems, measures, ties=lists.ties, depth=lists.depth, jobs=lists.jobs
+        )
 
 
 def _with_intents(known: Judgments, path: str) -> Judgments:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.inputs import Reading
 from calipers.cli.options import (
     FILE,
     OUTPUT,
@@ -16,34 +18,68 @@ from calipers.cli.options import (
     jobs_option,
     max_unpacked_option,
     note,
-    open_judgments,
-    open_systems,
     progress,
     show,
     strict_option,
     systems_as_option,
     warn,
 )
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.fusion.combine import FusedRun
 
-# fusion.methods.METHODS, fusion.scaling.SCALINGS and fusion.ceiling.BOUNDS, which would load NumPy
-METHODS = (
-    "combsum", "combmnz", "combanz", "combmin", "combmax", "combmed", "borda", "condorcet", "copeland", "rrf", "rbc",
-    "isr",
-)  # fmt: skip
-SCALINGS = ("minmax", "z", "rank", "sum", "none")
-BOUNDS = ("naive", "pareto", "majoritarian")
+
+@dataclass(frozen=True, kw_only=True)
+class Runs(Reading):
+    """The runs that are fused."""
+
+    systems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """How runs are fused."""
+
+    method: str | None
+    normalize: str
+    weights: tuple[str, ...]
+    constant: float
+    persistence: float
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Which bound of fusions is asked for instead, on whose judgments."""
+
+    rule: str | None
+    qrels: str | None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What of the lists takes part and is kept, and the name of the fused run."""
+
+    depth: int | None
+    keep: int | None
+    name: str | None
 
 
 @click.command("fuse")
+@together("runs", Runs)
+@together("fusion", Fusion)
+@together("bound", Bound)
+@together("kept", Kept)
 @click.argument("systems", nargs=-1, required=True, metavar="RUN...", type=FILE)
-@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), help="How to fuse [default: combmnz].")
+@click.option(
+    "--method",
+    type=LibraryChoice("calipers.fusion.methods:METHODS", case_sensitive=False),
+    help="How to fuse [default: combmnz].",
+)
 @click.option(
     "--normalize",
-    type=click.Choice(SCALINGS),
+    type=LibraryChoice("calipers.fusion.scaling:SCALINGS"),
     default="minmax",
     show_default=True,
     help="What the comb methods do to the scores of each list first.",
@@ -59,7 +95,8 @@ BOUNDS = ("naive", "pareto", "majoritarian")
 @click.option("-p", "persistence", type=float, default=0.8, show_default=True, help="The persistence of rbc.")
 @click.option(
     "--bound",
-    type=click.Choice(BOUNDS),
+    "rule",
+    type=LibraryChoice("calipers.fusion.oracles:BOUNDS"),
     help="Instead: the most that any fusion could reach (naive), or that one by a rule does, found greedily (pareto, "
     "majoritarian), for one who knows the judgments; needs --qrels.",
 )
@@ -80,17 +117,10 @@ BOUNDS = ("naive", "pareto", "majoritarian")
     help="Write there: TREC's format, or what the ending says (.json, .parquet, .run.gz ...).",
 )
 def command(
-    systems: tuple[str, ...],
-    method: str | None,
-    normalize: str,
-    weights: tuple[str, ...],
-    constant: float,
-    persistence: float,
-    bound: str | None,
-    qrels: str | None,
-    depth: int | None,
-    keep: int | None,
-    name: str | None,
+    runs: Runs,
+    fusion: Fusion,
+    bound: Bound,
+    kept: Kept,
     strict: bool,
     jobs: int | None,
     output: str | None,
@@ -102,28 +132,28 @@ def command(
     calipers fuse a.run b.run --method rrf --weight 2 --weight 1
     calipers fuse runs/* --bound naive --qrels qrels.txt -o ceiling.run
     """  # fmt: skip
-    if bound is None and qrels is not None:
+    if bound.rule is None and bound.qrels is not None:
         raise CalipersError("--qrels is for --bound: a fusion does not see the judgments")
-    if bound is not None and (method is not None or weights):
+    if bound.rule is not None and (fusion.method is not None or fusion.weights):
         raise CalipersError("choose either --bound or a --method (with its --weight)")
-    if bound is not None and qrels is None:
+    if bound.rule is not None and bound.qrels is None:
         raise CalipersError("--bound needs the judgments: --qrels FILE")
-    runs = open_systems(systems)
+    opened = runs.read_systems(runs.systems)
     from calipers.fusion.combine import fuse
     from calipers.fusion.oracles import GREEDY, fusion_bound
 
-    with progress(len(runs), "runs") as advance:
-        if bound is not None and qrels is not None:
-            known = open_judgments(qrels)
-            made = fusion_bound(known, runs, bound, depth=depth, keep=keep, name=name, jobs=jobs, progress=advance)
+    with progress(len(opened), "runs") as advance:
+        if bound.rule is not None and bound.qrels is not None:
+            known = runs.read_judgments(bound.qrels)
+            made = fusion_bound(known, opened, bound.rule, **vars(kept), jobs=jobs, progress=advance)
         else:
             made = fuse(
-                runs, method or "combmnz", normalize=normalize, weights=_weights(weights), depth=depth, keep=keep,
-                k=constant, p=persistence, name=name, jobs=jobs, progress=advance,
+                opened, fusion.method or "combmnz", normalize=fusion.normalize, weights=_weights(fusion.weights),
+                k=fusion.constant, p=fusion.persistence, **vars(kept), jobs=jobs, progress=advance,
             )  # fmt: skip
-    if bound in GREEDY:
-        note(f"{bound}: {GREEDY[bound]}")
-    warn(_warnings(made, method or "combmnz", normalize, bound), strict)
+    if bound.rule in GREEDY:
+        note(f"{bound.rule}: {GREEDY[bound.rule]}")
+    warn(_warnings(made, fusion, bound), strict)
     _write(made, output)
 
 
@@ -142,9 +172,10 @@ def _weights(given: tuple[str, ...]) -> list[float] | dict[str, float] | None:
     return numbers
 
 
-def _warnings(made: FusedRun, method: str, normalize: str, bound: str | None) -> list[str]:
+def _warnings(made: FusedRun, fusion: Fusion, bound: Bound) -> list[str]:
     found = []
-    reads_scores = method.startswith("comb") and normalize in ("minmax", "z", "sum") and bound is None
+    method = fusion.method or "combmnz"
+    reads_scores = method.startswith("comb") and fusion.normalize in ("minmax", "z", "sum") and bound.rule is None
     if made.constant and reads_scores:
         found.append(f"{made.constant} lists have one score for all their documents; normalised to 1")
     if made.alone:

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.inputs import Inputs, ScoreFiles, inputs, score_files
 from calipers.cli.options import (
-    FILE,
-    TIES,
     depth_option,
     jobs_option,
-    judgments_and_systems,
     max_unpacked_option,
     note,
-    open_collection,
-    output_options,
     plot_option,
     progress,
     read_groups,
     seed_option,
     strict_option,
     warn,
-    write,
 )
-from calipers.cli.score_inputs import open_matrices
+from calipers.cli.output import Output, output
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments, Run
     from calipers.information.rankings import Rankings
     from calipers.information.validation import RicStudy
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @click.group("inform")
@@ -48,28 +43,35 @@ def command() -> None:
     """
 
 
-def _list_options(command: Command) -> Command:
-    for option in reversed(
-        (
-            click.option("--rel", type=float, default=1.0, show_default=True,
-                         help="The smallest grade that is relevant: lists are cut after the last such document."),
-            click.option("--ties", type=click.Choice(TIES), default="average", show_default=True,
-                         help="What documents of equal score count as; average takes a tied pair half each way."),
-            depth_option,
-            strict_option,
-            jobs_option,
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Lists:
+    """How lists are read, whether warnings are errors, and how many threads read."""
+
+    rel: float
+    ties: str
+    depth: int | None
+    strict: bool
+    jobs: int | None
+
+
+_lists = together(
+    "lists", Lists,
+    click.option("--rel", type=float, default=1.0, show_default=True,
+                 help="The smallest grade that is relevant: lists are cut after the last such document."),
+    click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"), default="average", show_default=True,
+                 help="What documents of equal score count as; average takes a tied pair half each way."),
+    depth_option,
+    strict_option,
+    jobs_option,
+)  # fmt: skip
 
 
 # -- RIC ---------------------------------------------------------------------------------------------
 
 
 @command.command("ric")
-@judgments_and_systems
-@_list_options
+@inputs(measures=False)
+@_lists
 @click.option(
     "--correlations",
     "correlated",
@@ -80,22 +82,16 @@ def _list_options(command: Command) -> Command:
 @click.option("--power", is_flag=True, help="Instead: discriminative power, by Sakai's bootstrap of 1,000 samples.")
 @click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
 @plot_option("RIC against AP and nDCG")
-@output_options
+@output
 def ric(
-    judgments: str,
-    systems: tuple[str, ...],
-    rel: float,
-    ties: str,
-    depth: int | None,
-    strict: bool,
-    jobs: int | None,
+    inputs: Inputs,
+    lists: Lists,
     correlated: bool,
     top: int,
     power: bool,
     per_query: bool,
     plot: str | None,
-    form: str,
-    output: str | None,
+    output: Output,
 ) -> None:
     """Relevance information correlation of each system, beside AP and nDCG.
 
@@ -109,11 +105,13 @@ def ric(
 
     if correlated + power + per_query > 1:
         raise CalipersError("choose one of --correlations, --power and --per-query")
-    known, runs = open_collection(judgments, systems)
+    known, runs = inputs.open()
     with progress(len(runs), "runs") as advance:
-        study = ric_study(known, runs, rel=rel, ties=ties, depth=depth, jobs=jobs, progress=advance)
+        study = ric_study(
+            known, runs, rel=lists.rel, ties=lists.ties, depth=lists.depth, jobs=lists.jobs, progress=advance
+        )
     if nothing := study.finds_nothing:
-        warn([_nothing_judged(nothing, len(runs))], strict)
+        warn([_nothing_judged(nothing, len(runs))], lists.strict)
     _note_skipped(study.skipped, len(known.queries))
     _note_wrong_way_round(study)
     if len(study.systems) > 2:
@@ -126,13 +124,13 @@ def ric(
         charts.save(charts.stacked(*(charts.ric_scatter(study, name) for name in ("AP", "nDCG"))), plot)
         note(f"wrote {plot}")
     if correlated:
-        write(study.correlations(top), form, output)
+        output.write(study.correlations(top))
     elif power:
-        write(study.power().table(), form, output)
+        output.write(study.power().table())
     elif per_query:
-        write(study.scores.per_query(), form, output)
+        output.write(study.scores.per_query())
     else:
-        write(study.table(), form, output)
+        output.write(study.table())
 
 
 def _correlation(study: RicStudy, name: str, kind: str) -> float:
@@ -156,25 +154,19 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 
 
 @command.command("joint")
-@judgments_and_systems
-@_list_options
+@inputs(measures=False)
+@_lists
 @click.option("--draws", type=click.IntRange(min=2), default=20, show_default=True, help="Of the null value.")
 @seed_option
 @click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
-@output_options
+@output
 def joint(
-    judgments: str,
-    systems: tuple[str, ...],
-    rel: float,
-    ties: str,
-    depth: int | None,
-    strict: bool,
-    jobs: int | None,
+    inputs: Inputs,
+    lists: Lists,
     draws: int,
     seed: int,
     per_query: bool,
-    form: str,
-    output: str | None,
+    output: Output,
 ) -> None:
     """How much some systems know together: their joint RIC.
 
@@ -187,9 +179,9 @@ def joint(
     from calipers.information.joint import joint_of
     from calipers.information.patterns import check_number_of_lists
 
-    known, runs = open_collection(judgments, systems)
+    known, runs = inputs.open()
     check_number_of_lists(len(runs))
-    rankings = _rankings(known, runs, rel, ties, depth, jobs, strict)
+    rankings = _rankings(known, runs, lists)
     with progress(len(known.queries), "queries") as advance:
         found = joint_of(rankings, draws, seed, advance)
     _note_skipped(found.skipped, len(known.queries))
@@ -202,17 +194,17 @@ def joint(
                 f"the estimate is mostly bias: systems that know nothing would get {found.null_mean:.4f} of the "
                 f"{found.mean:.4f} bits; take fewer systems, or more judged documents"
             ],
-            strict,
+            lists.strict,
         )
-    write(found.per_query() if per_query else found.table(), form, output)
+    output.write(found.per_query() if per_query else found.table())
 
 
 # -- information difference --------------------------------------------------------------------------
 
 
 @command.command("difference")
-@judgments_and_systems
-@_list_options
+@inputs(measures=False)
+@_lists
 @click.option(
     "--bins",
     type=click.IntRange(min=1),
@@ -227,28 +219,22 @@ def joint(
 )
 @click.option(
     "--linkage",
-    type=click.Choice(("average", "complete", "single", "weighted")),
+    type=LibraryChoice("calipers.information.difference:LINKAGES"),
     default="average",
     show_default=True,
     help="Of the dendrogram.",
 )
 @plot_option("dendrogram, heat map and scatter")
-@output_options
+@output
 def difference(
-    judgments: str,
-    systems: tuple[str, ...],
-    rel: float,
-    ties: str,
-    depth: int | None,
-    strict: bool,
-    jobs: int | None,
+    inputs: Inputs,
+    lists: Lists,
     bins: int | None,
     top: int | None,
     groups: str | None,
     linkage: str,
     plot: str | None,
-    form: str,
-    output: str | None,
+    output: Output,
 ) -> None:
     """Which systems are the same underneath: the information difference of each two, the most alike first.
 
@@ -262,12 +248,15 @@ def difference(
     from calipers.results.tables import Table
 
     of_group = None if groups is None else read_groups(groups)
-    known, opened = open_collection(judgments, systems)
+    known, opened = inputs.open()
     runs = [RememberedRun(run) for run in opened]
     if len(runs) < 2:
         raise CalipersError(f"there is only one system ({runs[0].name}): nothing to compare it with")
-    rankings = _rankings(known, runs, rel, ties, depth, jobs, strict)
-    scores = evaluate(known, runs, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs, warn=False)
+    rankings = _rankings(known, runs, lists)
+    scores = evaluate(
+        known, runs, f"AP(rel={lists.rel:g})", ties=lists.ties, depth=lists.depth, empty="skip", jobs=lists.jobs,
+        warn=False,
+    )  # fmt: skip
     with progress(len(known.queries), "queries") as advance:
         found = difference_of(rankings, scores.values[0], advance)
     _note_skipped(found.skipped, len(known.queries))
@@ -280,7 +269,7 @@ def difference(
         with_links = charts.dendrogram(found, linkage)
         charts.save(charts.stacked(with_links, charts.heat_map(found), charts.difference_scatter(found)), plot)
         note(f"wrote {plot}")
-    write(table if top is None else Table(table.columns, table.rows[:top]), form, output)
+    output.write(table if top is None else Table(table.columns, table.rows[:top]))
 
 
 def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
@@ -298,7 +287,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 
 
 @command.command("tau")
-@click.argument("scores", nargs=-1, required=True, metavar="SCORES...", type=FILE)
+@score_files
 @click.option("--x", metavar="MEASURE", help="One measure [default: all pairs of measures].")
 @click.option("--y", metavar="MEASURE", help="The other one.")
 @click.option("--given", multiple=True, metavar="MEASURE", help="Taken as known; may be repeated.")
@@ -312,7 +301,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 )
 @click.option(
     "--ties",
-    type=click.Choice(("null", "drop")),
+    type=LibraryChoice("calipers.information.tau:TIES"),
     default="null",
     show_default=True,
     help="Systems that tie: a value of their own, or left out.",
@@ -321,19 +310,16 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 @max_unpacked_option
 @strict_option
 @plot_option("each query without and with what is given")
-@output_options
+@output
 def tau(
-    scores: tuple[str, ...],
+    scores: ScoreFiles,
     x: str | None,
     y: str | None,
     given: tuple[str, ...],
-    measures: tuple[str, ...],
     ties: str,
     per_query: bool,
-    strict: bool,
     plot: str | None,
-    form: str,
-    output: str | None,
+    output: Output,
 ) -> None:
     """How alike measures order the systems, in bits, also given other measures.
 
@@ -345,7 +331,7 @@ def tau(
     """  # fmt: skip
     from calipers.information.tau import tau_of_measures
 
-    found = tau_of_measures(open_matrices(scores, measures, strict), x, y, given, ties=ties)
+    found = tau_of_measures(scores.open(), x, y, given, ties=ties)
     undefined = int((found.values != found.values).any(axis=0).sum())
     if undefined:
         note(f"{undefined} of {len(found.queries)} queries have no pair of systems that counts; skipped")
@@ -354,30 +340,22 @@ def tau(
 
         charts.save(charts.tau_scatter(found), plot)
         note(f"wrote {plot}")
-    write(found.per_query() if per_query else found.table(), form, output)
+    output.write(found.per_query() if per_query else found.table())
 
 
 # -- what they share ---------------------------------------------------------------------------------
 
 
-def _rankings(
-    known: Judgments,
-    runs: Sequence[Run],
-    rel: float,
-    ties: str,
-    depth: int | None,
-    jobs: int | None,
-    strict: bool,
-) -> Rankings:
+def _rankings(known: Judgments, runs: Sequence[Run], lists: Lists) -> Rankings:
     from calipers.information.rankings import Rankings
 
     with progress(len(runs), "runs") as advance:
-        rankings = Rankings.of(known, list(runs), rel, ties, depth, jobs, advance)
+        rankings = Rankings.of(known, list(runs), lists.rel, lists.ties, lists.depth, lists.jobs, advance)
     nothing = rankings.finds_nothing
     if len(nothing) == len(rankings.systems):
         raise CalipersError(f"none of the runs retrieves a document that {known.name} judges")
     if nothing:
-        warn([_nothing_judged(nothing, len(runs))], strict)
+        warn([_nothing_judged(nothing, len(runs))], lists.strict)
     return rankings
 
 

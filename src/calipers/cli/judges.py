@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.options import (
-    FILE,
-    how_to_read,
-    list_options,
-    measures_option,
-    note,
-    open_judges,
-    open_judgments,
-    open_systems,
-    plot_option,
-    progress,
-    read_groups,
-    several_output_options,
-    significance_options,
-    warn,
-)
-from calipers.cli.score_inputs import write_several
+from calipers.cli.inputs import Reading
+from calipers.cli.options import FILE, how_to_read, measures_option, note, plot_option, progress, read_groups, warn
+from calipers.cli.output import Output, several_outputs
+from calipers.cli.policies import Lists, Significance, lists, significance
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -37,10 +26,51 @@ OF_SYSTEMS = (
     "effects", "ranks", "conditional", "favours", "families", "corrected", "differences", "filled", "robustness",
     "labels", "chances", "knowledge",
 )  # fmt: skip
-COMBINATIONS = ("majority", "mean", "dawid-skene")  # judging.combination.COMBINATIONS, likewise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel(Reading):
+    """Everybody's judgments, what is made of them, and the runs that are scored under them."""
+
+    human: str
+    judges: tuple[str, ...]
+    systems: tuple[str, ...]
+    measures: tuple[str, ...]
+    maps: tuple[str, ...]
+    combine: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The tables that are asked for, and what they need."""
+
+    correct: bool
+    fill: bool
+    groups: str | None
+    pairs: tuple[tuple[str, str], ...]
+    show: tuple[str, ...]
+    level: float
+    draws: int | None
+
+    def tables(self, systems: bool, several: bool) -> list[str]:
+        """Those to print, in order: with systems or without, by default several or one."""
+        asked = {"families": self.groups is not None, "corrected": self.correct, "filled": self.fill}
+        wanted = list(dict.fromkeys([*self.show, *(name for name, yes in asked.items() if yes)]))
+        needing = [name for name in wanted if name in OF_SYSTEMS]
+        if needing and not systems:
+            raise CalipersError(f"{needing[0]} needs runs: name them with --systems, as --systems 'runs/*'")
+        if "families" in wanted and self.groups is None:
+            raise CalipersError("families needs --groups, a CSV file of systems and their groups")
+        if wanted and (self.show or wanted != ["families"]):
+            return wanted
+        if not systems:
+            return ["agreement"]
+        return [*(["agreement", "effects"] if several else [] if wanted else ["effects"]), *wanted]
 
 
 @click.command("judges")
+@together("panel", Panel)
+@together("asked", Asked)
 @click.argument("human", metavar="HUMAN", type=FILE)
 @click.argument("judges", nargs=-1, required=True, metavar="JUDGE...", type=FILE)
 @how_to_read
@@ -75,7 +105,7 @@ COMBINATIONS = ("majority", "mean", "dawid-skene")  # judging.combination.COMBIN
 @click.option(
     "--combine",
     multiple=True,
-    type=click.Choice(COMBINATIONS),
+    type=LibraryChoice("calipers.judging.combination:COMBINATIONS"),
     help="A further judge, made of all the others; may be repeated.",
 )
 @click.option(
@@ -112,35 +142,12 @@ COMBINATIONS = ("majority", "mean", "dawid-skene")  # judging.combination.COMBIN
     metavar="N",
     help="Resamples of queries [default: 1000], of labels for chances [200], of shuffled lists for knowledge [5].",
 )
-@significance_options("holm")
+@significance("holm")
 @plot_option("the confusion matrices; with --systems how the systems' ranks move; for chances, those")
-@list_options
-@several_output_options
+@lists
+@several_outputs
 def command(
-    human: str,
-    judges: tuple[str, ...],
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    maps: tuple[str, ...],
-    correct: bool,
-    fill: bool,
-    combine: tuple[str, ...],
-    groups: str | None,
-    pairs: tuple[tuple[str, str], ...],
-    show: tuple[str, ...],
-    level: float,
-    draws: int | None,
-    test: str,
-    correction: str,
-    alpha: float,
-    samples: Any,
-    seed: int,
-    plot: str | None,
-    strict: bool,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-    **policies: Any,
+    panel: Panel, asked: Asked, significance: Significance, plot: str | None, lists: Lists, output: Output
 ) -> None:
     """Judge the judges: how far people and language models agree, and what their disagreement does to systems.
 
@@ -157,48 +164,30 @@ def command(
     from calipers.judging.study import judges as judged
     from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
-    wanted = _wanted(show, systems, correct, fill, groups, form)
-    if [human, *judges, *systems].count("-") > 1:
+    wanted = asked.tables(bool(panel.systems), output.format in ("table", "markdown"))
+    if [panel.human, *panel.judges, *panel.systems].count("-") > 1:
         raise CalipersError("only one of the inputs can be - (standard input)")
-    of_group = None if groups is None else read_groups(groups)
-    named = [name for name, _ in parse_all(measures or DEFAULT_MEASURES)]
-    known, others = open_judgments(human), open_judges(judges)
-    runs = open_systems(systems) if systems else None
+    of_group = None if asked.groups is None else read_groups(asked.groups)
+    named = [name for name, _ in parse_all(panel.measures or DEFAULT_MEASURES)]
+    known, others = panel.read_judgments(panel.human), panel.read_judges(panel.judges)
+    runs = panel.read_systems(panel.systems) if panel.systems else None
     with progress(len(others) + 1 if runs else 0, "judges") as advance:
         found = judged(
-            known, others, runs, named, map=maps or None, combine=combine, test=test, correction=correction,
-            alpha=alpha, samples=samples, seed=seed, jobs=jobs, progress=advance, warn=False, **policies,
+            known, others, runs, named, map=panel.maps or None, combine=panel.combine, jobs=lists.jobs,
+            progress=advance, warn=False, **vars(significance), **lists.policies,
         )  # fmt: skip
-    choices = {"level": level, "draws": draws, "seed": seed, "groups": of_group, "pairs": pairs or None}
-    tables = {name: each for what in wanted for name, each in _tables(found, what, choices).items()}
-    _say(found, wanted, tables, strict)
+    drawn = {"seed": significance.seed, **({} if asked.draws is None else {"draws": asked.draws})}
+    tables = {name: each for what in wanted for name, each in _tables(found, what, asked, drawn, of_group).items()}
+    _say(found, wanted, tables, lists.strict)
     if plot:
-        _draw(found, wanted, plot, draws, seed)
-    write_several(tables, form, output)
+        _draw(found, wanted, plot, drawn)
+    output.write_several(tables)
 
 
-def _wanted(
-    show: Sequence[str], systems: Sequence[str], correct: bool, fill: bool, groups: str | None, form: str
-) -> list[str]:
-    """The tables to print, in order."""
-    asked = {"families": groups is not None, "corrected": correct, "filled": fill}
-    wanted = list(dict.fromkeys([*show, *(name for name, yes in asked.items() if yes)]))
-    needing = [name for name in wanted if name in OF_SYSTEMS]
-    if needing and not systems:
-        raise CalipersError(f"{needing[0]} needs runs: name them with --systems, as --systems 'runs/*'")
-    if "families" in wanted and groups is None:
-        raise CalipersError("families needs --groups, a CSV file of systems and their groups")
-    if wanted and (show or wanted != ["families"]):
-        return wanted
-    many = form in ("table", "markdown")
-    if not systems:
-        return ["agreement"]
-    return [*(["agreement", "effects"] if many else [] if wanted else ["effects"]), *wanted]
-
-
-def _tables(found: JudgeStudy, what: str, choices: Mapping[str, Any]) -> dict[str, tuple[str, Table]]:
-    level, seed, draws = choices["level"], choices["seed"], choices["draws"]
-    drawn = {"seed": seed, **({} if draws is None else {"draws": draws})}
+def _tables(
+    found: JudgeStudy, what: str, asked: Asked, drawn: Mapping[str, int], groups: dict[str, str] | None
+) -> dict[str, tuple[str, Table]]:
+    level, seed, pairs = asked.level, drawn["seed"], asked.pairs or None
     if what == "confusion":
         found.refuse_other_scales()
         return {
@@ -221,7 +210,7 @@ def _tables(found: JudgeStudy, what: str, choices: Mapping[str, Any]) -> dict[st
         "favours": ("ranks that systems gain", lambda: found.favours(level, **drawn)),
         "families": (
             "ranks that families of systems gain over the others",
-            lambda: found.families(choices["groups"], level, **drawn),
+            lambda: found.families(groups or {}, level, **drawn),
         ),
         "corrected": ("scores corrected by the human's judgments", lambda: found.correct(level, seed)),
         "differences": (
@@ -229,8 +218,8 @@ def _tables(found: JudgeStudy, what: str, choices: Mapping[str, Any]) -> dict[st
             lambda: found.correct_differences(level, seed),
         ),
         "filled": ("scores with the holes filled", found.fill),
-        "robustness": ("fewest labels that turn an order", lambda: found.robustness(choices["pairs"])),
-        "labels": ("labels whose change turns an order", lambda: found.wrong_labels(choices["pairs"])),
+        "robustness": ("fewest labels that turn an order", lambda: found.robustness(pairs)),
+        "labels": ("labels whose change turns an order", lambda: found.wrong_labels(pairs)),
         "chances": ("the chance that the better one stays better", lambda: found.chances(**drawn)),
         "knowledge": ("what the judges know, in bits", lambda: found.knowledge(**drawn).table()),
     }
@@ -270,14 +259,13 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
         note("`at most` was found by changing one label after the other: fewer may suffice (--show labels lists them)")
 
 
-def _draw(found: JudgeStudy, wanted: Sequence[str], plot: str, draws: int | None, seed: int) -> None:
+def _draw(found: JudgeStudy, wanted: Sequence[str], plot: str, drawn: Mapping[str, int]) -> None:
     from calipers import plot as charts
 
     if found.on_systems is None:
         found.refuse_other_scales()
         chart = charts.stacked(*(charts.confusion(each) for each in found.confusion.values()))
     elif "chances" in wanted:
-        drawn = {"seed": seed, **({} if draws is None else {"draws": draws})}
         parts = [
             charts.survival(found, judge, measure, **drawn)
             for judge in found.judges

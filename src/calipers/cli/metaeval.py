@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.options import (
-    how_to_read,
-    judgments_argument,
-    list_options,
-    measures_option,
-    note,
-    open_collection,
-    optional_systems,
-    plot_option,
-    progress,
-    several_output_options,
-    significance_options,
-    warn,
-)
-from calipers.cli.score_inputs import are_matrices, open_matrices, write_several
+from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.options import note, plot_option, progress, significance_options, warn
+from calipers.cli.output import Output, several_outputs
+from calipers.cli.policies import Lists, lists
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.metaeval.study import MetaEvaluation
+    from calipers.metaeval.study import Choices, MetaEvaluation
     from calipers.results.tables import Table
 
 SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 
 
+@dataclass(frozen=True)
+class Other:
+    """A second collection."""
+
+    other_judgments: str | None
+    other_systems: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.other_judgments is not None or bool(self.other_systems)
+
+
 @click.command("metaeval")
-@judgments_argument
-@optional_systems
-@how_to_read
-@measures_option
+@inputs(optional=True)
+@together("choices", "calipers.metaeval.study:Choices")
 @click.option(
     "--sets",
     default="all",
@@ -44,6 +44,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 )
 @click.option(
     "--set-size",
+    "size",
     type=float,
     default=0.25,
     show_default=True,
@@ -62,7 +63,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 @click.option(
     "--pad",
     "denominator",
-    type=click.Choice(("absolute", "literal")),
+    type=LibraryChoice("calipers.metaeval.distance:DENOMINATORS"),
     default="absolute",
     show_default=True,
     help="The denominator of PAD: |max|, or max as printed.",
@@ -74,6 +75,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
     metavar="NAMES",
     help=f"{', '.join(SHOWN)}; also split-half, stability and curve (of the achieved significance levels).",
 )
+@together("other", Other)
 @click.option("--other-judgments", metavar="FILE", help="A second collection, for swap rates across the two.")
 @click.option(
     "--other-system",
@@ -83,31 +85,17 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
     help="A system of the second collection, of the same name as in the first; may be repeated.",
 )
 @plot_option("the curves of achieved significance levels and the systems' scores")
-@list_options
-@several_output_options
+@lists
+@several_outputs
 def command(
-    judgments: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
+    inputs: Inputs,
     sets: str,
-    set_size: float,
-    absolute: bool,
-    test: str,
-    correction: str,
-    alpha: float,
-    samples: Any,
-    seed: int,
-    correlation: str,
-    denominator: str,
+    choices: Choices,
     tables: str,
-    other_judgments: str | None,
-    other_systems: tuple[str, ...],
+    other: Other,
     plot: str | None,
-    strict: bool,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-    **policies: Any,
+    lists: Lists,
+    output: Output,
 ) -> None:
     """Judge the measures: how well they tell systems apart, and how stable the order is in which they put them.
 
@@ -120,42 +108,39 @@ def command(
     calipers metaeval ap.csv rr.csv --table power,tau,stability
     """  # fmt: skip
     from calipers.cli.evaluate import note_undefined
-    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-    from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
+    from calipers.metaeval.study import MetaEvaluation, meta_evaluate
 
-    wanted_tables = _words(tables)
+    wanted_tables, of_sets = _words(tables), _words(sets)
     _check_tables(wanted_tables)
-    choices = Choices(
-        test, None if correction == "none" else correction, alpha, samples, seed, correlation, denominator, set_size,
-        absolute,
-    )  # fmt: skip
-    if are_matrices(judgments, systems):
-        if _words(sets) != ["all"]:
+    if inputs.are_scores:
+        if of_sets != ["all"]:
             raise CalipersError("a matrix of scores has no sets but all: the others need judgments and runs")
-        if other_judgments is not None or other_systems:
+        if other:
             raise CalipersError("a second collection can only be compared with judgments and runs, not with scores")
-        meta = MetaEvaluation.of_scores(open_matrices([judgments, *systems], measures, strict), choices=choices)
+        meta = MetaEvaluation.of_scores(inputs.score_files(lists.strict).open(), choices=choices)
     else:
-        asked = parse_all(measures or DEFAULT_MEASURES)
-        names = [name for name, _ in asked]
-        known, runs = open_collection(judgments, systems, (measure for _, measure in asked))
+        wanted = inputs.wanted()
+        known, runs = inputs.open(wanted.values())
         with progress(len(runs), "runs") as advance:
-            meta = meta_evaluate(known, runs, names, _words(sets), choices, jobs=jobs, progress=advance, **policies)
-        warn(meta.scores.notes, strict)
+            meta = meta_evaluate(
+                known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, progress=advance, **lists.policies
+            )
+        warn(meta.scores.notes, lists.strict)
         note_undefined(meta.scores)
     _say(meta)
     shown = _tables(meta, wanted_tables)
-    if other_judgments is not None or other_systems:
-        if other_judgments is None or not other_systems:
+    if other:
+        if other.other_judgments is None or not other.other_systems:
             raise CalipersError("a second collection needs both --other-judgments and --other-system")
-        known, runs = open_collection(other_judgments, other_systems, (measure for _, measure in asked))
-        other = meta_evaluate(known, runs, names, _words(sets), choices, jobs=jobs, **policies)
-        shown["across"] = ("swap rates between the orderings on two collections", meta.across(other))
+        second = replace(inputs, judgments=other.other_judgments, systems=other.other_systems)
+        known, runs = second.open(wanted.values())
+        across = meta_evaluate(known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, **lists.policies)
+        shown["across"] = ("swap rates between the orderings on two collections", meta.across(across))
     if plot:
         from calipers import plot as charts
 
         charts.save(charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)), plot)
-    write_several(shown, form, output)
+    output.write_several(shown)
 
 
 def _words(text: str) -> list[str]:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.options import (
-    alpha_option,
-    how_to_read,
-    judgments_argument,
-    list_options,
-    measures_option,
-    note,
-    open_collection,
-    optional_systems,
-    output_options,
-    plot_option,
-    progress,
-    repeats_option,
-    seed_option,
-    warn,
-    write,
-)
-from calipers.cli.score_inputs import are_matrices, open_scores
+from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.options import alpha_option, note, plot_option, progress, repeats_option, seed_option, warn
+from calipers.cli.output import Output, output
+from calipers.cli.policies import Lists, lists
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -31,7 +19,6 @@ if TYPE_CHECKING:
     from calipers.planning.sample_size import Plan
     from calipers.results.scores import Scores
 
-DESIGNS = ("t", "anova", "anova2", "randomization", "bootstrap")  # planning.sample_size.ALL_DESIGNS
 FEW_JUDGED = 0.9  # a warning is due where a pool has fewer judged documents
 
 
@@ -50,11 +37,42 @@ def _depths(context: click.Context, parameter: click.Parameter, value: str | Non
     return [int(word) for word in words]
 
 
+@dataclass(frozen=True)
+class Design:
+    """The experiment that is planned."""
+
+    difference: float | None
+    power: float
+    alpha: float
+    pairs: int | str
+    queries: int | None
+    design: str
+    over: int | None
+    upper: float | None
+    samples: int | None
+    seed: int
+
+    def plan(self, scores: Scores) -> Plan:
+        from calipers.planning.sample_size import plan
+
+        return plan(
+            scores, self.difference, power=self.power, alpha=self.alpha, pairs=self.pairs, queries=self.queries,
+            design=self.design, upper=self.upper, systems=self.over, samples=self.samples, seed=self.seed,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Judgments to be spent, on pools of which depths."""
+
+    budget: int | None
+    depths: list[int] | None
+    frontier: bool
+
+
 @click.command("plan")
-@judgments_argument
-@optional_systems
-@how_to_read
-@measures_option
+@inputs(optional=True)
+@together("design", Design)
 @click.option("--difference", type=float, metavar="D",
               help="To be found between two systems [default: what the queries at hand can show].")  # fmt: skip
 @click.option("--power", type=float, default=0.8, show_default=True, help="Chance of finding it.")
@@ -63,13 +81,15 @@ def _depths(context: click.Context, parameter: click.Parameter, value: str | Non
               help="Pairs that will be tested, or all of these systems: alpha is divided by them.")  # fmt: skip
 @click.option("--queries", type=click.IntRange(min=2), metavar="N",
               help="At hand: what can they detect? [default: those of the pilot].")  # fmt: skip
-@click.option("--design", type=click.Choice(DESIGNS), default="t", show_default=True,
+@click.option("--design", type=LibraryChoice("calipers.planning.sample_size:ALL_DESIGNS"), default="t",
+              show_default=True,
               help="Paired t; one-way or two-way (queries as blocks) analysis of variance, D being the range of the "
                    "means; or, simulated from the pilot, randomisation or bootstrap.")  # fmt: skip
 @click.option("--over", type=click.IntRange(min=2), metavar="M",
               help="Systems that anova and anova2 will compare [default: those of the pilot].")  # fmt: skip
 @click.option("--upper", type=float, metavar="LEVEL",
               help="Plan for the upper limit of the standard deviation at this confidence, as 0.8.")  # fmt: skip
+@together("budget", Budget)
 @click.option("--budget", type=click.IntRange(min=1), metavar="N",
               help="Judgments to be spent: on how many queries, how deep, for which measure?")  # fmt: skip
 @click.option("--depths", metavar="NUMBERS", callback=_depths,
@@ -81,32 +101,16 @@ def _depths(context: click.Context, parameter: click.Parameter, value: str | Non
 )
 @seed_option
 @plot_option("the power curves, or the budget's frontier")
-@list_options
-@output_options
+@lists
+@output
 def command(
-    judgments: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    difference: float | None,
-    power: float,
-    alpha: float,
-    pairs: int | str,
-    queries: int | None,
-    design: str,
-    over: int | None,
-    upper: float | None,
-    budget: int | None,
-    depths: list[int] | None,
-    frontier: bool,
+    inputs: Inputs,
+    design: Design,
+    budget: Budget,
     repeats: str | None,
-    samples: int | None,
-    seed: int,
     plot: str | None,
-    strict: bool,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-    **policies: Any,
+    lists: Lists,
+    output: Output,
 ) -> None:
     """How many queries an experiment needs, from the scores of a pilot.
 
@@ -122,55 +126,49 @@ def command(
     calipers plan qrels.txt runs/* -m "nDCG@{2,3,5} AP@{2,5}" --budget 500
     calipers plan qrels.txt runs/* -m "nDCG@10" --repeats "{system}0*"
     """
-    if budget is not None:
-        if design != "t" or upper is not None or repeats is not None or queries is not None:
+    if budget.budget is not None:
+        if (design.design, design.upper, repeats, design.queries) != ("t", None, None, None):
             raise CalipersError(
                 "--budget tests by the paired t test: leave out --design, --upper, --repeats and --queries"
             )
-        spent = _budget(
-            judgments, systems, measures, strict=strict, budget=budget, depths=depths, difference=difference,
-            alpha=alpha, pairs=pairs, seed=seed, jobs=jobs, **policies,
-        )  # fmt: skip
+        spent = _spent(inputs, design, budget.budget, budget.depths, lists)
         _draw(spent, plot)
-        write(spent.table(frontier=frontier), form, output)
+        output.write(spent.table(frontier=budget.frontier))
         return
-    if depths is not None or frontier:
+    if budget.depths is not None or budget.frontier:
         raise CalipersError("--depths and --frontier are for --budget")
-    scores = open_scores(judgments, systems, measures, strict=strict, jobs=jobs, **policies)
+    scores = inputs.scores(lists)
     if repeats is not None:
         from calipers.cli.compare import say_repeats
         from calipers.planning.repeats import repeated_runs
 
         if plot is not None:
             raise CalipersError("--plot draws power curves, and --repeats has none")
-        found = repeated_runs(scores, repeats, alpha=alpha)
+        found = repeated_runs(scores, repeats, alpha=design.alpha)
         say_repeats(found)
-        write(found.variance(), form, output)
+        output.write(found.variance())
         return
-    from calipers.planning.sample_size import plan
-
-    made = plan(
-        scores, difference, power=power, alpha=alpha, pairs=pairs, queries=queries, design=design, upper=upper,
-        systems=over, samples=samples, seed=seed,
-    )  # fmt: skip
-    _say(made, scores, queries)
+    made = design.plan(scores)
+    _say(made, scores, design.queries)
     _draw(made, plot)
-    write(made.table(), form, output)
+    output.write(made.table())
 
 
-def _budget(
-    judgments: str, systems: tuple[str, ...], measures: tuple[str, ...], *, strict: bool, budget: int, **options: Any
-) -> BudgetPlan:
-    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None, lists: Lists) -> BudgetPlan:
     from calipers.planning.budget import plan_budget, pool_depths
 
-    if are_matrices(judgments, systems):
-        raise CalipersError("--budget needs judgments and runs: scores do not say what a pool holds", file=judgments)
-    wanted = parse_all(measures or DEFAULT_MEASURES)
-    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
-    options["depths"] = pool_depths(options["depths"], [measure for _, measure in wanted])
-    with progress(len(options["depths"]), "depths") as advance:
-        found = plan_budget(known, runs, budget, [name for name, _ in wanted], progress=advance, **options)
+    if inputs.are_scores:
+        raise CalipersError(
+            "--budget needs judgments and runs: scores do not say what a pool holds", file=inputs.judgments
+        )
+    wanted = inputs.wanted()
+    known, runs = inputs.open(wanted.values())
+    of_pools = pool_depths(depths, [*wanted.values()])
+    with progress(len(of_pools), "depths") as advance:
+        found = plan_budget(
+            known, runs, budget, list(wanted), depths=of_pools, difference=design.difference, alpha=design.alpha,
+            pairs=design.pairs, seed=design.seed, jobs=lists.jobs, progress=advance, **lists.policies,
+        )  # fmt: skip
     about = found.metadata
     pools = ", ".join(f"{size:.1f} to depth {depth}" for depth, size in found.pool.items())
     note(f"documents to be judged per query: {pools}; pilot of {about['pilot_queries']} queries, seed {about['seed']}")
@@ -183,7 +181,7 @@ def _budget(
     if missing:
         depth, share = max(missing.items(), key=lambda each: each[1])
         text = f"{share:.1%} of the pool to depth {depth} are unjudged in the pilot, and count as not relevant"
-        warn([f"{text}: deeper pools look worse than they are"], strict)
+        warn([f"{text}: deeper pools look worse than they are"], lists.strict)
     best = found.best
     note(
         f"best: {found.measure[best]} on {found.queries[best]} queries to depth {found.depth[best]}, power "

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from calipers.atomic_files import write_whole
-from calipers.cli.options import note, output_options, progress, show, write
+from calipers.cli.options import note, progress
+from calipers.cli.output import Output, output
+from calipers.cli.together import together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.axioms.verdicts import Properties
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where counterexamples are looked for."""
+
+    grades: tuple[float, ...] | None
+    bound: float | None
 
 
 @click.command("properties")
@@ -21,9 +31,10 @@ if TYPE_CHECKING:
 @click.option("--prefer", metavar="PROPERTIES", help='Sort by these, the most wanted first, as "bounded,localized".')
 @click.option("--find", metavar="PROPERTIES", help='Only the measures that have all of these, as "bounded monotone".')
 @click.option("--card", metavar="MEASURE", help="All about one measure, in Markdown.")
+@together("search", Search)
 @click.option("--grades", callback=lambda *given: _numbers(given[2]), metavar="0,G,...", help="The grades to try.")
 @click.option("--bound", type=float, help="What no score may exceed for a measure to be bounded [default: 1].")
-@output_options
+@output
 def command(
     measures: tuple[str, ...],
     why: bool,
@@ -31,10 +42,8 @@ def command(
     prefer: str | None,
     find: str | None,
     card: str | None,
-    grades: tuple[float, ...] | None,
-    bound: float | None,
-    form: str,
-    output: str | None,
+    search: Search,
+    output: Output,
 ) -> None:
     """Decide the seven numeric properties of measures, by search and by proof.
 
@@ -54,7 +63,9 @@ def command(
     from calipers.axioms.verdicts import NINE, SEVEN, examine
 
     if card is not None:
-        _write_card(card, output)
+        from calipers.axioms.cards import measure_card
+
+        output.write_text(str(measure_card(card)))
         return
     wanted = table.property_names(prefer) if prefer is not None else []
     needed = table.property_names(find) if find is not None else []
@@ -64,7 +75,7 @@ def command(
     rows: list[Properties] = []
     with progress(len(subjects), "measures") as advance:
         for subject in subjects:
-            rows.append(examine(subject, grades=grades, bound=bound))
+            rows.append(examine(subject, grades=search.grades, bound=search.bound))
             advance(1)
     if wanted:
         rows = table.preferred(rows, wanted)
@@ -75,24 +86,14 @@ def command(
     if needed and not rows:
         note(f"none of the {len(subjects)} measures is {', '.join(needed)}")
     if why:
-        write(table.reasons(rows, columns), form, output)
-    elif form in ("csv", "json"):
-        write(table.plain(rows, columns), form, output)
+        output.write(table.reasons(rows, columns))
+    elif output.format in ("csv", "json"):
+        output.write(table.plain(rows, columns))
     else:
-        write(table.annotated(rows, wanted + [name for name in columns if name not in wanted]), form, output)
+        output.write(table.annotated(rows, wanted + [name for name in columns if name not in wanted]))
         click.echo("".join(f"{line}\n" for line in table.notes_of(rows, columns)), nl=False, err=True)
     if set(CONFLICT) <= set(needed) or (why and len(rows) > 1):
         click.echo(impossibility(), err=True)
-
-
-def _write_card(name: str, output: str | None) -> None:
-    from calipers.axioms.cards import measure_card
-
-    text = str(measure_card(name))
-    if output is None or output == "-":
-        show(text)
-    else:
-        write_whole(output, text.encode())
 
 
 def _numbers(text: str | None) -> tuple[float, ...] | None:

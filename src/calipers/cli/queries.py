@@ -2,54 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import (
-    judgments_and_systems,
-    like_option,
-    measures_option,
-    note,
-    open_collection,
-    output_options,
-    plot_option,
-    population_option,
-    progress,
-    write,
-)
+from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.options import like_option, note, plot_option, population_option, progress
+from calipers.cli.output import Output, output
+from calipers.cli.together import together
+
+if TYPE_CHECKING:
+    from calipers.limits.query_types import QueryTypes, Thresholds
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Which queries are shown: those of the largest and of the smallest differences, or all."""
+
+    top: int | None
+    bottom: int | None
+    absolute: bool
+
+    def of(self, types: QueryTypes) -> set[str]:
+        largest = types.largest(self.top, self.absolute) if self.top else ()
+        return {*largest, *(types.smallest(self.bottom, self.absolute) if self.bottom else ())}
 
 
 @click.command("queries")
-@judgments_and_systems
-@measures_option
+@inputs()
 @population_option
 @like_option
+@together("thresholds", "calipers.limits.query_types:Thresholds")
 @click.option("--uninformative", default=0.1, show_default=True, help="Largest difference of an uninformative query.")
 @click.option("--ideal", default=0.5, show_default=True, help="Smallest difference of an ideal query.")
 @click.option("--hard", default=0.3, show_default=True, help="Largest actual score of a hard query.")
 @click.option("--easy", default=0.7, show_default=True, help="Smallest expected score of an easy query.")
+@together("ends", Ends)
 @click.option("--top", type=click.IntRange(min=1), help="Only the N queries with the largest difference.")
 @click.option("--bottom", type=click.IntRange(min=1), help="Only the N queries with the smallest difference.")
 @click.option("--absolute", is_flag=True, help="With --top and --bottom: leave out the sign of the difference.")
 @plot_option("the map of queries and the histogram")
-@output_options
+@output
 def command(
-    judgments: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
+    inputs: Inputs,
     population: str,
     like: Any,
-    uninformative: float,
-    ideal: float,
-    hard: float,
-    easy: float,
-    top: int | None,
-    bottom: int | None,
-    absolute: bool,
+    thresholds: Thresholds,
+    ends: Ends,
     plot: str | None,
-    form: str,
-    output: str | None,
+    output: Output,
 ) -> None:
     """The type of each query: how far the systems get above a random ranking of its documents.
 
@@ -64,13 +66,12 @@ def command(
     from calipers.evaluation import evaluate
     from calipers.limits.exactness import exactness_notes
     from calipers.limits.pool_bounds import bounds
-    from calipers.limits.query_types import Thresholds, query_types
-    from calipers.measures.grammar import parse_all
+    from calipers.limits.query_types import query_types
     from calipers.results.tables import Table
 
-    asked = parse_all(measures or ("nDCG@10",))
-    wanted = [name for name, _ in asked]
-    known, runs = open_collection(judgments, systems, (measure for _, measure in asked))
+    measures = inputs.wanted("nDCG@10")
+    wanted = list(measures)
+    known, runs = inputs.open(measures.values())
     with progress(len(runs), "runs") as advance:
         scores = evaluate(known, runs, wanted, like=like, empty="skip", progress=advance, warn=False)
     if like is not None:
@@ -78,7 +79,7 @@ def command(
     limits = bounds(known, wanted, population=population, runs=runs, like=like)
     for sentence in exactness_notes(scores.exactness | limits.inexact):
         note(sentence)
-    types = query_types(scores, limits, Thresholds(uninformative, ideal, hard, easy))
+    types = query_types(scores, limits, thresholds)
     note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}; population: {population}")
     if plot:
         from calipers import plot as charts
@@ -92,9 +93,7 @@ def command(
         )
         note(f"wrote {plot}")
     table = types.table()
-    chosen = (set(types.largest(top, absolute)) if top else set()) | (
-        set(types.smallest(bottom, absolute)) if bottom else set()
-    )
+    chosen = ends.of(types)
     if chosen:
         table = Table(table.columns, tuple(row for row in table.rows if row[0] in chosen))
-    write(table, form, output)
+    output.write(table)

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from calipers.atomic_files import write_whole
+from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.options import (
     FILE,
     OUTPUT,
     TYPED,
-    judgments_and_systems,
-    list_options,
-    measures_option,
     note,
-    open_collection,
-    open_judges,
     population_option,
     progress,
     show,
     significance_options,
     warn,
 )
+from calipers.cli.policies import Lists, lists
+from calipers.cli.together import together
+
+if TYPE_CHECKING:
+    from calipers.report.material import Choices
 
 
 @click.command("report")
-@judgments_and_systems
-@measures_option
+@inputs()
+@together("choices", "calipers.report.material:Choices")
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Of the page [default: the systems and the judgments].")
@@ -40,25 +41,8 @@ from calipers.cli.options import (
                    "change; may be repeated.")  # fmt: skip
 @population_option
 @significance_options("holm")
-@list_options
-def command(
-    judgments: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    output: str,
-    title: str,
-    top: int,
-    judges: tuple[str, ...],
-    population: str,
-    test: str,
-    correction: str,
-    alpha: float,
-    samples: Any,
-    seed: int,
-    strict: bool,
-    jobs: int | None,
-    **policies: Any,
-) -> None:
+@lists
+def command(inputs: Inputs, output: str, judges: tuple[str, ...], choices: Choices, lists: Lists) -> None:
     """Everything about some runs on one HTML page: one file, which opens anywhere and asks no server for anything.
 
     Scores with intervals, between their bounds, who really differs, the map of queries with their rankings, what other
@@ -71,20 +55,17 @@ def command(
     calipers report human.qrels runs/* --judge llm.qrels -o report.html
     calipers report test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10" -o models.html
     """  # fmt: skip
-    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-    from calipers.report.material import Choices
     from calipers.report.page import report_page
     from calipers.report.sections import SECTIONS
 
-    wanted = parse_all(measures or DEFAULT_MEASURES)  # a wrong name is refused before anything is read
-    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
-    choices = Choices(title, test, correction, alpha, samples, seed, population, top)
+    wanted = inputs.wanted()
+    known, runs = inputs.open(wanted.values())
     with progress(len(runs) + len(SECTIONS) + bool(judges), "runs and sections") as advance:
         page, notes = report_page(
-            known, runs, [name for name, _ in wanted], choices, judges=open_judges(judges) if judges else None,
-            command=_command(), progress=advance, jobs=jobs, **policies,
+            known, runs, list(wanted), choices, judges=inputs.read_judges(judges) if judges else None,
+            command=_command(), progress=advance, jobs=lists.jobs, **lists.policies,
         )  # fmt: skip
-    warn(notes, strict)  # as an error it leaves no page behind
+    warn(notes, lists.strict)  # as an error it leaves no page behind
     write_whole(output, page)
     note(f"{len(runs)} systems, {len(known.queries)} queries, {len(page) / 1e6:.2f} MB")
     show(f"{output}\n")

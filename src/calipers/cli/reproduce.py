@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.options import FILE, note, output_options, write
+from calipers.cli.options import FILE, note
+from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
 
@@ -12,8 +13,8 @@ from calipers.errors import CalipersError
 @click.argument("tables", nargs=-1, metavar="[TABLE...]")
 @click.option("--list", "listing", is_flag=True, help="What can be reproduced.")
 @click.option("--data", metavar="FOLDER", type=FILE, help="Where the data is that a table needs.")
-@output_options
-def command(tables: tuple[str, ...], listing: bool, data: str | None, form: str, output: str | None) -> None:
+@output
+def command(tables: tuple[str, ...], listing: bool, data: str | None, output: Output) -> None:
     """The printed figures of the papers against computed ones, cell by cell.
 
     A TABLE is named by its document and number; 000 stands for all of a document. Verdicts: exact (the computed figure,
@@ -32,7 +33,7 @@ def command(tables: tuple[str, ...], listing: bool, data: str | None, form: str,
     from calipers.results.tables import Table
 
     if listing:
-        write(list_of_tables(), form, output)
+        output.write(list_of_tables())
         return
     if not tables:
         raise CalipersError("name a table, as in calipers reproduce 000/table-9; --list shows what there is")
@@ -45,4 +46,4 @@ def command(tables: tuple[str, ...], listing: bool, data: str | None, form: str,
     if counts["needs data"] and data is None:
         for layout in dict.fromkeys(table.metadata["layout"] for table in found if table.metadata["layout"]):
             note(f"--data FOLDER: {layout}")
-    write(joined, form, output)
+    output.write(joined)

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.options import (
     FILE,
     OutputFolder,
-    given,
-    judgments_and_systems,
+    depth_option,
+    jobs_option,
     note,
-    open_collection,
-    output_options,
     plot_option,
     progress,
-    safe_csv_option,
     seed_option,
+    strict_option,
     warn,
-    write,
 )
+from calipers.cli.output import Output, output, safe_csv_option
+from calipers.cli.together import LibraryChoice, together
+
+if TYPE_CHECKING:
+    from calipers.papers.study_folder import LetorCollection
 
 
 @click.group("study")
@@ -34,8 +38,24 @@ def command() -> None:
     """
 
 
+@dataclass(frozen=True)
+class Groups:
+    """The groups of systems that are drawn, and what is done to each, as `fusion_study` takes it."""
+
+    samples: int
+    size: int
+    fusions: tuple[str, ...]
+    normalize: str
+    rel: float
+    depth: int | None
+    draws: int
+    seed: int
+    jobs: int | None
+
+
 @command.command("fusion")
-@judgments_and_systems
+@inputs(measures=False)
+@together("groups", Groups)
 @click.option("--samples", type=click.IntRange(min=2), default=100, show_default=True, help="Groups to draw.")
 @click.option("--size", type=click.IntRange(min=2, max=40), default=10, show_default=True, help="Systems of a group.")
 @click.option(
@@ -47,34 +67,17 @@ def command() -> None:
 )
 @click.option("--normalize", default="minmax", show_default=True, help="As for `calipers fuse`.")
 @click.option("--rel", type=float, default=1.0, show_default=True, help="The smallest grade that is relevant.")
-@click.option("--depth", type=click.IntRange(min=1), help="Cut every list after so many documents.")
+@depth_option
 @click.option(
     "--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Of the null value, for each group."
 )
 @click.option("--seed", default=42, show_default=True)
 @click.option("--per-sample", is_flag=True, help="One row a group instead of correlations.")
 @plot_option("RIC of fusions against joint RIC")
-@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores].")
-@output_options
-def fusion(
-    judgments: str,
-    systems: tuple[str, ...],
-    samples: int,
-    size: int,
-    fusions: tuple[str, ...],
-    normalize: str,
-    rel: float,
-    depth: int | None,
-    draws: int,
-    seed: int,
-    per_sample: bool,
-    plot: str | None,
-    strict: bool,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-) -> None:
+@strict_option
+@jobs_option
+@output
+def fusion(inputs: Inputs, groups: Groups, per_sample: bool, plot: str | None, strict: bool, output: Output) -> None:
     """How far fusion gets of what systems know together (Golbus & Aslam (2013), section 6).
 
     Draws groups of systems; compares the joint RIC of each with RIC of its fusions, and of what fusion could reach.
@@ -85,20 +88,20 @@ def fusion(
     from calipers.fusion.oracles import GREEDY
     from calipers.fusion.study import FUSIONS, fusion_study
 
-    known, runs = open_collection(judgments, systems)
-    with progress(samples, "groups") as advance:
-        study = fusion_study(
-            known, runs, samples=samples, size=size, fusions=fusions or FUSIONS, normalize=normalize, rel=rel,
-            depth=depth, draws=draws, seed=seed, jobs=jobs, progress=advance,
-        )  # fmt: skip
+    known, runs = inputs.open()
+    fusions = groups.fusions or FUSIONS
+    with progress(groups.samples, "groups") as advance:
+        study = fusion_study(known, runs, **{**vars(groups), "fusions": fusions}, progress=advance)
     if study.skipped:
         note(f"{study.skipped} of {len(known.queries)} queries have judgments that tell no documents apart; skipped")
-    for kind in fusions or FUSIONS:
+    for kind in fusions:
         if kind in GREEDY:
             note(f"{kind}: {GREEDY[kind]}")
     joint, null = float(study.joint.mean()), float(study.null.mean())
-    note(f"{samples} groups of {size} of {len(study.systems)} systems, seed {seed}; joint RIC {joint:.4f}, "
-         f"of systems that know nothing {null:.4f}")  # fmt: skip
+    note(
+        f"{groups.samples} groups of {groups.size} of {len(study.systems)} systems, seed {groups.seed}; joint RIC "
+        f"{joint:.4f}, of systems that know nothing {null:.4f}"
+    )
     if 2 * null > joint:
         warn(["the joint value is mostly bias: take smaller groups, or more judged documents"], strict)
     if plot:
@@ -106,31 +109,58 @@ def fusion(
 
         charts.save(charts.fusion_scatter(study), plot)
         note(f"wrote {plot}")
-    write(study.per_sample() if per_sample else study.table(), form, output)
+    output.write(study.per_sample() if per_sample else study.table())
 
 
-def _training(command: Callable[..., None]) -> Callable[..., None]:
+@dataclass(frozen=True)
+class Training:
     """What the studies that train rankers share."""
-    for option in reversed(
-        (
-            click.option("--folds", type=click.IntRange(min=1), help="Only the first so many [default: all]."),
-            click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="Of `calipers train`; repeated."),
-            click.option("--preset", type=click.Choice(("quick", "paper")), default="quick", show_default=True,
-                         help="Settings of the rankers: quick ones, or those of the papers."),
-            click.option("--normalize", type=click.Choice(("none", "query")), default="none", show_default=True,
-                         help="query: every feature from 0 to 1 inside each query."),
-            click.option("--queries", type=click.IntRange(min=2), help="Take only so many, drawn at random."),
-            seed_option,
-            click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-                         help="Threads that grow trees; the results do not depend on it."),
-            click.option("--no-charts", is_flag=True, help="Leave the charts out."),
-            safe_csv_option,
-            click.option("-o", "--output", required=True, metavar="FOLDER", type=OutputFolder(),
-                         help="Where models, scores, tables and charts go; a study that was stopped goes on there."),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+
+    folds: int | None
+    rankers: tuple[str, ...]
+    preset: str
+    normalize: str
+    queries: int | None
+    seed: int
+    jobs: int
+    no_charts: bool
+    safe_csv: bool
+    folder: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"preset": self.preset, "normalize": self.normalize, "seed": self.seed, "jobs": self.jobs}
+
+    def open(self, collection: str) -> LetorCollection:
+        from calipers.papers.study_folder import LetorCollection
+
+        return LetorCollection.of(collection, self.folds, self.queries, self.seed)
+
+    def write(self, title: str, words: list[str], tables: Any, charts: Any, long: tuple[str, ...] = ()) -> None:
+        from calipers.papers.study_page import write_study
+
+        for each in write_study(self.folder, title, words, tables, charts, long=long, safe_csv=self.safe_csv):
+            note(each)
+        note(f"wrote {self.folder.rstrip('/')}/study.md, with its tables and charts")
+
+
+_training = together(
+    "training", Training,
+    click.option("--folds", type=click.IntRange(min=1), help="Only the first so many [default: all]."),
+    click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="Of `calipers train`; repeated."),
+    click.option("--preset", type=LibraryChoice("calipers.rankers.presets:PRESETS"), default="quick",
+                 show_default=True, help="Settings of the rankers: quick ones, or those of the papers."),
+    click.option("--normalize", type=LibraryChoice("calipers.rankers.base:NORMALIZATIONS"), default="none",
+                 show_default=True, help="query: every feature from 0 to 1 inside each query."),
+    click.option("--queries", type=click.IntRange(min=2), help="Take only so many, drawn at random."),
+    seed_option,
+    click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+                 help="Threads that grow trees; the results do not depend on it."),
+    click.option("--no-charts", is_flag=True, help="Leave the charts out."),
+    safe_csv_option,
+    click.option("-o", "--output", "folder", required=True, metavar="FOLDER", type=OutputFolder(),
+                 help="Where models, scores, tables and charts go; a study that was stopped goes on there."),
+)  # fmt: skip
 
 
 @command.command("letor")
@@ -152,15 +182,7 @@ def _training(command: Callable[..., None]) -> Callable[..., None]:
 )
 def letor(
     collections: tuple[str, ...],
-    folds: int | None,
-    rankers: tuple[str, ...],
-    preset: str,
-    normalize: str,
-    queries: int | None,
-    seed: int,
-    jobs: int,
-    no_charts: bool,
-    output: str,
+    training: Training,
     metric: str,
     like: str | None,
     set_size: float | None,
@@ -180,31 +202,28 @@ def letor(
     from calipers.conventions import convention
     from calipers.papers.letor_study import EIGHT, letor_study
     from calipers.papers.study_charts import letor_charts
-    from calipers.papers.study_folder import LetorCollection
-    from calipers.papers.study_page import write_study
     from calipers.rankers.objective import Goal
     from calipers.results.tables import markdown_text
 
     Goal(metric, convention(like) if like else None)
-    names = rankers or EIGHT
-    opened = [LetorCollection.of(each, folds, queries, seed) for each in collections]
+    names = training.rankers or EIGHT
+    opened = [training.open(each) for each in collections]
     with progress(sum(len(each.folds) for each in opened) * len(names), "models") as advance:
         study = letor_study(
-            opened, output, rankers=names, preset=preset, metric=metric, like=like, normalize=normalize, size=set_size,
-            seed=seed, jobs=jobs, say=note, progress=advance,
+            opened, training.folder, rankers=names, metric=metric, like=like, size=set_size, say=note,
+            progress=advance, **training.settings,
         )  # fmt: skip
     chosen = f"{metric} like {like}" if like else metric
     words = [
-        f"Settings: {preset}; rankers stop, or choose, by {markdown_text(chosen)}; seed {seed}. "
+        f"Settings: {training.preset}; rankers stop, or choose, by {markdown_text(chosen)}; seed {training.seed}. "
         "Scores are of the test sets of all folds together.",
         "",
         "The printed figures stand beside ours to be looked at, not to be compared: they are of other collections.",
     ]
-    tables, charts = study.tables(), {} if no_charts else letor_charts(study)
-    safe_csv = bool(given("safe_csv"))
-    _finish(write_study(output, "Measures judged by rankers", words, tables, charts, safe_csv=safe_csv), output)
+    tables, charts = study.tables(), {} if training.no_charts else letor_charts(study)
+    training.write("Measures judged by rankers", words, tables, charts)
     if "beside-scores" in tables:
-        write(tables["beside-scores"][1], "table", None)
+        Output().write(tables["beside-scores"][1])
 
 
 @command.command("conventions")
@@ -219,15 +238,7 @@ def letor(
 )
 def conventions(
     collection: str,
-    folds: int | None,
-    rankers: tuple[str, ...],
-    preset: str,
-    normalize: str,
-    queries: int | None,
-    seed: int,
-    jobs: int,
-    no_charts: bool,
-    output: str,
+    training: Training,
     conventions: tuple[str, ...],
 ) -> None:
     """Train rankers for nDCG@10 under several conventions, and evaluate each under all (Busa-Fekete et al., 2012).
@@ -238,35 +249,23 @@ def conventions(
     """
     from calipers.papers.conventions_study import CONVENTIONS, SIX, convention_study
     from calipers.papers.study_charts import convention_charts
-    from calipers.papers.study_folder import LetorCollection
-    from calipers.papers.study_page import write_study
     from calipers.results.tables import markdown_text
 
-    names, likes = rankers or SIX, conventions or CONVENTIONS
-    opened = LetorCollection.of(collection, folds, queries, seed)
+    names, likes = training.rankers or SIX, conventions or CONVENTIONS
+    opened = training.open(collection)
     with progress(len(opened.folds) * len(names) * len(likes), "models") as advance:
         study = convention_study(
-            opened, output, rankers=names, conventions=likes, preset=preset, normalize=normalize, seed=seed, jobs=jobs,
-            say=note, progress=advance,
-        )  # fmt: skip
+            opened, training.folder, rankers=names, conventions=likes, say=note, progress=advance, **training.settings
+        )
     name = markdown_text(study.name)
     words = [
         f"{name}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} "
-        f"without a relevant document, {study.short:.1%} with fewer than 10 documents. Settings: {preset}; "
-        f"seed {seed}.",
+        f"without a relevant document, {study.short:.1%} with fewer than 10 documents. Settings: "
+        f"{training.preset}; seed {training.seed}.",
         "",
         "Errors are the standard errors of the queries' scores in each fold, averaged in quadrature over the folds.",
     ]
     title = "Rankers trained and evaluated under conventions of nDCG"
-    charts = {} if no_charts else convention_charts(study)
-    left_out = write_study(
-        output, title, words, study.tables(), charts, long=("curves",), safe_csv=bool(given("safe_csv"))
-    )
-    _finish(left_out, output)
-    write(study.at_ten(), "table", None)
-
-
-def _finish(left_out: list[str], output: str) -> None:
-    for each in left_out:
-        note(each)
-    note(f"wrote {output.rstrip('/')}/study.md, with its tables and charts")
+    charts = {} if training.no_charts else convention_charts(study)
+    training.write(title, words, study.tables(), charts, long=("curves",))
+    Output().write(study.at_ten())

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import (
-    FILE,
-    given,
-    max_unpacked_option,
-    note,
-    output_options,
-    plot_option,
-    progress,
-    several_output_options,
-    warn,
-    write,
-)
-from calipers.cli.score_inputs import write_several
+from calipers.cli.options import FILE, given, max_unpacked_option, note, plot_option, progress, strict_option, warn
+from calipers.cli.output import Output, output, several_outputs
+from calipers.cli.together import LibraryChoice, declared, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -28,9 +19,6 @@ if TYPE_CHECKING:
     from calipers.text.options import TextOptions
     from calipers.text.scoring import TextScores
     from calipers.text.summaries import Summaries
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-Values = dict[str, Any]
 
 ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
 BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
@@ -51,12 +39,8 @@ def command() -> None:
     """
 
 
-def _measures(command: Command) -> Command:
-    return click.option(
-        "-m", "--measure", "measures", multiple=True, metavar="NAMES",
-        help=f'Measures, as "ROUGE-2 ROUGE-L(part=recall) U(..) V1(..) V2(..) E(..) BERTScore" [default: {ROUGES}, '
-             "and with --encoder the same of BERTScore].",
-    )(command)  # fmt: skip
+def _not(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    return not value
 
 
 def _length(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
@@ -66,101 +50,168 @@ def _length(context: click.Context, parameter: click.Parameter, value: str) -> i
         return value
 
 
-def _data_options(command: Command) -> Command:
-    for option in reversed(
-        (
-            click.argument("data", type=FILE),
-            click.option("--systems", metavar="A,B,...", help="Only these systems."),
-            click.option("--use-references", type=click.IntRange(min=1), metavar="N",
-                         help="Only the first N references of each document."),
-            click.option("--references", "several", type=click.Choice(("max", "mean")), default="max",
-                         show_default=True, help="Of several references: the best, or the mean over all."),
-            max_unpacked_option,
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Data:
+    """The summaries, and which of them are taken."""
+
+    data: str
+    systems: str | None
+    use_references: int | None
+
+    def open(self) -> Summaries:
+        from calipers.text.summaries import read_summaries
+
+        found = read_summaries(self.data, given("max_unpacked"))
+        if self.systems:
+            found = found.of_systems(_words(self.systems))
+        return found.first_references(self.use_references) if self.use_references else found
 
 
-def _rouge_options(command: Command) -> Command:
-    for option in reversed(
-        (
-            click.option("--tokenizer", type=click.Choice(("unicode", "ascii")), default="unicode", show_default=True,
-                         help="Words of any script, or those of the original ROUGE."),
-            click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
-            click.option("--length", default="candidate", show_default=True, callback=_length,
-                         metavar="candidate|reference|N", help="Words of the random summary behind an expected ROUGE."),
-            click.option("--without-replacement", is_flag=True, help="Draw each word of the source at most once."),
-            click.option("--upper", type=click.Choice(("1", "attainable")), default="1", show_default=True,
-                         help="Upper bound of ROUGE: 1, or what a summary of this length can reach."),
-            click.option("--draws", type=click.IntRange(min=2), default=1000, show_default=True,
-                         help="Of random summaries, where an expected ROUGE is sampled."),
-            click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Scoring:
+    """Which measures, how ROUGE is worked out, and how the expected summary of BERTScore is made."""
+
+    rouge: TextOptions
+    tokens: str
+    k: int | str
+    repeated: bool
+    measures: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> TextOptions:
+        from calipers.text.options import Keywords
+
+        keywords = Keywords(self.tokens, self.k, self.repeated, seed=self.rouge.seed)
+        return replace(self.rouge, keywords=keywords)
 
 
-def _bert_options(command: Command) -> Command:
-    for option in reversed(
-        (
-            click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
-                         help="Model of BERTScore: its name on the Hugging Face hub, or a folder."),
-            click.option("--layer", type=click.IntRange(min=0),
-                         help="Its layer [default: the best known, else the last]."),
-            click.option("--idf", is_flag=True, help="Weigh tokens by how few references have them."),
-            click.option("--baseline", metavar="FILE", type=FILE,
-                         help="Rescale by this file of bert-score's (LAYER,P,R,F)."),
-            click.option("-k", "k", default="reference", show_default=True, callback=_length,
-                         metavar="reference|candidate|N", help="Tokens of the expected summary of BERTScore."),
-            click.option("--tokens", type=click.Choice(("most", "least", "random")), default="most", show_default=True,
-                         help="Which tokens of the source it has: by likeness to the document."),
-            click.option("--repeated", is_flag=True, help="It may have a token as often as the source does."),
-            click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU where there is one]."),
-            click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True,
-                         help="Texts that are encoded together."),
-            click.option("--cache", metavar="FOLDER", type=FILE, help="Keep the vectors of texts there."),
-        )
-    ):  # fmt: skip
-        command = option(command)
-    return command
+@dataclass(frozen=True)
+class Bert:
+    """The encoder of BERTScore, and what it is made to do."""
+
+    encoder: str | None
+    layer: int | None
+    idf: bool
+    baseline: str | None
+    device: str | None
+    batch: int
+    cache: str | None
+
+    def matcher(self, summaries: Summaries, otherwise: str) -> Matcher:
+        """It, fitted to these summaries; an error in these words where no encoder is named."""
+        from calipers.text.bertscore import matcher
+        from calipers.text.encoder import Encoder
+
+        if self.encoder is None:
+            raise CalipersError(otherwise)
+        encoder = Encoder(self.encoder, self.layer, device=self.device, batch=self.batch, cache=self.cache)
+        references = [text for document in summaries.documents for text in document.references]
+        return matcher(encoder, references, idf=self.idf, baseline=self.baseline)
+
+
+_measures = click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="NAMES",
+    help=f'Measures, as "ROUGE-2 ROUGE-L(part=recall) U(..) V1(..) V2(..) E(..) BERTScore" [default: {ROUGES}, '
+         "and with --encoder the same of BERTScore].",
+)  # fmt: skip
+_data = together(
+    "data", Data,
+    click.argument("data", type=FILE),
+    click.option("--systems", metavar="A,B,...", help="Only these systems."),
+    click.option("--use-references", type=click.IntRange(min=1), metavar="N",
+                 help="Only the first N references of each document."),
+    click.option("--references", "several", type=LibraryChoice("calipers.text.overlap:SEVERAL"), default="max",
+                 show_default=True, help="Of several references: the best, or the mean over all."),
+    max_unpacked_option,
+)  # fmt: skip
+_rouge = declared(
+    click.option("--tokenizer", type=LibraryChoice("calipers.text.tokens:TOKENIZERS"), default="unicode",
+                 show_default=True, help="Words of any script, or those of the original ROUGE."),
+    click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
+    click.option("--length", default="candidate", show_default=True, callback=_length,
+                 metavar="candidate|reference|N", help="Words of the random summary behind an expected ROUGE."),
+    click.option("--without-replacement", "replacement", is_flag=True, callback=_not,
+                 help="Draw each word of the source at most once."),
+    click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
+                 help="Upper bound of ROUGE: 1, or what a summary of this length can reach."),
+    click.option("--draws", type=click.IntRange(min=2), default=1000, show_default=True,
+                 help="Of random summaries, where an expected ROUGE is sampled."),
+    click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True),
+)  # fmt: skip
+_bert = together(
+    "bert", Bert,
+    click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
+                 help="Model of BERTScore: its name on the Hugging Face hub, or a folder."),
+    click.option("--layer", type=click.IntRange(min=0),
+                 help="Its layer [default: the best known, else the last]."),
+    click.option("--idf", is_flag=True, help="Weigh tokens by how few references have them."),
+    click.option("--baseline", metavar="FILE", type=FILE,
+                 help="Rescale by this file of bert-score's (LAYER,P,R,F)."),
+    click.option("-k", "k", default="reference", show_default=True, callback=_length,
+                 metavar="reference|candidate|N", help="Tokens of the expected summary of BERTScore."),
+    click.option("--tokens", type=LibraryChoice("calipers.text.options:CHOICES"), default="most", show_default=True,
+                 help="Which tokens of the source it has: by likeness to the document."),
+    click.option("--repeated", is_flag=True, help="It may have a token as often as the source does."),
+    click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU where there is one]."),
+    click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True,
+                 help="Texts that are encoded together."),
+    click.option("--cache", metavar="FOLDER", type=FILE, help="Keep the vectors of texts there."),
+)  # fmt: skip
+_scoring = declared(together("rouge", "calipers.text.options:TextOptions"), together("scoring", Scoring))
 
 
 # -- score -----------------------------------------------------------------------------------------------
 
 
 @command.command("score")
-@_data_options
+@_scoring
+@_data
 @_measures
-@_rouge_options
-@_bert_options
+@_rouge
+@_bert
 @click.option("-q", "--per-document", is_flag=True, help="One row a system and document instead of means.")
-@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@output_options
-def score(
-    data: str, measures: tuple[str, ...], per_document: bool, strict: bool, form: str, output: str | None,
-    **values: Any,
-) -> None:  # fmt: skip
+@strict_option
+@output
+def score(data: Data, scoring: Scoring, bert: Bert, per_document: bool, strict: bool, output: Output) -> None:
     """Score summaries: a table of systems x measures.
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
     """
-    summaries = _summaries(data, values)
-    found = _scored(summaries, measures, values)
-    _say(found, summaries, strict)
-    scores = found.scores
-    write(scores.per_query() if per_document else scores.mean(), form, output)
+    found = _scored(data.open(), scoring, bert)
+    _say(found, strict)
+    output.write(found.scores.per_query() if per_document else found.scores.mean())
 
 
 # -- correlate -------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class People:
+    """What people said, and how measures are correlated with it."""
+
+    human: str | None
+    level: str
+    coefficient: str
+    samples: int
+    confidence: float
+    preferences: str | None
+
+    @property
+    def levels(self) -> list[str]:
+        return _words(self.level)
+
+    @property
+    def coefficients(self) -> list[str]:
+        return _words(self.coefficient)
+
+
 @command.command("correlate")
-@_data_options
+@_scoring
+@_data
 @_measures
+@together("people", People)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--level", default="system,summary,pooled", show_default=True, metavar="A,B,...",
               help="Over means of systems, over systems for each document, or over all summaries.")  # fmt: skip
@@ -173,15 +224,20 @@ def score(
                    "(CSV: id, first, second, preferred).")  # fmt: skip
 @click.option("--wide", is_flag=True, help="A table of measures x aspects for each level and coefficient.")
 @plot_option("the correlations and their intervals")
-@_rouge_options
-@_bert_options
-@click.option("--strict", is_flag=True, help="Treat warnings as errors.")
-@several_output_options
+@_rouge
+@_bert
+@strict_option
+@several_outputs
 def correlate(
-    data: str, measures: tuple[str, ...], human: str | None, level: str, coefficient: str, samples: int,
-    confidence: float, preferences: str | None, wide: bool, plot: str | None, strict: bool, form: str,
-    output: str | None, **values: Any,
-) -> None:  # fmt: skip
+    data: Data,
+    people: People,
+    wide: bool,
+    plot: str | None,
+    scoring: Scoring,
+    bert: Bert,
+    strict: bool,
+    output: Output,
+) -> None:
     """How well measures agree with people, with intervals over documents.
 
     PAI is the increase of a normalised measure's correlation over that of the measure itself, in percent.
@@ -193,27 +249,27 @@ def correlate(
     """
     from calipers.text.human import check_choices, human_correlation
 
-    levels, coefficients = _words(level), _words(coefficient)
-    check_choices(levels, coefficients, confidence)
-    summaries = _summaries(data, values)
-    if preferences is None:
-        aspects = _words(human) if human else list(summaries.human)
+    levels, coefficients, samples, seed = people.levels, people.coefficients, people.samples, scoring.rouge.seed
+    check_choices(levels, coefficients, people.confidence)
+    summaries = data.open()
+    if people.preferences is None:
+        aspects = _words(people.human) if people.human else list(summaries.human)
         if not aspects:
-            raise CalipersError("has no human scores", file=data)
+            raise CalipersError("has no human scores", file=data.data)
         judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
-    found = _scored(summaries, measures, values)
-    _say(found, summaries, strict, summary_level="summary" in levels)
-    if preferences is not None:
-        _write_preferences(found, preferences, form, output)
+    found = _scored(summaries, scoring, bert)
+    _say(found, strict, summary_level="summary" in levels)
+    if people.preferences is not None:
+        output.write_several(_preferences(found, people.preferences))
         return
     bases = {name: base for name in found.scores.measures if (base := found.base_of(name)) is not None}
     correlation = human_correlation(
-        found.scores, judged, levels, coefficients, bases=bases, samples=samples, confidence=confidence,
-        seed=values["seed"],
+        found.scores, judged, levels, coefficients, bases=bases, samples=samples, confidence=people.confidence,
+        seed=seed,
     )  # fmt: skip
     note(
         f"{len(summaries.systems)} systems, {len(summaries.documents)} documents; intervals from {samples} samples of "
-        f"documents, seed {values['seed']}"
+        f"documents, seed {seed}"
     )
     if plot:
         from calipers import plot as charts
@@ -222,9 +278,9 @@ def correlate(
         charts.save(correlation_chart(correlation, levels[0], coefficients[0]), plot)
         note(f"wrote {plot}")
     if wide:
-        write_several(_wide(correlation, levels, coefficients), form, output)
+        output.write_several(_wide(correlation, levels, coefficients))
     else:
-        write(correlation.table(), form, output)
+        output.write(correlation.table())
 
 
 def _wide(correlation: HumanCorrelation, levels: Sequence[str], coefficients: Sequence[str]) -> dict[str, Any]:
@@ -235,7 +291,7 @@ def _wide(correlation: HumanCorrelation, levels: Sequence[str], coefficients: Se
     }
 
 
-def _write_preferences(found: TextScores, path: str, form: str, output: str | None) -> None:
+def _preferences(found: TextScores, path: str) -> dict[str, Any]:
     from calipers.text.preferences import read_preferences, win_lost_tie
 
     given = read_preferences(path)
@@ -248,26 +304,33 @@ def _write_preferences(found: TextScores, path: str, form: str, output: str | No
         shown[new] = (f"{new} against {base}", result.table())
     if result.undecided:
         note(f"{result.undecided} items on which people prefer neither summary are left out")
-    write_several(shown, form, output)
+    return shown
 
 
 # -- documents -------------------------------------------------------------------------------------------
 
 
 @command.command("documents")
-@_data_options
-@_bert_options
-@click.option("--by", type=click.Choice(("heterogeneity", "mean", "deviation", "id")), default="heterogeneity",
+@_scoring
+@_data
+@_bert
+@click.option("--by", type=LibraryChoice("calipers.text.profiles:ORDERS"), default="heterogeneity",
               show_default=True,
               help="Order: by the difference of algorithm 2, or by similarities of tokens.")  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only N documents at either end.")
 @click.option("--attention", is_flag=True, help="Also how tokens attend to the document, in the last layer.")
 @plot_option("the profiles of both ends (figure 8.3)")
-@output_options
+@output
 def documents(
-    data: str, by: str, top: int | None, attention: bool, plot: str | None, form: str, output: str | None,
-    **values: Any,
-) -> None:  # fmt: skip
+    data: Data,
+    scoring: Scoring,
+    bert: Bert,
+    by: str,
+    top: int | None,
+    attention: bool,
+    plot: str | None,
+    output: Output,
+) -> None:
     """Documents from order-insensitive (heterogeneous) to order-sensitive (homogeneous).
 
     By how much the expected BERTScore changes when the tokens least like the document take the place of those most
@@ -279,13 +342,11 @@ def documents(
     """
     from calipers.text.profiles import document_profiles, steps
 
-    summaries = _summaries(data, values)
-    matcher = _matcher(summaries, values)
-    if matcher is None:
-        raise CalipersError("profiles of documents need an encoder: --encoder MODEL")
+    summaries = data.open()
+    matcher = bert.matcher(summaries, "profiles of documents need an encoder: --encoder MODEL")
     attention = attention or plot is not None
     with progress(steps(summaries, attention), "texts") as advance:
-        found = document_profiles(summaries, matcher, _options(values), attention=attention, progress=advance)
+        found = document_profiles(summaries, matcher, scoring.options, attention=attention, progress=advance)
     note(f"{len(found.documents)} documents, {found.encoder}, expected summaries of {_range(found.k.tolist())} tokens")
     if found.cut:
         note(f"{found.cut} sources are longer than the {matcher.encoder.longest} tokens of the model; cut")
@@ -296,7 +357,7 @@ def documents(
         size = min(20 if top is None else top, max(1, len(found.documents) // 2))
         charts.save(profile_chart(found, size), plot)
         note(f"wrote {plot}")
-    write(found.table(by, top), form, output)
+    output.write(found.table(by, top))
 
 
 # -- what they share -------------------------------------------------------------------------------------
@@ -310,55 +371,20 @@ def _range(values: Sequence[int]) -> str:
     return f"{min(values)}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
 
 
-def _summaries(data: str, values: Values) -> Summaries:
-    from calipers.text.summaries import read_summaries
-
-    found = read_summaries(data, given("max_unpacked"))
-    if values["systems"]:
-        found = found.of_systems(_words(values["systems"]))
-    if values["use_references"]:
-        found = found.first_references(values["use_references"])
-    return found
-
-
-def _options(values: Values) -> TextOptions:
-    from calipers.text.options import Keywords, TextOptions
-
-    given = {name: values[name] for name in ("tokenizer", "stem", "length", "upper", "draws", "seed") if name in values}
-    keywords = Keywords(values["tokens"], values["k"], values["repeated"], seed=values.get("seed", 42))
-    replacement = not values.get("without_replacement", False)
-    return TextOptions(several=values["several"], replacement=replacement, keywords=keywords, **given)
-
-
-def _matcher(summaries: Summaries, values: Values) -> Matcher | None:
-    if values["encoder"] is None:
-        return None
-    from calipers.text.bertscore import matcher
-    from calipers.text.encoder import Encoder
-
-    encoder = Encoder(
-        values["encoder"], values["layer"], device=values["device"], batch=values["batch"], cache=values["cache"]
-    )
-    references = [text for document in summaries.documents for text in document.references]
-    return matcher(encoder, references, idf=values["idf"], baseline=values["baseline"])
-
-
-def _scored(summaries: Summaries, measures: tuple[str, ...], values: Values) -> TextScores:
+def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
     from calipers.text.names import text_measures
     from calipers.text.scoring import evaluate_summaries, steps
 
-    options = _options(values)
-    names = list(measures) or [ROUGES, *([BERT] if values["encoder"] else [])]
-    asked = text_measures(names)
-    wants = any(measure.base == "BERTScore" for measure in asked)
-    if wants and values["encoder"] is None:
-        raise CalipersError("BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder")
-    matcher = _matcher(summaries, values) if wants else None
+    names = list(scoring.measures) or [ROUGES, *([BERT] if bert.encoder else [])]
+    matcher = None
+    if any(measure.base == "BERTScore" for measure in text_measures(names)):
+        no_encoder = "BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder"
+        matcher = bert.matcher(summaries, no_encoder)
     with progress(steps(summaries, names), "texts") as advance:
-        return evaluate_summaries(summaries, names, options, matcher, advance)
+        return evaluate_summaries(summaries, names, scoring.options, matcher, advance)
 
 
-def _say(found: TextScores, summaries: Summaries, strict: bool, summary_level: bool = False) -> None:
+def _say(found: TextScores, strict: bool, summary_level: bool = False) -> None:
     """What was left out, how expected scores were found, and what they cannot show."""
     counts = (
         (found.missing, "summary is missing; left out", "summaries are missing; left out"),

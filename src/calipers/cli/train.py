@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from calipers.cli.options import FILE, OUTPUT, given, like_option, max_unpacked_option, note, progress, seed_option
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.rankers.base import Ranker
+    from calipers.rankers.data import LetorData
 
 
 def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -19,8 +22,51 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
     return [name for name in RANKERS if name.startswith(incomplete)]
 
 
+@dataclass(frozen=True)
+class Data:
+    """The files to learn from, and what of them is taken."""
+
+    train_files: tuple[str, ...]
+    valid_files: tuple[str, ...]
+    queries: int | None
+    sparse: bool
+    seed: int
+
+    def open(self) -> tuple[LetorData, LetorData | None]:
+        """Training and validation data."""
+        from calipers.rankers import read_letor_data, sampled_queries
+
+        how = {"sparse": self.sparse, "max_unpacked": given("max_unpacked")}
+        train = read_letor_data(self.train_files, **how)
+        if self.queries is not None:
+            train = sampled_queries(train, self.queries, self.seed)
+        valid = read_letor_data(self.valid_files, width=train.width, **how) if self.valid_files else None
+        return train, valid
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of the ranker."""
+
+    metric: str
+    like: Any
+    preset: str
+    settings: tuple[str, ...]
+    normalize: str
+
+    def make(self, name: str, seed: int) -> Ranker:
+        from calipers.rankers import ranker
+
+        machine = ranker(name, self.preset)
+        machine.set_params(metric=self.metric, like=self.like, normalize=self.normalize, seed=seed)
+        machine.set_params(**dict(_parameter(machine, text) for text in self.settings))
+        return machine
+
+
 @click.command("train")
 @click.argument("ranker", metavar="RANKER", shell_complete=_names)
+@together("data", Data)
+@together("settings", Settings)
 @click.option("--train", "train_files", multiple=True, required=True, metavar="FILE", type=FILE,
               help="Training data; repeated.")  # fmt: skip
 @click.option("--valid", "valid_files", multiple=True, metavar="FILE", type=FILE,
@@ -31,12 +77,12 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
 )  # fmt: skip
 @like_option
 @click.option(
-    "--preset", type=click.Choice(("quick", "paper")), default="quick", show_default=True,
+    "--preset", type=LibraryChoice("calipers.rankers.presets:PRESETS"), default="quick", show_default=True,
     help="Settings: quick ones, or those of the papers.",
 )  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the ranker; repeated.")
 @click.option(
-    "--normalize", type=click.Choice(("none", "query")), default="none", show_default=True,
+    "--normalize", type=LibraryChoice("calipers.rankers.base:NORMALIZATIONS"), default="none", show_default=True,
     help="query: every feature from 0 to 1 inside each query, here and when ranking.",
 )  # fmt: skip
 @click.option("--queries", type=click.IntRange(min=1), help="Train on so many queries, drawn at random.")
@@ -44,20 +90,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
 @seed_option
 @max_unpacked_option
 @click.option("-o", "--output", required=True, metavar="FILE", type=OUTPUT, help="Where the model goes.")
-def command(
-    ranker: str,
-    train_files: tuple[str, ...],
-    valid_files: tuple[str, ...],
-    metric: str,
-    like: Any,
-    preset: str,
-    settings: tuple[str, ...],
-    normalize: str,
-    queries: int | None,
-    sparse: bool,
-    seed: int,
-    output: str,
-) -> None:
+def command(ranker: str, data: Data, settings: Settings, output: str) -> None:
     """Train a ranker on LETOR (SVMlight) files and write it to a file.
 
     \b
@@ -75,22 +108,12 @@ def command(
     calipers train coordinateascent --train S1 --valid S2 --metric "V2(nDCG@10)" -o model.cal
     calipers train adarank --train S1 --valid S2 --metric nDCG@10 --like yahoo --set rounds=100 -o model.cal
     """
-    from calipers.rankers import ranker as make
-    from calipers.rankers import read_letor_data, sampled_queries
-
-    machine = make(ranker, preset)
-    machine.set_params(metric=metric, like=like, normalize=normalize, seed=seed)
-    machine.set_params(**dict(_parameter(machine, text) for text in settings))
-    if machine.tune and not valid_files:
+    machine = settings.make(ranker, data.seed)
+    if machine.tune and not data.valid_files:
         note(f"without --valid nothing can be tuned: {', '.join(machine.tune)} stays at its default")
         machine.set_params(tune=None)
     machine.goal  # noqa: B018  # a wrong measure is found before the files are read
-    train = read_letor_data(train_files, sparse=sparse, max_unpacked=given("max_unpacked"))
-    if queries is not None:
-        train = sampled_queries(train, queries, seed)
-    valid = None
-    if valid_files:
-        valid = read_letor_data(valid_files, width=train.width, sparse=sparse, max_unpacked=given("max_unpacked"))
+    train, valid = data.open()
     labels = f"labels up to {train.y.max():g}"
     note(f"{len(train)} documents of {len(train.queries)} queries, {train.width} features, {labels}")
     with progress(machine.steps * len(machine._combinations()), ranker) as advance:
@@ -108,7 +131,7 @@ def command(
         note("kept " + ", ".join(f"{key}={value}" for key, value in machine.chosen_.items()))
     if machine.validation_ is not None:
         note(f"{machine.goal.label} on the validation data: {machine.validation_:.4f}")
-    note(f"wrote {output} (seed {seed})")
+    note(f"wrote {output} (seed {data.seed})")
 
 
 def _parameter(machine: Ranker, text: str) -> tuple[str, Any]:

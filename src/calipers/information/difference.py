@@ -24,6 +24,7 @@ from calipers.results.tables import Table
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20
+LINKAGES = ("average", "complete", "single", "weighted")
 CELLS_AT_ONCE = 2_000_000  # systems x pairs of documents in one product; up to 2^24 a float32 counts exactly
 
 
@@ -69,8 +70,8 @@ class InformationDifference:
     def linkage(self, method: str = "average") -> Floats:
         """The clusters in which systems join, as SciPy writes them. Methods that need distances in space are refused:
         the difference is not a metric."""
-        if method not in ("average", "complete", "single", "weighted"):
-            raise CalipersError(f"method={method} is not one of average, complete, single, weighted")
+        if method not in LINKAGES:
+            raise CalipersError(f"method={method} is not one of {', '.join(LINKAGES)}")
         if len(self.systems) < 2:
             raise CalipersError(f"there is only one system ({', '.join(self.systems)}): nothing to cluster")
         from scipy.cluster.hierarchy import linkage

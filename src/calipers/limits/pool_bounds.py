@@ -25,6 +25,10 @@ from calipers.measures.registry import Measure
 from calipers.measures.values import Judged
 from calipers.results.tables import Cell, Table
 
+SD_CHOICES = ("exact", "sampled")
+EXPECTED_CHOICES = ("exact", "paper")
+IDEAL_CHOICES = ("exact", "k")
+
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
@@ -129,9 +133,9 @@ def bounds(
     (array([0.75      , 0.61111111]), array([1., 1.]), array([0.5       , 0.33333333]))
     """
     for option, value, choices in (
-        ("sd", sd, ("exact", "sampled")),
-        ("expected", expected, ("exact", "paper")),
-        ("ideal", ideal, ("exact", "k")),
+        ("sd", sd, SD_CHOICES),
+        ("expected", expected, EXPECTED_CHOICES),
+        ("ideal", ideal, IDEAL_CHOICES),
     ):
         if value not in choices:
             raise CalipersError(f"{option}={value} is not one of {', '.join(choices)}")

@@ -9,6 +9,8 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.stats.differences import all_pairs
 
+DENOMINATORS = ("absolute", "literal")
+
 
 def percentage_absolute_difference(scores: ArrayLike, denominator: str = "absolute") -> float:
     """PAD: the mean over the pairs of systems of 100 |a - b| / max(a, b), of one score a system.
@@ -21,7 +23,7 @@ def percentage_absolute_difference(scores: ArrayLike, denominator: str = "absolu
     >>> percentage_absolute_difference([0.5, 0.25])
     50.0
     """
-    if denominator not in ("absolute", "literal"):
+    if denominator not in DENOMINATORS:
         raise CalipersError(f"unknown denominator '{denominator}' of PAD; expected absolute or literal")
     values = np.asarray(scores, dtype=np.float64)
     values = values[~np.isnan(values)]

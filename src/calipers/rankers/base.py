@@ -28,6 +28,7 @@ Progress = Callable[[int], None]
 
 METRIC = "nDCG(gain=exp)@10"
 SEED = 42
+NORMALIZATIONS = ("none", "query")  # of the features
 
 
 @dataclass(eq=False, kw_only=True)
@@ -176,8 +177,8 @@ class Ranker(ABC):
     # -- pieces ------------------------------------------------------------------------------------
 
     def _examples(self, X: Any, y: Any, qid: Any, group: Any, name: str) -> Examples:
-        if self.normalize not in ("none", "query"):
-            raise CalipersError(f"normalize='{self.normalize}' is not one of none, query")
+        if self.normalize not in NORMALIZATIONS:
+            raise CalipersError(f"normalize='{self.normalize}' is not one of {', '.join(NORMALIZATIONS)}")
         found = Examples.of(X, y, qid, group, name)
         matrix = found.X
         if self.normalize == "query":

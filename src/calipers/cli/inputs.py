@@ -1,0 +1,176 @@
+"""What a command reads: judgments, systems, measures and files of scores, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import (
+    FILE,
+    given,
+    how_to_read,
+    judgments_argument,
+    measures_option,
+    optional_systems,
+    progress,
+    warn,
+)
+from calipers.cli.together import Command, together
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.cli.policies import Lists
+    from calipers.collection.model import Judgments, Run
+    from calipers.measures.registry import Measure
+    from calipers.results.scores import Scores
+
+
+def _given(name: str) -> Any:
+    return field(default_factory=lambda: given(name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How files are read: what they are, where it is not to be guessed, and what they may take, in bytes."""
+
+    judgments_as: str | None = _given("judgments_as")
+    systems_as: str | None = _given("systems_as")
+    columns: Mapping[str, str] | None = _given("columns")
+    max_unpacked: int | None = _given("max_unpacked")
+    memory: int | None = _given("memory")
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is said that the fast path does not know."""
+        return not any((self.judgments_as, self.systems_as, self.columns, self.max_unpacked))
+
+    def read_judgments(self, source: str, measures: Iterable[Measure] = ()) -> Judgments:
+        """Judgments as these measures need them."""
+        from calipers.collection.sources import read_judgments
+
+        return read_judgments(source, self.judgments_format(measures), self.max_unpacked, self.columns)
+
+    def judgments_format(self, measures: Iterable[Measure]) -> str | None:
+        """What was said, or what these measures need where a file cannot tell: its second field may be idle."""
+        from calipers.evaluation import reads_subtopics
+
+        return self.judgments_as or ("subtopics" if reads_subtopics(measures) else None)
+
+    def read_judges(self, sources: Sequence[str]) -> dict[str, Judgments]:
+        """Judgments by the names of their files without the ending."""
+        from calipers.collection.run_names import files_of
+        from calipers.judging.panel import judge_names
+
+        irds = [judge for judge in sources if judge.startswith("irds:")]
+        files = [file for judge in sources if judge not in irds for file in files_of(judge)] + irds
+        return {name: self._read_judge(file) for name, file in zip(judge_names(files), files, strict=True)}
+
+    def _read_judge(self, file: str) -> Judgments:
+        try:
+            return self.read_judgments(file)
+        except CalipersError as error:
+            if error.message.endswith("looks like a run"):  # what a shell makes of --systems runs/*
+                message = f"{error.message}; quote the pattern: --systems 'runs/*'"
+                raise CalipersError(message, file=error.file) from None
+            raise
+
+    def read_systems(self, sources: Sequence[str]) -> list[Run]:
+        from calipers.collection.sources import read_runs
+
+        return read_runs(
+            sources, form=self.systems_as, max_unpacked=self.max_unpacked, columns=self.columns, memory=self.memory
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs(Reading):
+    """Judgments, systems and measures as a user names them."""
+
+    judgments: str
+    systems: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+
+    def wanted(self, *default: str) -> dict[str, Measure]:
+        """The measures by the names that were typed: to be asked for first, so that a wrong one is refused early."""
+        from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+
+        return dict(parse_all(self.measures or default or DEFAULT_MEASURES))
+
+    def open(self, measures: Iterable[Measure] = ()) -> tuple[Judgments, list[Run]]:
+        """The judgments, as these measures need them, and the systems."""
+        if [self.judgments, *self.systems].count("-") > 1:
+            raise CalipersError("only one of the inputs can be - (standard input)")
+        return self.read_judgments(self.judgments, measures), self.read_systems(self.systems)
+
+    @property
+    def are_scores(self) -> bool:
+        """Whether the inputs are files of scores rather than judgments and runs."""
+        from calipers.results.score_files import is_score_table
+
+        if self.judgments != "-" and is_score_table(self.judgments):
+            return True
+        if not self.systems:
+            raise CalipersError(
+                "expected judgments and at least one system, or a CSV file of scores", file=self.judgments
+            )
+        return False
+
+    def score_files(self, strict: bool) -> ScoreFiles:
+        files = (self.judgments, *self.systems)
+        return ScoreFiles(files=files, measures=self.measures, max_unpacked=self.max_unpacked, strict=strict)
+
+    def scores(self, lists: Lists) -> Scores:
+        """Scores of runs under measures, or from files of scores, with what is to be said about them."""
+        from calipers.cli.evaluate import note_undefined
+        from calipers.evaluation import evaluate
+
+        if self.are_scores:
+            return self.score_files(lists.strict).open()
+        wanted = self.wanted()
+        known, runs = self.open(wanted.values())
+        with progress(len(runs), "runs") as advance:
+            scores = evaluate(
+                known, runs, list(wanted), jobs=lists.jobs, progress=advance, warn=False, **lists.policies
+            )
+        warn(scores.notes, lists.strict)
+        note_undefined(scores)
+        return scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreFiles:
+    """Files of scores, and the names of the measures in them where the files do not tell."""
+
+    files: tuple[str, ...]
+    measures: tuple[str, ...] = ()
+    max_unpacked: int | None = _given("max_unpacked")
+    strict: bool = False
+
+    def open(self) -> Scores:
+        """The scores; what not all of the files have is left out, and counted."""
+        from calipers.results.score_files import read_scores
+
+        names = [name for each in self.measures for name in each.split()]
+        scores = read_scores(self.files, names or None, strict=self.strict, max_unpacked=self.max_unpacked)
+        left_out = scores.metadata.get("left_out", {})
+        if any(left_out.values()):
+            counts = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)
+            warn([f"{counts} are not in all files of scores; left out"], self.strict)
+        return scores
+
+
+def inputs(*, measures: bool = True, optional: bool = False) -> Callable[[Command], Command]:
+    """JUDGMENTS SYSTEM... and how to read them, as `inputs`. Optional are the systems; measures are -m."""
+    required = click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
+    systems = optional_systems if optional else required
+    under = [measures_option] if measures else []
+    return together("inputs", Inputs, judgments_argument, systems, how_to_read, *under)
+
+
+# SCORES..., as `scores`; the names of measures and how to read are options of the command.
+score_files = together(
+    "scores", ScoreFiles, click.argument("files", nargs=-1, required=True, metavar="SCORES...", type=FILE)
+)

@@ -1,0 +1,102 @@
+"""What a command writes: one table, or several with their titles, to the screen or to files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from calipers.cli.options import OUTPUT, OutputFile
+from calipers.cli.printing import note, show
+from calipers.cli.together import LibraryChoice, declared, together
+from calipers.results.printable import visible
+
+if TYPE_CHECKING:
+    from calipers.results.tables import Table
+
+SUFFIX = {"table": "txt", "csv": "csv", "json": "json", "markdown": "md", "latex": "tex"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """In which format tables are written, and where: on the screen where no file is named."""
+
+    format: str = "table"
+    file: str | None = None
+    safe_csv: bool = False
+
+    @property
+    def on_screen(self) -> bool:
+        return self.file is None or self.file == "-"
+
+    def write(self, table: Table) -> None:
+        self.write_text(self._text(table))
+
+    def write_several(self, tables: Mapping[str, tuple[str, Table]]) -> None:
+        """Tables by their names, each with its title: one after the other, or one file each where a folder is named."""
+        if self.file is not None and (self.file.endswith("/") or Path(self.file).is_dir()):
+            Path(self.file).mkdir(parents=True, exist_ok=True)
+            for key, (_, table) in tables.items():
+                file = str(Path(self.file) / f"{_as_file(key)}.{SUFFIX[self.format]}")
+                Output(self.format, file, self.safe_csv).write(table)
+        else:
+            self.write_text(self._joined(tables))
+
+    def write_text(self, text: str) -> None:
+        """To a file it goes through a temporary one, so that nothing is left half written."""
+        if self.on_screen:
+            show(text)
+            return
+        from calipers.atomic_files import write_whole
+
+        write_whole(str(self.file), text.encode("utf-8", "surrogateescape"))
+
+    def _text(self, table: Table) -> str:
+        return (table.without_formulas() if self.format == "csv" and self.safe_csv else table).to(self.format)
+
+    def _joined(self, tables: Mapping[str, tuple[str, Table]]) -> str:
+        from calipers.results.tables import markdown_text
+
+        if len(tables) == 1:
+            return self._text(next(iter(tables.values()))[1])
+        if self.format == "json":
+            parts: dict[str, Any] = {key: json.loads(table.to_json()) for key, (_, table) in tables.items()}
+            return json.dumps(parts, ensure_ascii=False, indent=1) + "\n"
+        texts = []
+        for title, table in tables.values():
+            plain = visible(title)
+            heads = {"table": f"{plain}\n", "markdown": f"### {markdown_text(title)}\n\n", "latex": f"% {plain}\n"}
+            if self.format == "csv":
+                note(title)
+            texts.append(heads.get(self.format, "") + self._text(table))
+        return "\n".join(texts)
+
+
+def _as_file(key: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_.@" else "_" for c in key)
+
+
+safe_csv_option = click.option(
+    "--safe-csv", is_flag=True, help="In CSV, put ' before text that a spreadsheet would take for a formula."
+)
+_format = declared(
+    click.option("--format", type=LibraryChoice("calipers.results.tables:FORMATS"), default="table", show_default=True,
+                 help="For a terminal, other programs, or papers."),
+    safe_csv_option,
+)  # fmt: skip
+
+# One table, as `output`.
+output = together(
+    "output", Output, _format,
+    click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen."),
+)  # fmt: skip
+# Several tables, as `output`.
+several_outputs = together(
+    "output", Output, _format,
+    click.option("-o", "--output", "file", metavar="FILE", type=OutputFile(folder=True),
+                 help="Write there instead of to the screen; into a folder, one file per table."),
+)  # fmt: skip
