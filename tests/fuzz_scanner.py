@@ -265,6 +265,10 @@ def segment_difference(compiled: ModuleType, source: Source) -> str | None:
     plain, other = (module.rank_segments(scores, offsets) for module in (_plain, compiled))
     if [*map(comparable, plain)] != [*map(comparable, other)]:
         return f"rank_segments({scores.tolist()}, {offsets.tolist()})"
+    depth = pick.choice([1, 2, 3, 10, 100, 1000])
+    plain, other = (module.top_segments(scores, offsets, depth) for module in (_plain, compiled))
+    if [*map(comparable, plain)] != [*map(comparable, other)]:
+        return f"top_segments({scores.tolist()}, {offsets.tolist()}, {depth})"
     return None
 
 
@@ -406,6 +410,8 @@ def score_difference(compiled: ModuleType, source: Source) -> str | None:
             return None
         columns.append(result)
     scored, finished = columns
+    if scored is None:  # lists that are not whole are not scored
+        return None if finished.scattered else f"score {text!r}: none"
     lists = finished.query.tolist(), finished.length.tolist(), finished.tied.tolist()
     if scored[:3] != lists or scored[5] != finished.tag or scored[6] != finished.unjudged.tolist():
         return f"score {text!r}\nscored   {scored!r}\nfinished {finished!r}"

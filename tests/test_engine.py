@@ -217,6 +217,25 @@ def test_every_measure_that_claims_a_reach_keeps_to_it(name):
     np.testing.assert_array_equal(whole.values, short.values)
 
 
+@pytest.mark.parametrize("ties", ["average", "input", "best", "worst"])
+@pytest.mark.parametrize("depth", [None, 5, 14])
+def test_arrays_of_which_only_the_top_is_sorted(ties, depth):
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 120, 60)
+    labels = rng.choice(4, int(group.sum()), p=[0.7, 0.15, 0.1, 0.05])
+    judgments = cal.Judgments.from_arrays(labels, group=group)
+    spread = {"tied": 1, "straddling": 0, "few": 3}  # decimals
+    runs = {name: np.round(labels / 4 + rng.standard_normal(len(labels)), n) for name, n in spread.items()}
+    runs["constant"] = np.zeros(len(labels))
+    top = cal.evaluate(judgments, runs, ["nDCG@10", "ERR@7"], ties=ties, depth=depth)
+    whole = cal.evaluate(judgments, runs, ["nDCG@10", "ERR@7", "AP"], ties=ties, depth=depth)  # AP reads all
+    np.testing.assert_array_equal(top.values, whole.values[:2])
+    np.testing.assert_array_equal(top.reasons, whole.reasons[:2])
+    assert top.notes == whole.notes
+    for name in ("length", "tied", "judged_at_10"):
+        np.testing.assert_array_equal(getattr(top.coverage, name), getattr(whole.coverage, name))
+
+
 @pytest.mark.parametrize(
     "name", ["AP", "nDCG", "RPrec", "Judged@5", "P(short=n)@5", "V2(nDCG@5, population=retrieved)",
              "nDCG(ideal=list)@5", "V2(nDCG@5, population=collection(100))", "bpref",

@@ -553,6 +553,31 @@ def test_rank_segments_refuses_nan(scanner: ModuleType) -> None:
         scanner.rank_segments(np.array([1.0, np.nan]), np.array([0, 2]))
 
 
+def test_top_segments(scanner: ModuleType) -> None:
+    score = np.array([1.0, 3.0, 1.0, 2.0, 5.0, -0.0, 0.0, -1.0])
+    order, first, last, offsets, tied = scanner.top_segments(score, np.array([0, 4, 4, 5, 8]), 1)
+    assert order.tolist() == [1, 4, 5, 6]  # a tie at the first rank stays whole
+    assert (first.tolist(), last.tolist()) == ([1, 1, 1, 1], [1, 1, 2, 2])
+    assert (offsets.tolist(), tied.tolist()) == ([0, 1, 1, 2, 4], [2, 0, 0, 2])
+    assert [a.dtype.name for a in (order, first, last, offsets, tied)] == ["int64", "int32", "int32", "int64", "int32"]
+    for bad, message in (
+        ((score, [0, 3], 1), "segments"),
+        (([np.nan], [0, 1], 1), "NaN"),
+        ((score, [0, 8], 0), "depth"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            scanner.top_segments(np.array(bad[0]), np.array(bad[1]), bad[2])
+
+
+@pytest.mark.parametrize("depth", [1, 10, 1000])
+def test_top_of_large_segments(compiled: ModuleType, depth: int) -> None:
+    rng = np.random.default_rng(4)
+    offsets = np.array([0, 1, 4 * depth, 12_000, 20_000])
+    for score in (rng.random(20_000), rng.integers(0, 99, 20_000) / 7, np.ones(20_000), -np.arange(20_000.0)):
+        found, expected = (module.top_segments(score, offsets, depth) for module in (compiled, _plain))
+        assert [*map(comparable, found)] == [*map(comparable, expected)]
+
+
 def test_large_segments(compiled: ModuleType) -> None:
     rng = np.random.default_rng(3)
     for score in (rng.random(50_001), rng.integers(0, 99, 30_000) / 7, 1 + rng.integers(0, 9999, 20_000) * 2.0**-52):

@@ -12,13 +12,14 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 
 from calipers.collection.frames import is_frame
-from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run
+from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CalipersWarning, CheckFailed
 from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
+from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
@@ -29,6 +30,7 @@ from calipers.results.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]
 ROWS_AT_ONCE = 2_000_000  # judged documents whose lists are scored in one go
+DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
 
 
 def evaluate(
@@ -92,7 +94,12 @@ def evaluate(
     swapped = Swapped(known.pool.grade)
     room = Room(bound)
     start = 0
-    for batch in in_batches(systems, known, depth or 0, single, jobs):
+    reach = deepest(measure.form for measure in bound.values())
+    if reach is None or single or condensed or swapped.looking:  # which ask about whole lists
+        read = systems
+    else:
+        read = [within_reach(system, max(reach, DESCRIBED)) for system in systems]
+    for batch in in_batches(read, known, depth or 0, single, jobs):
         part = slice(start, start + len(batch))
         values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, room)
         infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
@@ -164,8 +171,13 @@ class Swapped:
         self._low, self._high = np.inf, -np.inf
         self._whole = True
 
+    @property
+    def looking(self) -> bool:
+        """Whether the scores matter: if not, the grades are as grades are."""
+        return self._grade is not None and self._whole
+
     def look(self, batch: Sequence[Retrieved]) -> None:
-        if self._grade is None or not self._whole:
+        if not self.looking:
             return
         for run in batch:
             self._whole = self._whole and bool((run.score == np.rint(run.score)).all())
@@ -359,8 +371,8 @@ def describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists:
     """Fill in what the lists of some runs were like."""
     shape = coverage.length[part].shape
     coverage.length[part] = lists.length.reshape(shape)
-    top = lists.top(10)
-    shown = np.clip(11 - top.first, 0, top.last - top.first + 1) / (top.last - top.first + 1)
+    top = lists.top(DESCRIBED)
+    shown = np.clip(DESCRIBED + 1 - top.first, 0, top.last - top.first + 1) / (top.last - top.first + 1)
     coverage.judged_at_10[part] = np.rint(top.sum(shown)).reshape(shape)
     for row, run in zip(range(part.start, part.stop), batch, strict=True):
         coverage.tied[row, run.query] = run.tied

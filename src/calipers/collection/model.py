@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
@@ -24,6 +24,7 @@ from calipers.native.scanner import (
     NumberScanner,
     rank_documents,
     rank_segments,
+    top_segments,
 )
 
 
@@ -312,6 +313,7 @@ class ArrayRun:
 
     scores: Floats
     name: str = "run"
+    reach: int | None = None  # documents whose tie starts below this rank are left out; None keeps all
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         scores = _finite(self.scores, self.name, "score")
@@ -323,15 +325,25 @@ class ArrayRun:
         if single:
             scores = _as_single(scores)
         pool = judgments.pool
-        row, first, last = rank_segments(np.ascontiguousarray(scores), pool.offsets)
-        by_input = pool.place  # rows come by score, and inside ties in the order of the input
-        by_id = _by_id(judgments, row, first, last, by_input)
+        scores = np.ascontiguousarray(scores)
         asked = np.flatnonzero(pool.size > 0)
+        top = depth or self.reach or 0
+        offsets: Ints
+        by_input: Ints
+        if top and 2 * top * len(asked) < len(scores):  # else what is left out would not pay for finding it
+            row, first, last, offsets, tied = top_segments(scores, pool.offsets, top)
+            by_input = (np.arange(1, len(row) + 1) - np.repeat(offsets[:-1], np.diff(offsets))).astype(np.int32)
+        else:
+            row, first, last = rank_segments(scores, pool.offsets)
+            offsets = pool.offsets
+            tied = np.bincount(pool.query, weights=first != last, minlength=pool.queries).astype(np.int32)
+            by_input = pool.place  # rows come by score, and inside ties in the order of the input
+        by_id = _by_id(judgments, row, first, last, by_input)
         found = Retrieved(
             query=asked.astype(np.int32),
             length=pool.size[asked].astype(np.int32),
-            tied=np.bincount(pool.query, weights=first != last, minlength=pool.queries)[asked].astype(np.int32),
-            offsets=pool.offsets[np.append(asked, pool.queries)],
+            tied=tied[asked],
+            offsets=offsets[np.append(asked, pool.queries)],
             document=row,
             first=first,
             last=last,
@@ -355,6 +367,7 @@ class ScoreFile:
     path: str
     given_name: str | None = None
     max_unpacked: int | None = None
+    reach: int | None = None  # as of ArrayRun
 
     @property
     def name(self) -> str:
@@ -362,10 +375,15 @@ class ScoreFile:
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         scores = scan(self.path, NumberScanner, max_unpacked=self.max_unpacked)
-        return ArrayRun(scores, self.path).retrieved(judgments, depth, single)
+        return ArrayRun(scores, self.path, self.reach).retrieved(judgments, depth, single)
 
     def documents(self) -> dict[str, dict[str, float]]:
         raise CalipersError("a file of bare scores has no documents of its own", file=self.path)
+
+
+def within_reach(run: Run, reach: int) -> Run:
+    """The same run for those who read no deeper than this rank: where it saves sorting, it leaves out the rest."""
+    return replace(run, reach=reach) if isinstance(run, ArrayRun | ScoreFile) else run
 
 
 # -- pieces ------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -615,6 +616,113 @@ inline void rank_segment(Sorter& sorter, const double* score, size_t n, int64_t 
         start = end;
     }
 }
+
+// ----------------------------------------------------------------------------------- the top of long segments
+
+// Finds what could be among the first of n scores, none of them NaN, without sorting them all.
+class Selector {
+public:
+    std::vector<uint32_t> rows;  // chosen by `select`, ascending
+    std::vector<double> values;  // their scores
+
+    explicit Selector(uint64_t seed = 0) : seed_(seed) {}
+
+    // Chooses a few rows more than `depth`: all whose score is at least a bound that `depth` scores reach. The bound is
+    // the depth-th largest of the maxima of 2 * depth groups. Needs 2 * depth <= n.
+    void select(const double* score, size_t n, size_t depth) {
+        const size_t groups = 2 * depth;
+        largest_.assign(score, score + groups);
+        double* const largest = largest_.data();
+        for (size_t start = groups; start + groups <= n; start += groups)
+            for (size_t j = 0; j < groups; ++j) largest[j] = score[start + j] > largest[j] ? score[start + j] : largest[j];
+        std::nth_element(largest, largest + depth - 1, largest + groups, std::greater<double>());
+        const double bound = largest[depth - 1];
+        if (rows.size() < n) rows.resize(n);
+        size_t count = 0;
+        for (size_t i = 0; i < n; ++i) {  // no branch depends on the scores
+            rows[count] = static_cast<uint32_t>(i);
+            count += score[i] >= bound;
+        }
+        values.resize(count);
+        for (size_t i = 0; i < count; ++i) values[i] = score[rows[i]];
+    }
+
+    // How many of n scores are equal to another one.
+    size_t tied(const double* score, size_t n) {
+        const size_t size = table_size(2 * n), mask = size - 1;
+        if (keys_.size() < size) {
+            keys_.resize(size);
+            again_.resize(size);
+        }
+        std::memset(keys_.data(), 0xff, size * sizeof keys_[0]);  // an empty slot holds the bits of a NaN
+        std::memset(again_.data(), 0, size);
+        size_t tied = 0;
+        for (size_t i = 0; i < n; ++i) {
+            const double value = score[i] + 0.0;
+            uint64_t bits;
+            std::memcpy(&bits, &value, 8);
+            size_t slot = mix(bits ^ seed_, 0x9e3779b97f4a7c15u) & mask;
+            while (keys_[slot] != bits && keys_[slot] != UINT64_MAX) slot = (slot + 1) & mask;
+            const bool equal = keys_[slot] == bits;
+            tied += equal ? size_t(2) - again_[slot] : 0;  // the second one counts for the first one too
+            again_[slot] |= equal;
+            keys_[slot] = bits;
+        }
+        return tied;
+    }
+
+private:
+    uint64_t seed_;
+    std::vector<double> largest_;
+    std::vector<uint64_t> keys_;
+    std::vector<byte> again_;
+};
+
+// The rows of segments whose tie starts at one of the first ranks, segment after segment.
+struct Top {
+    std::vector<int64_t> order, offsets{0};
+    std::vector<int32_t> first, last;
+    std::vector<int32_t> tied;  // of each segment: rows with the score of another one, the whole segment counted
+
+    // Adds a segment whose rows are counted from `base`.
+    void add(Sorter& sorter, Selector& selector, const double* score, size_t n, int64_t base, size_t depth) {
+        size_t found = 0;
+        if (strictly_falling(score, n)) {
+            for (size_t i = 0; i < std::min(n, depth); ++i) append(base + int64_t(i), i, i + 1);
+        } else if (n / 4 < depth) {
+            found = ties(score, sorter.sort(score, n), n, depth, [&](size_t row) { return base + int64_t(row); });
+        } else {
+            selector.select(score, n, depth);
+            const double* values = selector.values.data();
+            const size_t count = selector.values.size();
+            ties(values, sorter.sort(values, count), count, depth,
+                 [&](size_t row) { return base + int64_t(selector.rows[row]); });
+            found = selector.tied(score, n);
+        }
+        tied.push_back(static_cast<int32_t>(found));
+        offsets.push_back(static_cast<int64_t>(order.size()));
+    }
+
+private:
+    void append(int64_t row, size_t start, size_t end) {
+        order.push_back(row);
+        first.push_back(static_cast<int32_t>(start + 1));
+        last.push_back(static_cast<int32_t>(end));
+    }
+
+    // Adds the ties of sorted rows that start above `depth`; how many of all n rows are in a tie.
+    template <class Place>
+    size_t ties(const double* score, const uint64_t* rows, size_t n, size_t depth, Place place) {
+        size_t found = 0;
+        for (size_t start = 0, end; start < n; start = end) {
+            const double value = score[rows[start]];
+            for (end = start + 1; end < n && score[rows[end]] == value;) ++end;
+            if (end - start > 1) found += end - start;
+            for (size_t i = start; start < depth && i < end; ++i) append(place(rows[i]), start, end);
+        }
+        return found;
+    }
+};
 
 // ------------------------------------------------------------------------------------- the documents of one query
 

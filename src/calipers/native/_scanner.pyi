@@ -65,6 +65,9 @@ class RunScanner(Lines):
 def rank_segments(
     score: ArrayLike, offsets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]: ...
+def top_segments(
+    score: ArrayLike, offsets: ArrayLike, depth: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]: ...
 def symmetric_means(
     size: ArrayLike, start: ArrayLike, members: ArrayLike, stop: ArrayLike, depth: int
 ) -> NDArray[np.float64]: ...

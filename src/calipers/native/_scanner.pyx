@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 from libcpp cimport bool as cbool
 from libcpp.algorithm cimport reverse, sort, upper_bound
-from libcpp.memory cimport make_shared, shared_ptr
+from libcpp.memory cimport make_shared, make_unique, shared_ptr, unique_ptr
 from libcpp.vector cimport vector
 
 import os
@@ -65,6 +65,14 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
 
     cppclass Sorter:
         pass
+
+    cppclass Selector:
+        Selector(uint64_t seed) except +
+
+    cppclass Top:
+        vector[int64_t] order, offsets
+        vector[int32_t] first, last, tied
+        void add(Sorter& sorter, Selector& selector, const double* score, size_t n, int64_t base, size_t depth) except +
 
     size_t below(const double* sorted, size_t n, double value) noexcept
     void rank_segment(Sorter& sorter, const double* score, size_t n, int64_t base, int64_t* order, int32_t* first,
@@ -1332,6 +1340,35 @@ def rank_segments(score, offsets):
     if missing:
         raise ValueError("a score is NaN")
     return order, first, last
+
+
+def top_segments(score, offsets, Py_ssize_t depth):
+    """The rows of `rank_segments` whose tie starts at rank `depth` or above, as order, first and last.
+
+    Then where those of each segment begin, and how many rows of each whole segment have the score of another one.
+    """
+    cdef Borrowed scores = Borrowed(score, "float64")
+    cdef Borrowed parts = Borrowed(offsets, "int64")
+    cdef const double* value = <const double*> scores.view.buf
+    cdef const int64_t* part = <const int64_t*> parts.view.buf
+    cdef size_t i
+    cdef Sorter sorter
+    cdef unique_ptr[Selector] selector = make_unique[Selector](new_seed())
+    cdef Top top
+    cdef bint missing = False
+    if depth < 1:
+        raise ValueError("depth is at least 1")
+    if not cuts(part, parts.count, scores.count):
+        raise ValueError("offsets do not cut the scores into segments")
+    with nogil:
+        for i in range(scores.count):
+            missing |= value[i] != value[i]
+        if not missing:
+            for i in range(parts.count - 1):
+                top.add(sorter, selector.get()[0], value + part[i], part[i + 1] - part[i], part[i], depth)
+    if missing:
+        raise ValueError("a score is NaN")
+    return int64s(top.order), int32s(top.first), int32s(top.last), int64s(top.offsets), int32s(top.tied)
 
 
 def symmetric_means(size, start, members, stop, Py_ssize_t depth):

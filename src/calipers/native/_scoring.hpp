@@ -6,8 +6,6 @@
 
 #pragma once
 
-#include <functional>
-
 #include "_scanner.hpp"
 
 namespace calipers {

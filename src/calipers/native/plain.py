@@ -513,6 +513,23 @@ def rank_segments(
     return order, first, last
 
 
+def top_segments(
+    score: NDArray[np.float64], offsets: NDArray[np.int64], depth: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+    """The rows of `rank_segments` whose tie starts at rank `depth` or above, as order, first and last.
+
+    Then where those of each segment begin, and how many rows of each whole segment have the score of another one.
+    """
+    if depth < 1:
+        raise ValueError("depth is at least 1")
+    order, first, last = rank_segments(score, offsets)
+    offsets = np.ascontiguousarray(offsets, np.int64)
+    before = np.concatenate([[0], np.cumsum(first != last)])
+    kept = np.flatnonzero(first <= depth)
+    tied = np.diff(before[offsets]).astype(np.int32)
+    return order[kept], first[kept], last[kept], np.searchsorted(kept, offsets).astype(np.int64), tied
+
+
 def symmetric_means(
     size: NDArray[np.integer],
     start: NDArray[np.integer],

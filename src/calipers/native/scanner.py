@@ -21,6 +21,7 @@ __all__ = [
     "rank_documents",
     "rank_segments",
     "symmetric_means",
+    "top_segments",
 ]
 
 try:
@@ -37,6 +38,7 @@ try:
         rank_documents,
         rank_segments,
         symmetric_means,
+        top_segments,
     )
 except ImportError:
     # The classes have the same methods, but to a type checker two classes are never one.
@@ -51,4 +53,5 @@ except ImportError:
         rank_documents,
         rank_segments,
         symmetric_means,
+        top_segments,
     )
