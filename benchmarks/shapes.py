@@ -60,7 +60,7 @@ SHAPES = [
     Shape("dicts", "1 run x 50 x 1,000, dicts in memory", "dicts", 50_000, 3, 20, FILE_TOOLS, "pytrec_eval",
           ratio=2, simulation=TREC | {"systems": 1}),
     Shape("arrays", "8 systems x 10,000 x 120, arrays in memory, tied scores", "arrays", 9_600_000, 3, 1,
-          ("sklearn", "calipers"), "sklearn", ratio=10),
+          ("sklearn", "calipers"), "sklearn", ratio=12),
 ]  # fmt: skip
 
 
