@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 import calipers as cal
 from calipers.collection import files
 from calipers.collection import table_rows as rows
-from calipers.collection.formats import FORMATS, TABLES, sniff
+from calipers.collection.formats import FORMATS, sniff
 from calipers.collection.formats import parquet as parquet_format
 from calipers.collection.model import DictRun
 from calipers.errors import CalipersError
@@ -224,13 +224,6 @@ def test_the_same_content_gives_the_same_file(tmp_path: Path) -> None:
 )
 def test_sniff(text: str, form: str, write: Callable[..., str]) -> None:
     assert sniff(write(text)) == form
-
-
-def test_formats_that_the_command_line_knows() -> None:
-    from calipers.cli import options
-
-    assert sorted(options.TABLES) == sorted(TABLES)
-    assert {name for name, form in FORMATS.items() if form.holds == "table"} == {*TABLES}
 
 
 # --------------------------------------------------------------------------------------------------- named columns

@@ -51,7 +51,7 @@ def command(
     wanted = inputs.wanted()
     names = list(wanted)
     known = inputs.read_judgments(inputs.judgments, wanted.values())
-    runs = inputs.read_systems(inputs.systems) if inputs.systems else None
+    runs = inputs.runs() if inputs.systems else None
     if residual:
         if runs is None:
             raise CalipersError("--residual needs a system")

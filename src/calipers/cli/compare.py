@@ -9,18 +9,16 @@ import click
 
 from calipers.cli.inputs import Inputs
 from calipers.cli.options import (
-    COMPARISON_TESTS,
     FILE,
     how_to_read,
     measures_option,
     note,
     optional_systems,
     repeats_option,
-    significance_options,
     warn,
 )
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.policies import Lists, lists
+from calipers.cli.policies import Lists, lists, significance_options
 from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
@@ -72,7 +70,10 @@ class Reproduced:
     how_to_read, measures_option,
 )  # fmt: skip
 @together("method", Method)
-@significance_options("holm", COMPARISON_TESTS)
+@significance_options(
+    "holm", "calipers.stats.comparison:TESTS",
+    others=", Dunnett's against --baseline, or posterior probabilities (bayes)",
+)  # fmt: skip
 @click.option("--baseline", metavar="SYSTEM", help="Compare the other systems with this one only.")
 @click.option(
     "--level", type=float, help="Of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
@@ -169,7 +170,7 @@ def _reproducibility(
         return reproducibility_of_scores(inputs.score_files(lists.strict).open(), original, reproduced)
     wanted = inputs.wanted()
     known = inputs.read_judgments(inputs.judgments, wanted.values()) if inputs.judgments else None
-    named = {run.name: run for run in inputs.read_systems(inputs.systems)} if inputs.systems else {}
+    named = {run.name: run for run in inputs.runs()} if inputs.systems else {}
     runs = [named[run] if run in named else inputs.read_systems([run])[0] for run in (*original, *reproduced)]
     return reproducibility(known, runs[:2], runs[2:], list(wanted), warn=False, jobs=lists.jobs, **lists.policies)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.options import FILE, OUTPUT, columns_option, given, max_unpacked_option
+from calipers.cli.options import FILE, OUTPUT, columns_option, max_unpacked_option
 from calipers.errors import CalipersError
 
 
@@ -15,7 +15,14 @@ from calipers.errors import CalipersError
 @click.option("--name", help="The name of the run, instead of the one that IN has.")
 @columns_option
 @max_unpacked_option
-def command(source: str, output: str, what: str | None, name: str | None) -> None:
+def command(
+    source: str,
+    output: str,
+    what: str | None,
+    name: str | None,
+    columns: dict[str, str] | None,
+    max_unpacked: int | None,
+) -> None:
     """Write judgments or a run in another format.
 
     The ending of OUT says which: .parquet, .json, .jsonl, .csv, .tsv, anything else is TREC's; and .gz, .bz2, .xz,
@@ -30,13 +37,12 @@ def command(source: str, output: str, what: str | None, name: str | None) -> Non
     from calipers.collection.sources import read_judgments, read_run
     from calipers.collection.writing import write_qrels, write_run
 
-    most, columns = given("max_unpacked"), given("columns")
     if what is None:
-        holds = "judgments" if source.startswith(PREFIX) else FORMATS[sniff(source, max_unpacked=most)].holds
+        holds = "judgments" if source.startswith(PREFIX) else FORMATS[sniff(source, max_unpacked=max_unpacked)].holds
         what = {"judgments": "judgments", "labels": "judgments", "run": "run"}.get(holds)
         if what is None:
             raise CalipersError("say what it holds: --as judgments or --as run", file=source)
     if what == "judgments":
-        write_qrels(read_judgments(source, max_unpacked=most, columns=columns), output)
+        write_qrels(read_judgments(source, max_unpacked=max_unpacked, columns=columns), output)
     else:
-        write_run(read_run(source, max_unpacked=most, columns=columns), output, name)
+        write_run(read_run(source, max_unpacked=max_unpacked, columns=columns), output, name)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.inputs import Reading
+from calipers.cli.inputs import Runs
 from calipers.cli.options import (
     FILE,
     OUTPUT,
-    TABLES,
+    TABLES_OR_RUN,
     columns_option,
     jobs_option,
     max_unpacked_option,
@@ -29,13 +29,6 @@ from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.fusion.combine import FusedRun
-
-
-@dataclass(frozen=True, kw_only=True)
-class Runs(Reading):
-    """The runs that are fused."""
-
-    systems: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -104,7 +97,7 @@ class Kept:
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list take part.")
 @click.option("--keep", type=click.IntRange(min=1), help="Only the first N documents of each fused list.")
 @click.option("--name", help="The name (tag) of the fused run [default: the method or bound].")
-@systems_as_option("RUN", "run", *TABLES)
+@systems_as_option("RUN", TABLES_OR_RUN)
 @columns_option
 @max_unpacked_option
 @strict_option
@@ -138,7 +131,7 @@ def command(
         raise CalipersError("choose either --bound or a --method (with its --weight)")
     if bound.rule is not None and bound.qrels is None:
         raise CalipersError("--bound needs the judgments: --qrels FILE")
-    opened = runs.read_systems(runs.systems)
+    opened = runs.runs()
     from calipers.fusion.combine import fuse
     from calipers.fusion.oracles import GREEDY, fusion_bound
 

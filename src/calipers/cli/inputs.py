@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from calipers.cli.options import (
     FILE,
-    given,
     how_to_read,
     judgments_argument,
     measures_option,
@@ -28,19 +27,15 @@ if TYPE_CHECKING:
     from calipers.results.scores import Scores
 
 
-def _given(name: str) -> Any:
-    return field(default_factory=lambda: given(name))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How files are read: what they are, where it is not to be guessed, and what they may take, in bytes."""
 
-    judgments_as: str | None = _given("judgments_as")
-    systems_as: str | None = _given("systems_as")
-    columns: Mapping[str, str] | None = _given("columns")
-    max_unpacked: int | None = _given("max_unpacked")
-    memory: int | None = _given("memory")
+    judgments_as: str | None = None
+    systems_as: str | None = None
+    columns: Mapping[str, str] | None = None
+    max_unpacked: int | None = None
+    memory: int | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -86,12 +81,14 @@ class Reading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inputs(Reading):
-    """Judgments, systems and measures as a user names them."""
+class Runs(Reading):
+    """Systems and measures as a user names them."""
 
-    judgments: str
     systems: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
+
+    def runs(self) -> list[Run]:
+        return self.read_systems(self.systems)
 
     def wanted(self, *default: str) -> dict[str, Measure]:
         """The measures by the names that were typed: to be asked for first, so that a wrong one is refused early."""
@@ -99,11 +96,18 @@ class Inputs(Reading):
 
         return dict(parse_all(self.measures or default or DEFAULT_MEASURES))
 
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs(Runs):
+    """Judgments beside them."""
+
+    judgments: str
+
     def open(self, measures: Iterable[Measure] = ()) -> tuple[Judgments, list[Run]]:
         """The judgments, as these measures need them, and the systems."""
         if [self.judgments, *self.systems].count("-") > 1:
             raise CalipersError("only one of the inputs can be - (standard input)")
-        return self.read_judgments(self.judgments, measures), self.read_systems(self.systems)
+        return self.read_judgments(self.judgments, measures), self.runs()
 
     @property
     def are_scores(self) -> bool:
@@ -146,7 +150,7 @@ class ScoreFiles:
 
     files: tuple[str, ...]
     measures: tuple[str, ...] = ()
-    max_unpacked: int | None = _given("max_unpacked")
+    max_unpacked: int | None = None
     strict: bool = False
 
     def open(self) -> Scores:

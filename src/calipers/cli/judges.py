@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from calipers.cli.inputs import Reading
+from calipers.cli.inputs import Runs
 from calipers.cli.options import FILE, how_to_read, measures_option, note, plot_option, progress, read_groups, warn
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import Lists, Significance, lists, significance
@@ -29,13 +29,11 @@ OF_SYSTEMS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel(Reading):
+class Panel(Runs):
     """Everybody's judgments, what is made of them, and the runs that are scored under them."""
 
     human: str
     judges: tuple[str, ...]
-    systems: tuple[str, ...]
-    measures: tuple[str, ...]
     maps: tuple[str, ...]
     combine: tuple[str, ...]
 
@@ -162,15 +160,14 @@ def command(
     calipers judges human-part.qrels llm-all.qrels --systems 'runs/*' -m nDCG@10 --correct
     """  # fmt: skip
     from calipers.judging.study import judges as judged
-    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 
     wanted = asked.tables(bool(panel.systems), output.format in ("table", "markdown"))
     if [panel.human, *panel.judges, *panel.systems].count("-") > 1:
         raise CalipersError("only one of the inputs can be - (standard input)")
     of_group = None if asked.groups is None else read_groups(asked.groups)
-    named = [name for name, _ in parse_all(panel.measures or DEFAULT_MEASURES)]
+    named = list(panel.wanted())
     known, others = panel.read_judgments(panel.human), panel.read_judges(panel.judges)
-    runs = panel.read_systems(panel.systems) if panel.systems else None
+    runs = panel.runs() if panel.systems else None
     with progress(len(others) + 1 if runs else 0, "judges") as advance:
         found = judged(
             known, others, runs, named, map=panel.maps or None, combine=panel.combine, jobs=lists.jobs,

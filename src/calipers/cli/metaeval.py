@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.options import note, plot_option, progress, significance_options, warn
+from calipers.cli.options import note, plot_option, progress, warn
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.policies import Lists, lists
+from calipers.cli.policies import Lists, lists, significance_options
 from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 

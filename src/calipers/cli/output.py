@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.options import OUTPUT, OutputFile
-from calipers.cli.printing import note, show
+from calipers.cli.printing import note, write_text
 from calipers.cli.together import LibraryChoice, declared, together
 from calipers.results.printable import visible
 
@@ -29,10 +29,6 @@ class Output:
     file: str | None = None
     safe_csv: bool = False
 
-    @property
-    def on_screen(self) -> bool:
-        return self.file is None or self.file == "-"
-
     def write(self, table: Table) -> None:
         self.write_text(self._text(table))
 
@@ -47,13 +43,7 @@ class Output:
             self.write_text(self._joined(tables))
 
     def write_text(self, text: str) -> None:
-        """To a file it goes through a temporary one, so that nothing is left half written."""
-        if self.on_screen:
-            show(text)
-            return
-        from calipers.atomic_files import write_whole
-
-        write_whole(str(self.file), text.encode("utf-8", "surrogateescape"))
+        write_text(text, self.file)
 
     def _text(self, table: Table) -> str:
         return (table.without_formulas() if self.format == "csv" and self.safe_csv else table).to(self.format)

@@ -6,8 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from calipers.cli.options import list_options, significance_options
-from calipers.cli.together import Command, together
+import click
+
+from calipers.cli.options import (
+    alpha_option,
+    depth_option,
+    jobs_option,
+    like_option,
+    policy_of,
+    samples_of,
+    seed_option,
+    strict_option,
+)
+from calipers.cli.together import Command, LibraryChoice, declared, together
 
 Policy = float | str | None
 
@@ -43,9 +54,45 @@ class Significance:
     seed: int
 
 
-lists = together("lists", Lists, list_options)  # as `lists`
+# As `lists`.
+lists = together(
+    "lists", Lists,
+    like_option,
+    click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"),
+                 help="What documents of equal score count as: the average over all their orders, or one order "
+                      "[default: average, or what --like says]."),
+    depth_option,
+    click.option("--condensed", is_flag=True, help="Leave unjudged documents out (after --depth)."),
+    click.option("--empty", callback=policy_of, metavar="NUMBER|skip|error",
+                 help="What a query without relevant documents counts [default: 0, or what --like says; normalised: "
+                      "skip]."),
+    click.option("--missing", callback=policy_of, metavar="NUMBER|skip|error",
+                 help="What a query that a run lacks counts [default: 0, or what --like says]."),
+    click.option("--degenerate", callback=policy_of, metavar="NUMBER|skip|error",
+                 help="What a normalised score counts where all rankings score the same."),
+    strict_option,
+    jobs_option,
+)  # fmt: skip
+
+
+def significance_options(
+    correction: str, tests: str = "calipers.stats.significance:TESTS", others: str = ""
+) -> Callable[[Command], Command]:
+    """Which of the tests, corrected how: with this correction where none is named. Others are what help says more."""
+    return declared(
+        click.option("--test", type=LibraryChoice(tests), default="t", show_default=True,
+                     help="Paired t, Wilcoxon, sign test, sign-flip randomisation, Sakai's bootstrap, or randomised "
+                          f"Tukey HSD{others}."),
+        click.option("--correction", type=LibraryChoice("calipers.stats.correction:CORRECTIONS"), default=correction,
+                     show_default=True,
+                     help="For the number of pairs, within each measure. Tukey's and Dunnett's need none."),
+        alpha_option,
+        click.option("--samples", metavar="N|all", callback=samples_of,
+                     help="Of the tests that sample; all enumerates, where few queries allow it."),
+        seed_option,
+    )  # fmt: skip
 
 
 def significance(correction: str) -> Callable[[Command], Command]:
-    """As `significance`, with this correction where none is named."""
+    """The same as `significance`."""
     return together("significance", Significance, significance_options(correction))

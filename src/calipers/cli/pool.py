@@ -2,47 +2,73 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.inputs import Runs
 from calipers.cli.options import (
     FILE,
-    FORMATS,
     OUTPUT,
+    TABLES_OR_RUN,
     columns_option,
     jobs_option,
     max_unpacked_option,
     measures_option,
     memory_option,
     note,
-    open_judgments,
-    open_systems,
     plot_option,
     progress,
     read_groups,
-    safe_csv_option,
     systems_as_option,
-    write,
 )
-from calipers.cli.options import TABLES as TABLE_FORMS
-from calipers.cli.printing import write_text
+from calipers.cli.output import Output, safe_csv_option
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.collection.model import Run
+    from calipers.results.tables import Table
     from calipers.unjudged.judging_pools import JudgingPool
+    from calipers.unjudged.simulation import JudgingSimulation
 
-METHODS = ("depth", "rbp", "interleaved", "next")  # unjudged.judging_pools.METHODS, which would load NumPy
+
+@dataclass(frozen=True)
+class Pooling:
+    """Which documents are worth judging, and how many."""
+
+    depth: int | None
+    budget: int | None
+    judged: str | None
+    method: str | None
+    persistence: float
+    unseen: int
+    max_grade: float | None
+    jobs: int | None
+
+
+@dataclass(frozen=True)
+class Instead:
+    """What is asked for instead of the pool."""
+
+    shares: bool
+    simulate: str | None
+    steps: int
+    leave_out: str | None
 
 
 @click.command("pool")
+@together("runs", Runs)
+@together("pooling", Pooling)
+@together("instead", Instead)
+@together("output", Output)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first so many documents of each list.")
 @click.option("--budget", type=click.IntRange(min=1), help="At most so many documents, over all queries.")
 @click.option("--judged", metavar="JUDGMENTS", type=FILE,
               help="What is judged already; with measures: judge next what decides most.")  # fmt: skip
-@click.option("--method", type=click.Choice(METHODS),
+@click.option("--method", type=LibraryChoice("calipers.unjudged.judging_pools:METHODS"),
               help="By depth, by the weights of RBP, interleaved by system, or what decides most next [default: next "
                    "with --judged and -m, else depth with --depth, else rbp].")  # fmt: skip
 @click.option("-p", "persistence", type=float, default=0.8, show_default=True, help="The persistence of RBP.")
@@ -60,35 +86,18 @@ METHODS = ("depth", "rbp", "interleaved", "next")  # unjudged.judging_pools.METH
               help="Instead: what each run and group loses where documents that it alone found are unjudged; CSV "
                    "whose first two columns are systems and their groups. Needs --judged.")  # fmt: skip
 @plot_option("the curves of --simulate")
-@systems_as_option("SYSTEM", "run", *TABLE_FORMS)
+@systems_as_option("SYSTEM", TABLES_OR_RUN)
 @columns_option
 @max_unpacked_option
 @memory_option
 @jobs_option
-@click.option("--format", "form", type=click.Choice((*FORMATS, "qrels", "jsonl")), default="table", show_default=True,
+@click.option("--format", type=LibraryChoice("calipers.results.tables:FORMATS", after=("qrels", "jsonl")),
+              default="table", show_default=True,
               help="For a terminal, other programs or papers; for judging, qrels with an empty grade or JSON "
                    "lines.")  # fmt: skip
 @safe_csv_option
-@click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen.")
-def command(
-    systems: tuple[str, ...],
-    depth: int | None,
-    budget: int | None,
-    judged: str | None,
-    method: str | None,
-    persistence: float,
-    measures: tuple[str, ...],
-    unseen: int,
-    max_grade: float | None,
-    shares: bool,
-    simulate: str | None,
-    steps: int,
-    leave_out: str | None,
-    plot: str | None,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-) -> None:
+@click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen.")
+def command(runs: Runs, pooling: Pooling, instead: Instead, plot: str | None, output: Output) -> None:
     """Which documents to judge, what is worth most first.
 
     \b
@@ -98,36 +107,41 @@ def command(
     calipers pool runs/* --simulate qrels.txt -m "nDCG@10" --steps 5
     calipers pool runs/* --judged qrels.txt --leave-out groups.csv -m "AP nDCG@10"
     """
-    if simulate is not None and leave_out is not None:
+    for_judging = output.format in ("qrels", "jsonl")
+    if instead.simulate is not None and instead.leave_out is not None:
         raise CalipersError("choose either --simulate or --leave-out")
-    if plot is not None and simulate is None:
+    if plot is not None and instead.simulate is None:
         raise CalipersError("--plot draws the curves of --simulate")
-    runs = open_systems(systems)
-    if (simulate is not None or leave_out is not None) and form in ("qrels", "jsonl"):
-        raise CalipersError(f"--format {form} is for pools")
-    if simulate is not None:
-        _simulate(simulate, runs, measures, steps, budget, jobs, plot, form, output)
+    opened = runs.runs()
+    if (instead.simulate is not None or instead.leave_out is not None) and for_judging:
+        raise CalipersError(f"--format {output.format} is for pools")
+    if instead.simulate is not None:
+        simulated = _simulated(runs, opened, instead.simulate, instead.steps, pooling)
+        output.write(simulated.table())
+        if plot is not None:
+            from calipers import plot as charts
+
+            charts.save(charts.judging_curves(simulated), plot)
         return
-    if leave_out is not None:
-        _leave_out(leave_out, judged, runs, measures, depth, jobs, form, output)
+    if instead.leave_out is not None:
+        output.write(_without_uniques(runs, opened, instead.leave_out, pooling))
         return
     from calipers.unjudged.judging_pools import pool
 
-    known = None if judged is None else open_judgments(judged)
-    with progress(len(runs), "runs") as advance:
+    known = None if pooling.judged is None else runs.read_judgments(pooling.judged)
+    with progress(len(opened), "runs") as advance:
         found = pool(
-            runs, depth, judged=known, budget=budget, measures=measures or None, method=method, p=persistence,
-            unseen=unseen, max_grade=max_grade, jobs=jobs, progress=advance,
+            opened, pooling.depth, judged=known, budget=pooling.budget, measures=runs.measures or None,
+            method=pooling.method, p=pooling.persistence, unseen=pooling.unseen, max_grade=pooling.max_grade,
+            jobs=pooling.jobs, progress=advance,
         )  # fmt: skip
     _say(found)
-    if shares:
-        write(found.shares, "table" if form in ("qrels", "jsonl") else form, output)
-    elif form == "qrels":
-        write_text(found.to_qrels(), output)
-    elif form == "jsonl":
-        write_text(found.to_jsonl(), output)
+    if instead.shares:
+        (replace(output, format="table") if for_judging else output).write(found.shares)
+    elif for_judging:
+        output.write_text(found.to_qrels() if output.format == "qrels" else found.to_jsonl())
     else:
-        write(found.table(), form, output)
+        output.write(found.table())
 
 
 def _say(found: JudgingPool) -> None:
@@ -145,48 +159,38 @@ def _say(found: JudgingPool) -> None:
         note(f"judged or in the pool is {mean:.1%} of the weight of {measure} (least {least:.1%}, {system})")
 
 
-def _simulate(
-    judgments: str, runs: list[Run], measures: tuple[str, ...], steps: int, budget: int | None, jobs: int | None,
-    plot: str | None, form: str, output: str | None,
-) -> None:  # fmt: skip
-    from calipers.measures.grammar import parse_all
+def _simulated(runs: Runs, opened: list[Run], judgments: str, steps: int, pooling: Pooling) -> JudgingSimulation:
     from calipers.unjudged.simulation import WAYS, simulate_judging
 
-    named = [name for name, _ in parse_all(measures or "nDCG@10")]
+    named = list(runs.wanted("nDCG@10"))
     if len(named) > 1:
         raise CalipersError(f"--simulate is of one measure, not of {', '.join(named)}")
-    known = open_judgments(judgments)
+    known = runs.read_judgments(judgments)
     with progress(len(WAYS) * (steps + 1), "steps") as advance:
-        found = simulate_judging(known, runs, named[0], steps=steps, budget=budget, jobs=jobs, progress=advance)
+        found = simulate_judging(
+            known, opened, named[0], steps=steps, budget=pooling.budget, jobs=pooling.jobs, progress=advance
+        )
     for way, needed in found.needed().items():
         said = f"after {needed:,} of {found.documents:,} judgments" if needed is not None else "is not reached"
         note(f"{way}: tau of 0.9 with the order under all judgments {said}")
-    write(found.table(), form, output)
-    if plot is not None:
-        from calipers import plot as charts
-
-        charts.save(charts.judging_curves(found), plot)
+    return found
 
 
-def _leave_out(
-    groups: str, judged: str | None, runs: list[Run], measures: tuple[str, ...], depth: int | None, jobs: int | None,
-    form: str, output: str | None,
-) -> None:  # fmt: skip
-    from calipers.measures.grammar import DEFAULT_MEASURES
+def _without_uniques(runs: Runs, opened: list[Run], groups: str, pooling: Pooling) -> Table:
     from calipers.unjudged.uniques import leave_out_uniques
 
-    if judged is None:
+    if pooling.judged is None:
         raise CalipersError("--leave-out needs the judgments: --judged FILE")
-    named: Any = measures or DEFAULT_MEASURES
-    known = open_judgments(judged)
-    of_groups = read_groups(groups, {run.name for run in runs})
-    with progress(len(runs), "runs") as advance:
+    known = runs.read_judgments(pooling.judged)
+    of_groups = read_groups(groups, {run.name for run in opened})
+    with progress(len(opened), "runs") as advance:
         found = leave_out_uniques(
-            known, runs, named, groups=of_groups, depth=depth, jobs=jobs, progress=advance
+            known, opened, list(runs.wanted()), groups=of_groups, depth=pooling.depth, jobs=pooling.jobs,
+            progress=advance,
         )  # fmt: skip
     lost, several = found.score - found.without_group, len(found.systems)
     for name, of_measure in zip(found.measures, lost, strict=True):
         worst = int(abs(of_measure).argmax())
         said = f", tau {found.tau()[name]:.3f}" if several > 1 else ""
         note(f"{name}: {found.systems[worst]} changes most without its group, by {-of_measure[worst]:+.4f}{said}")
-    write(found.table(), form, output)
+    return found.table()

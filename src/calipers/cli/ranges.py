@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.options import (
-    CORRECTIONS,
-    TESTS,
     alpha_option,
     depth_option,
     jobs_option,
-    judgments_and_systems,
     like_option,
-    measures_option,
     note,
-    open_collection,
-    output_options,
     plot_option,
     policy_of,
     progress,
     strict_option,
     warn,
-    write,
 )
+from calipers.cli.output import Output, output
+from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -32,50 +29,75 @@ if TYPE_CHECKING:
     from calipers.unjudged.score_ranges import Ranges
 
 
+@dataclass(frozen=True)
+class Shown:
+    """Which table is shown."""
+
+    pairs: bool
+    per_query: bool
+    certificate: str | None
+
+
+@dataclass(frozen=True)
+class Gradings:
+    """What is possible, and how lists are read, as the library's `ranges` takes it."""
+
+    unseen: int
+    max_grade: float | None
+    like: Any
+    ties: str | None
+    depth: int | None
+    empty: float | str | None
+    jobs: int | None
+
+
+@dataclass(frozen=True)
+class Testing:
+    """Which differences are significant."""
+
+    test: str
+    correction: str
+    alpha: float
+
+
 @click.command("ranges")
-@judgments_and_systems
-@measures_option
+@inputs()
+@together("shown", Shown)
+@together("gradings", Gradings)
+@together("testing", Testing)
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems: who cannot be overtaken any more.")
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="Beside the unjudged documents of the lists, so many that nobody retrieved.")  # fmt: skip
 @click.option("--max-grade", type=float, metavar="GRADE",
               help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
-@click.option("--certificate", type=click.Choice(("low", "high")),
+@click.option("--certificate", type=LibraryChoice("calipers.unjudged.score_ranges:ENDS"),
               help="Instead: a grading of one system's unjudged documents under which its score, by one measure, is "
                    "that end of its range.")  # fmt: skip
 @like_option
-@click.option("--ties", type=click.Choice(("average", "docid", "input")),
+@click.option("--ties", type=LibraryChoice("calipers.unjudged.score_ranges:TIES"),
               help="What documents of equal score count as [default: average, or what --like says].")  # fmt: skip
 @depth_option
 @click.option("--empty", callback=policy_of, metavar="NUMBER",
               help="What a grading counts that leaves a measure undefined, mostly for want of relevant documents "
                    "[default: 0, or what --like says].")  # fmt: skip
-@click.option("--test", type=click.Choice(TESTS), default="t", show_default=True,
+@click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"), default="t", show_default=True,
               help="With --pairs: which differences are significant, and how many could still turn.")  # fmt: skip
-@click.option("--correction", type=click.Choice(CORRECTIONS), default="holm", show_default=True,
-              help="For the number of pairs.")  # fmt: skip
+@click.option("--correction", type=LibraryChoice("calipers.stats.correction:CORRECTIONS"), default="holm",
+              show_default=True, help="For the number of pairs.")  # fmt: skip
 @alpha_option
 @plot_option("the ranges, or with --pairs the partial order of what is decided")
 @strict_option
 @jobs_option
-@output_options
+@output
 def command(
-    judgments: str,
-    systems: tuple[str, ...],
-    measures: tuple[str, ...],
-    pairs: bool,
-    per_query: bool,
-    certificate: str | None,
-    test: str,
-    correction: str,
-    alpha: float,
+    inputs: Inputs,
+    shown: Shown,
+    gradings: Gradings,
+    testing: Testing,
     plot: str | None,
     strict: bool,
-    jobs: int | None,
-    form: str,
-    output: str | None,
-    **policies: Any,
+    output: Output,
 ) -> None:
     """Between which values scores lie, whatever the missing judgments say.
 
@@ -89,32 +111,31 @@ def command(
     calipers ranges qrels.txt runs/* -m "nDCG@10" --unseen 5 --plot ranges.html
     calipers ranges qrels.txt run.txt -m "nDCG@10" --certificate high
     """
-    from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
     from calipers.unjudged.score_ranges import ranges
 
-    wanted = parse_all(measures or DEFAULT_MEASURES)
-    known, runs = open_collection(judgments, systems, (measure for _, measure in wanted))
+    wanted = inputs.wanted()
+    known, runs = inputs.open(wanted.values())
     with progress(len(runs), "runs") as advance:
-        found = ranges(known, runs, [name for name, _ in wanted], jobs=jobs, progress=advance, **policies)
+        found = ranges(known, runs, list(wanted), progress=advance, **vars(gradings))
     _say(found, strict)
-    if certificate is not None:
-        if pairs or per_query or len(found.systems) > 1 or len(found.measures) > 1:
+    if shown.certificate is not None:
+        if shown.pairs or shown.per_query or len(found.systems) > 1 or len(found.measures) > 1:
             raise CalipersError("--certificate is for one system and one measure, without --pairs and -q")
-        write(_certificate(found, certificate), form, output)
+        output.write(_certificate(found, shown.certificate))
         return
-    if pairs:
-        write(_pairs(found, per_query, test, correction, alpha), form, output)
+    if shown.pairs:
+        output.write(_pairs(found, shown.per_query, testing))
     else:
-        write(found.per_query() if per_query else found.mean(), form, output)
+        output.write(found.per_query() if shown.per_query else found.mean())
     if plot is not None:
         from calipers import plot as charts
 
-        draw = charts.decided_order if pairs else charts.score_ranges
+        draw = charts.decided_order if shown.pairs else charts.score_ranges
         drawn = [draw(found, name) for name in found.measures]
         charts.save(drawn[0] if len(drawn) == 1 else charts.stacked(*drawn), plot)
 
 
-def _pairs(found: Ranges, per_query: bool, test: str, correction: str, alpha: float) -> Table:
+def _pairs(found: Ranges, per_query: bool, testing: Testing) -> Table:
     """The pairs under all measures, and notes on how many are decided."""
     from calipers.results.tables import Table
 
@@ -130,10 +151,10 @@ def _pairs(found: Ranges, per_query: bool, test: str, correction: str, alpha: fl
         outer = "; the ranges are outer: valid, not tight" if pairs.exactness == "outer" else ""
         note(f"{name}: {decided} of {total} {'pair is' if total == 1 else 'pairs are'} decided{outer}")
         if len(found.queries) > 1:
-            significant, turning = found.significant(name, test, correction, alpha)
+            significant, turning = found.significant(name, testing.test, testing.correction, testing.alpha)
             note(
-                f"{name}: with unjudged documents as 0, {significant} of {total} differences are significant ({test}, "
-                f"{correction}, alpha {alpha:g}); {turning} of them could still turn"
+                f"{name}: with unjudged documents as 0, {significant} of {total} differences are significant "
+                f"({testing.test}, {testing.correction}, alpha {testing.alpha:g}); {turning} of them could still turn"
             )
     return Table(columns, tuple(rows))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.options import FILE, OUTPUT, given, max_unpacked_option, note, show
+from calipers.cli.options import FILE, OUTPUT, max_unpacked_option, note, show
 
 
 @click.command("rank")
@@ -13,7 +13,7 @@ from calipers.cli.options import FILE, OUTPUT, given, max_unpacked_option, note,
 @click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")
 @max_unpacked_option
 @click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen.")
-def command(model: str, files: tuple[str, ...], sparse: bool, output: str | None) -> None:
+def command(model: str, files: tuple[str, ...], sparse: bool, max_unpacked: int | None, output: str | None) -> None:
     """Score the documents of LETOR (SVMlight) files with a trained model: one number a line, in the order of the files.
 
     \b
@@ -24,7 +24,7 @@ def command(model: str, files: tuple[str, ...], sparse: bool, output: str | None
     from calipers.rankers.score_lines import score_lines, write_score_lines
 
     machine = load(model)
-    data = read_letor_data(files, width=machine.features_, sparse=sparse, max_unpacked=given("max_unpacked"))
+    data = read_letor_data(files, width=machine.features_, sparse=sparse, max_unpacked=max_unpacked)
     scores = machine.predict(data.X, qid=data.query)
     if output is None or output == "-":
         show(score_lines(scores))

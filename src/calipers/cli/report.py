@@ -18,10 +18,9 @@ from calipers.cli.options import (
     population_option,
     progress,
     show,
-    significance_options,
     warn,
 )
-from calipers.cli.policies import Lists, lists
+from calipers.cli.policies import Lists, lists, significance_options
 from calipers.cli.together import together
 
 if TYPE_CHECKING:

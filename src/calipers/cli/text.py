@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import FILE, given, max_unpacked_option, note, plot_option, progress, strict_option, warn
+from calipers.cli.options import FILE, max_unpacked_option, note, plot_option, progress, strict_option, warn
 from calipers.cli.output import Output, output, several_outputs
 from calipers.cli.together import LibraryChoice, declared, together
 from calipers.errors import CalipersError
@@ -57,11 +57,12 @@ class Data:
     data: str
     systems: str | None
     use_references: int | None
+    max_unpacked: int | None
 
     def open(self) -> Summaries:
         from calipers.text.summaries import read_summaries
 
-        found = read_summaries(self.data, given("max_unpacked"))
+        found = read_summaries(self.data, self.max_unpacked)
         if self.systems:
             found = found.of_systems(_words(self.systems))
         return found.first_references(self.use_references) if self.use_references else found

@@ -23,14 +23,16 @@ def library(reference: str) -> Any:
 class LibraryChoice(click.Choice):  # type: ignore[type-arg]  # not generic in older versions
     """One name of a table of the library, which is read when the option is: declaring it loads nothing."""
 
-    def __init__(self, table: str, *before: str, case_sensitive: bool = True) -> None:
+    def __init__(
+        self, table: str, *, before: tuple[str, ...] = (), after: tuple[str, ...] = (), case_sensitive: bool = True
+    ) -> None:
         self.table = table
-        self.before = before  # further names, which stand before those of the table
+        self.before, self.after = before, after  # what the option takes beside the names of the table
         self.case_sensitive = case_sensitive
 
     @property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # an attribute there
-        return (*self.before, *library(self.table))
+        return (*self.before, *library(self.table), *self.after)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if param is not None and value == param.default:

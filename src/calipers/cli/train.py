@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import FILE, OUTPUT, given, like_option, max_unpacked_option, note, progress, seed_option
+from calipers.cli.options import FILE, OUTPUT, like_option, max_unpacked_option, note, progress, seed_option
 from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
@@ -30,17 +31,18 @@ class Data:
     valid_files: tuple[str, ...]
     queries: int | None
     sparse: bool
+    max_unpacked: int | None
     seed: int
 
     def open(self) -> tuple[LetorData, LetorData | None]:
         """Training and validation data."""
         from calipers.rankers import read_letor_data, sampled_queries
 
-        how = {"sparse": self.sparse, "max_unpacked": given("max_unpacked")}
-        train = read_letor_data(self.train_files, **how)
+        read = partial(read_letor_data, sparse=self.sparse, max_unpacked=self.max_unpacked)
+        train = read(self.train_files)
         if self.queries is not None:
             train = sampled_queries(train, self.queries, self.seed)
-        valid = read_letor_data(self.valid_files, width=train.width, **how) if self.valid_files else None
+        valid = read(self.valid_files, width=train.width) if self.valid_files else None
         return train, valid
 
 

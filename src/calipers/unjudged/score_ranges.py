@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from calipers.unjudged.pair_ranges import PairRanges
 
 End = Literal["low", "high"]
+ENDS = ("low", "high")
+TIES = ("average", "docid", "input")  # whose order inside ties does not depend on the grades
 MOST_GRADINGS = 20_000  # of a list that are tried where there is no closed form
 ROWS_AT_ONCE = 2_000_000  # documents whose lists are worked on in one go
 
@@ -164,7 +166,7 @@ class Ranges:
         unseen-1, unseen-2, ... Scoring with it, beside the judgments, gives that end to the last digit.
         """
         name = self._name(measure)
-        if end not in ("low", "high"):
+        if end not in ENDS:
             raise CalipersError(f"end '{end}' is neither low nor high")
         if system not in self.systems:
             raise CalipersError(f"no system '{system}'; there are {', '.join(self.systems[:5])} ...")
