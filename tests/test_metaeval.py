@@ -71,7 +71,7 @@ def test_power_counts_the_tests_of_all_cutoffs(collection: tuple) -> None:
         assert len(power.levels[f]) == 2 * 10
         assert (np.diff(power.levels[f]) <= 0).all(), "the curve descends"
     assert len(power.curve("nDCG").rows) == 20
-    with pytest.raises(CalipersError, match="no measure 'x'"):
+    with pytest.raises(CalipersError, match="unknown measure 'x'"):
         power["x"]
 
 

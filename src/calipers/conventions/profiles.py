@@ -7,12 +7,11 @@ and the one of LETOR 3.0 does not spare short lists.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from calipers.conventions.profile import Convention, Labels
 from calipers.conventions.toml import read_convention
-from calipers.errors import CalipersError
+from calipers.errors import UnknownName, suggestion
 
 PLAIN = Convention("calipers", "ties averaged over all their orders")
 
@@ -203,8 +202,4 @@ def convention(like: str | Convention | None) -> Convention:
         return PLAIN
     if like.endswith(".toml"):
         return read_convention(like, CONVENTIONS)
-    near = get_close_matches(like, CONVENTIONS, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise CalipersError(
-        f"unknown convention '{like}'; {hint}expected a file that ends in .toml or one of {', '.join(CONVENTIONS)}"
-    )
+    raise UnknownName(f"unknown convention '{like}'; {suggestion(like, CONVENTIONS)} (or a file that ends in .toml)")

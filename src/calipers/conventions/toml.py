@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from calipers.collection.files import Named, regular
 from calipers.conventions.profile import Convention, Labels, WrongChoice
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, suggestion
 
 KEYS = (
     "name", "sentence", "based_on", "gain", "discount", "empty", "missing", "short", "ties", "single", "rel", "ideal",
@@ -63,11 +63,7 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
 
     for key in found:
         if key not in KEYS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(key, KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEYS)}"
-            fail(key, f"unknown key '{key}'; {hint}")
+            fail(key, f"unknown key '{key}'; {suggestion(key, KEYS)}")
     values = {key: value for key, value in found.items() if key != "based_on"}
     values.setdefault("name", Path(path).stem)
     values.setdefault("sentence", f"the conventions of {Path(path).name}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.collection.model import Run
 from calipers.collection.table_rows import Rows, RowsRun
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation import as_runs
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.methods import Votes, method
@@ -115,7 +115,7 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, runs: tuple[
     if isinstance(weights, Mapping):
         unknown = [name for name in weights if name not in runs]
         if unknown:
-            raise CalipersError(f"a weight for '{unknown[0]}', but the runs are {', '.join(runs)}")
+            raise UnknownName(f"a weight for '{unknown[0]}', but the runs are {', '.join(runs)}")
         weights = [weights.get(name, 1.0) for name in runs]
     if len(weights) != len(runs):
         raise CalipersError(f"{len(weights)} weights for {len(runs)} runs ({', '.join(runs)})")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, refusal, split_root
 from calipers.measures.names import DEFAULT_MEASURES as DEFAULT_MEASURES
 from calipers.measures.names import shortened, split, typed_names
@@ -103,7 +103,7 @@ def _declared(name: str, typed: str) -> Declaration:
         return known[0]
     if reason := refusal(name):
         raise CalipersError(f"measure '{shortened(typed)}' is not offered: {reason}")
-    raise CalipersError(f"unknown measure '{shortened(typed)}'{_suggestion(name)}")
+    raise UnknownName(f"unknown measure '{shortened(typed)}'{_suggestion(name)}")
 
 
 def _suggestion(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import UnknownName
 from calipers.lists import Floats
 from calipers.metaeval.families import Family, at_same_cutoffs, families
 from calipers.results.scores import Scores
@@ -57,7 +57,7 @@ class DiscriminativePower:
         for place, family in enumerate(self.families):
             if family.name == name:
                 return place
-        raise CalipersError(f"no measure '{name}'; there are {', '.join(f.name for f in self.families)}")
+        raise UnknownName.among("measure", name, (family.name for family in self.families))
 
     def __repr__(self) -> str:
         about = ", ".join(f"{key} {value}" for key, value in self.metadata.items() if value is not None)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.model import Run
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.limits.pool_bounds import bounds
 from calipers.limits.query_types import QueryTypes, query_types
@@ -89,7 +89,7 @@ class MetaEvaluation:
         chosen: dict[str, list[int]] = {"all": list(range(len(scores.queries)))}
         for name, queries in (sets or {}).items():
             if unknown := [query for query in queries if query not in place]:
-                raise CalipersError(f"the set '{name}' has the query '{unknown[0]}', which has no scores")
+                raise UnknownName(f"the set '{name}' has the query '{unknown[0]}', which has no scores")
             chosen[name] = [place[query] for query in queries]
         views = {
             name: tuple(_view(scores, family, np.array(places, dtype=np.int64)) for family in found)
@@ -334,7 +334,7 @@ class MetaEvaluation:
         for place, family in enumerate(self.families):
             if family.name == name:
                 return place
-        raise CalipersError(f"no measure '{name}'; there are {', '.join(f.name for f in self.families)}")
+        raise UnknownName.among("measure", name, (family.name for family in self.families))
 
     def _confronted(self) -> list[tuple[int, int]]:
         return [(self._place(one.name), self._place(other.name)) for one, other in confronted(self.families)]

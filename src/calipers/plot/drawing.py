@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CalipersError
-from calipers.extras import load
+from calipers.extras import load, missing
 from calipers.plot.page import chart_page
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -52,10 +51,7 @@ STYLE: dict[str, Any] = {
 
 def altair() -> Any:
     """The charting library, which only some users need."""
-    try:
-        import altair as found
-    except ImportError:
-        raise CalipersError(EXTRA) from None
+    found = load("altair", extra="report", what="charts")
     found.data_transformers.disable_max_rows()
     return found
 
@@ -154,9 +150,8 @@ def check_chart(path: str) -> str:
     form = Path(path).suffix.lower().lstrip(".")
     if form not in FORMS:
         raise CalipersError("a chart can be written as .html, .svg, .png or .json", file=path)
-    for module in ("altair", "vl_convert"):
-        if find_spec(module) is None:
-            raise CalipersError(EXTRA)
+    if missing("altair", "vl_convert"):
+        raise CalipersError(EXTRA)
     check_output(path)
     return form
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
+from calipers.errors import UnknownName, place_of
+from calipers.extras import load
 from calipers.record import Record
 from calipers.results.printable import visible
 
@@ -40,11 +42,11 @@ class Table(Record):
         row, column = key
         for cells in self.rows:
             if cells[0] == row:
-                return cells[self.columns.index(column)]
-        raise KeyError(row)
+                return cells[place_of("column", column, self.columns)]
+        raise UnknownName.among("row", row, (str(cells[0]) for cells in self.rows))
 
     def column(self, name: str) -> list[Cell]:
-        place = self.columns.index(name)
+        place = place_of("column", name, self.columns)
         return [cells[place] for cells in self.rows]
 
     def with_best(self, columns: Sequence[str] | None = None, *, smallest: bool = False) -> Table:
@@ -199,9 +201,9 @@ class Table(Record):
         ]
 
     def to_pandas(self) -> Any:
-        import pandas
-
-        return pandas.DataFrame({name: self.column(name) for name in self.columns})
+        return load("pandas", extra="frames", what="frames").DataFrame(
+            {name: self.column(name) for name in self.columns}
+        )
 
     def __str__(self) -> str:
         return self.to_text()

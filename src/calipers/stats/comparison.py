@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, place_of
+from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.results.scores import Scores, means
 from calipers.results.tables import Table
@@ -30,7 +31,6 @@ from calipers.stats.significance import (
     test_name,
 )
 from calipers.stats.significance import TESTS as PAIRWISE
-from calipers.stats.systems import place_of
 
 # Those of all pairs, and those that only a comparison can make.
 TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayesian.bayes}
@@ -166,7 +166,7 @@ def equivalence(
 def pairs_of(systems: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
     if baseline is None:
         return all_pairs(len(systems))
-    return against(place_of(baseline, systems, "the baseline"), len(systems))
+    return against(place_of("baseline", baseline, systems), len(systems))
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,16 +276,12 @@ class Comparison:
 
     def to_pandas(self) -> Any:
         """A pandas frame, one row per measure and pair: measure, system_a, system_b, difference, low, high, p, ..."""
-        import pandas
-
-        return pandas.DataFrame(self._columns(), columns=list(self.columns))
+        return load("pandas", extra="frames", what="frames").DataFrame(self._columns(), columns=list(self.columns))
 
     def to_polars(self) -> Any:
         """A polars frame of the same form."""
-        import polars
-
         columns = self._columns()
-        return polars.DataFrame({name: columns[name] for name in self.columns})
+        return load("polars", extra="frames", what="frames").DataFrame({name: columns[name] for name in self.columns})
 
     def __repr__(self) -> str:
         about = self.metadata
@@ -336,9 +332,7 @@ class Comparison:
             if len(self.measures) > 1:
                 raise CalipersError(f"which measure? There are {', '.join(self.measures)}")
             return 0
-        if measure not in self.measures:
-            raise CalipersError(f"no comparison under '{measure}'; there are {', '.join(self.measures)}")
-        return self.measures.index(measure)
+        return place_of("measure", measure, self.measures)
 
     def _order(self, m: int) -> list[int]:
         """Best first; systems without a mean last."""

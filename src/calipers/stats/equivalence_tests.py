@@ -18,11 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, place_of
 from calipers.lists import Floats, Ints
 from calipers.results.scores import Scores
 from calipers.stats.differences import Differences, blocks, ratio
-from calipers.stats.systems import place_of
 
 VERDICTS = ("different", "equal", "undecided")
 
@@ -107,7 +106,7 @@ def non_inferiority(
         raise CalipersError(f"the margin, {margin:g}, is not a number of at least 0")
     if not 0 < alpha < 1:
         raise CalipersError(f"alpha {alpha} is not between 0 and 1")
-    a, b = np.array([place_of(new, scores.systems)]), np.array([place_of(old, scores.systems)])
+    a, b = np.array([place_of("system", new, scores.systems)]), np.array([place_of("system", old, scores.systems)])
     found = []
     for measure, values in zip(scores.measures, scores.values, strict=True):
         d = Differences.of(values, a, b)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.model import Judgments, Run
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, place_of
 from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES
@@ -33,7 +33,6 @@ from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.differences import Differences
 from calipers.stats.significance import student
-from calipers.stats.systems import place_of
 
 COLUMNS = (
     "measure", "tau_a", "tau_b", "rbo_a", "rbo_b", "rmse_a", "rmse_b", "p_a", "p_b", "effect_ratio",
@@ -116,7 +115,7 @@ def reproducibility(
 
 def reproducibility_of_scores(scores: Scores, original: Sequence[str], reproduced: Sequence[str]) -> Reproducibility:
     """The same from scores alone, without tau and RBO: systems by their names."""
-    a, b, again_a, again_b = (place_of(system, scores.systems) for system in (*original, *reproduced))
+    a, b, again_a, again_b = (place_of("system", system, scores.systems) for system in (*original, *reproduced))
     return Reproducibility(
         (original[0], original[1]), (reproduced[0], reproduced[1]), **_of_scores(scores, (a, b, again_a, again_b)),
         metadata=dict(scores.metadata),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,15 +14,6 @@ from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
-
-
-def package(module: str, install: str) -> Any:
-    """A package that this machine may lack; the error says what to install."""
-    try:
-        return import_module(module)
-    except ImportError:
-        name = module.partition(".")[0]
-        raise CalipersError(f"this needs the package {name}, which is not installed: pip install {install}") from None
 
 
 class Figure:

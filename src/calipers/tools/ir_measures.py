@@ -14,9 +14,9 @@ from typing import Any
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
+from calipers.extras import load
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import package
 
 
 def measure(measure: str | Measure, *, like: str | Convention | None = None, **options: Any) -> Any:
@@ -24,7 +24,7 @@ def measure(measure: str | Measure, *, like: str | Convention | None = None, **o
 
     A query that we skip, as V2 does where no document is relevant, is NaN there and left out of the mean.
     """
-    library = package("ir_measures", "ir-measures")
+    library = load("ir_measures", package="ir-measures", what="metrics of ir-measures")
     rules = convention(like)
     named = parse_all(measure, rules.defaults)
     if len(named) != 1:

@@ -15,8 +15,9 @@ import numpy as np
 from calipers.collection.model import Judgments
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
+from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure, package
+from calipers.tools.group_scores import Figure
 
 Result = tuple[str, float, bool]
 
@@ -28,7 +29,7 @@ def metric(
 
     like and further options are those of `evaluate`: a convention, `ties`, `empty`, `degenerate`.
     """
-    package("lightgbm", "lightgbm")
+    load("lightgbm", package="lightgbm", what="metrics of lightgbm")
     figure = Figure(measure, like, options)
 
     def feval(scores: Any, data: Any) -> Result:
@@ -42,7 +43,7 @@ def ranker_metric(
     measure: str | Measure, *, like: str | Convention | None = None, higher_is_better: bool = True, **options: Any
 ) -> Callable[[Any, Any, Any, Any], Result]:
     """The same as an `eval_metric` of `LGBMRanker.fit`."""
-    package("lightgbm", "lightgbm")
+    load("lightgbm", package="lightgbm", what="metrics of lightgbm")
     figure = Figure(measure, like, options)
 
     def eval_metric(labels: Any, scores: Any, weight: Any, group: Any) -> Result:

@@ -14,8 +14,9 @@ import numpy as np
 from calipers.collection.model import Judgments
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
+from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure, package
+from calipers.tools.group_scores import Figure
 
 
 def scorer(
@@ -25,8 +26,8 @@ def scorer(
 
     Queries may be in any order. like and further options are those of `evaluate`.
     """
-    metrics = package("sklearn.metrics", "scikit-learn")
-    sklearn = package("sklearn", "scikit-learn")
+    metrics = load("sklearn.metrics", package="scikit-learn", what="metrics of scikit-learn")
+    sklearn = load("sklearn", package="scikit-learn", what="metrics of scikit-learn")
     figure = Figure(measure, like, options)
 
     def score(y_true: Any, y_pred: Any, *, groups: Any = None) -> float:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from calipers.conventions import Convention
+from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure, package
+from calipers.tools.group_scores import Figure
 
 
 def metric(
@@ -25,7 +26,7 @@ def metric(
     XGBoost does not know that more is better: say `maximize=True` beside it. like and further options are those of
     `evaluate`: a convention, `ties`, `empty`, `degenerate`.
     """
-    package("xgboost", "xgboost")
+    load("xgboost", package="xgboost", what="metrics of xgboost")
     figure = Figure(measure, like, options)
 
     def custom_metric(scores: Any, data: Any) -> tuple[str, float]:

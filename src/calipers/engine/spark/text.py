@@ -19,6 +19,7 @@ from calipers.collection.run_names import distinct_names
 from calipers.engine.spark.columns import ORDER, Frame, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.quiet import map_in_arrow
+from calipers.engine.spark.session import sql
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.ids import Ids, decode
@@ -72,7 +73,7 @@ def _check_addresses(paths: Sequence[str]) -> None:
 
 
 def _text_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     runs = [_Tagged(_first_tag(session, path) or _file_name(path), path) for path in paths]
     systems = tuple(name for name, _ in distinct_names(runs))
@@ -99,7 +100,7 @@ def _file_name(path: str) -> str:
 
 def _lines(session: Any, paths: Sequence[str], ordered: bool = False) -> Frame:
     """text (a line with its end), file (its place among the paths); ordered: where it stood, by block and line."""
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     # Numbers of lines grow within a block of a file; a file's blocks may be read by anyone, in any order.
     block, line = F.col("_metadata.file_block_start").alias("block"), F.monotonically_increasing_id().alias("line")
@@ -283,7 +284,7 @@ def _parquet_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
     """All files as one DataFrame; ordered: with the row's number in its file."""
     from functools import reduce
 
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     from calipers.collection.column_names import NAMES
 
