@@ -374,7 +374,7 @@ def test_charts(meta: MetaEvaluation, require: object) -> None:
 @pytest.mark.acceptance
 def test_discriminative_power_of_ap_on_trec_8(data: Path) -> None:
     """Golbus & Aslam (2013) prints 0.716; a thousand samples leave it uncertain by some thousandths."""
-    scores = cal.read_scores(data / "scores/adhoc8_ap.csv", "AP")
+    scores = cal.read_scores(data / "scores/adhoc8_ap.csv", measures="AP")
     assert (len(scores.systems), len(scores.queries)) == (129, 50)
     power = [discriminative_power(scores, "bootstrap", samples=1000, seed=seed)["AP"] for seed in range(42, 48)]
     assert min(power) <= 0.717

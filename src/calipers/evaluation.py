@@ -192,7 +192,7 @@ def as_judgments(judgments: Any, by_subtopic: bool = False) -> Judgments:
 
         return SubtopicJudgments.from_subtopics(judgments)
     if isinstance(judgments, str | Path) or is_frame(judgments):
-        return read_judgments(judgments, "subtopics" if by_subtopic and not is_frame(judgments) else None)
+        return read_judgments(judgments, format="subtopics" if by_subtopic and not is_frame(judgments) else None)
     raise CalipersError(
         f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, or "
         "{query: {document: grade}}; arrays go through Judgments.from_arrays"

@@ -424,7 +424,7 @@ def open_judgments(judgments: str, measures: Iterable[Measure] = ()) -> Judgment
     from calipers.collection.sources import read_judgments
 
     form = given("judgments_as") or form_for(measures)
-    return read_judgments(judgments, form, given("max_unpacked"), given("columns"))
+    return read_judgments(judgments, format=form, columns=given("columns"), max_unpacked=given("max_unpacked"))
 
 
 def open_judges(judges: Sequence[str]) -> dict[str, Judgments]:
@@ -450,7 +450,7 @@ def open_systems(systems: Sequence[str]) -> list[Run]:
     from calipers.collection.sources import read_runs
 
     return read_runs(
-        systems, form=given("systems_as"), max_unpacked=given("max_unpacked"), columns=given("columns"),
+        systems, format=given("systems_as"), max_unpacked=given("max_unpacked"), columns=given("columns"),
         memory=given("memory"),
     )  # fmt: skip
 

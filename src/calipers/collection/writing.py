@@ -82,15 +82,15 @@ def _by_score(query: str, scores: Mapping[str, float], file: str) -> dict[str, f
 def _write(content: Nested, path: str, value: str, name: str | None) -> None:
     if not any(content.values()):
         raise CalipersError("there is nothing to write", file=path)
-    form, pack = form_of(path)
+    format, pack = format_of(path)
     with replacing(path) as temporary, pack(temporary) as file:
         try:
-            _FORMS[form](content, file, value, name)
+            _WRITERS[format](content, file, value, name)
         except CalipersError as error:
             raise CalipersError(error.message, file=path) from None
 
 
-def form_of(path: str) -> tuple[str, Opener]:
+def format_of(path: str) -> tuple[str, Opener]:
     """The format and the packing that a file's name stands for."""
     name = Path(path).name.lower()
     pack: Opener = _open
@@ -229,7 +229,7 @@ def _column(ids: Iterable[str]) -> Any:
         return column
 
 
-_FORMS: dict[str, Callable[[Nested, BinaryIO, str, str | None], None]] = {
+_WRITERS: dict[str, Callable[[Nested, BinaryIO, str, str | None], None]] = {
     "trec": _trec,
     "json": _json,
     "jsonl": _json_lines,

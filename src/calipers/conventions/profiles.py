@@ -201,5 +201,5 @@ def convention(like: str | Convention | None) -> Convention:
     if name == PLAIN.name:
         return PLAIN
     if like.endswith(".toml"):
-        return read_convention(like, CONVENTIONS)
+        return read_convention(like, known=CONVENTIONS)
     raise UnknownName(f"unknown convention '{like}'; {suggestion(like, CONVENTIONS)} (or a file that ends in .toml)")

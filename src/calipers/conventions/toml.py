@@ -28,7 +28,7 @@ MOST_BYTES = 1 << 20
 _SWITCHES = ("single", "whole_grades")
 
 
-def read_convention(path: str | Path, known: Mapping[str, Convention] | None = None) -> Convention:
+def read_convention(source: str | Path, *, known: Mapping[str, Convention] | None = None) -> Convention:
     """The convention that a TOML file describes."""
     import tomllib
 
@@ -37,24 +37,24 @@ def read_convention(path: str | Path, known: Mapping[str, Convention] | None = N
 
         known = CONVENTIONS
     try:
-        with Named(path):
-            file = Path(regular(path))
+        with Named(source):
+            file = Path(regular(source))
             if file.stat().st_size > MOST_BYTES:
                 raise CalipersError(f"a convention of more than {MOST_BYTES:,} bytes")
             text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise CalipersError("is not text in UTF-8, as TOML must be", file=str(path)) from None
+        raise CalipersError("is not text in UTF-8, as TOML must be", file=str(source)) from None
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"line (\d+)", str(error))
         message = re.sub(r" \(at .*\)$", "", str(error))
-        raise CalipersError(f"no TOML: {message}", file=str(path), line=int(at[1]) if at else None) from None
+        raise CalipersError(f"no TOML: {message}", file=str(source), line=int(at[1]) if at else None) from None
     except RecursionError:
-        raise CalipersError("no TOML: nested too deeply", file=str(path)) from None
+        raise CalipersError("no TOML: nested too deeply", file=str(source)) from None
     except (ValueError, OverflowError):
-        raise CalipersError("no TOML: a number has too many digits, or a date is none", file=str(path)) from None
-    return _made(found, text, str(path), known)
+        raise CalipersError("no TOML: a number has too many digits, or a date is none", file=str(source)) from None
+    return _made(found, text, str(source), known)
 
 
 def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Convention]) -> Convention:

@@ -19,11 +19,11 @@ UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
 
 def read_scores(
-    paths: str | Path | Iterable[str | Path],
-    measures: str | Iterable[str] | None = None,
+    source: str | Path | Iterable[str | Path],
     *,
-    strict: bool = False,
     max_unpacked: int | None = None,
+    measures: str | Iterable[str] | None = None,
+    strict: bool = False,
 ) -> Scores:
     """Scores from CSV files.
 
@@ -32,7 +32,7 @@ def read_scores(
     measure. Fields that are empty or NA are undefined. Of several files, the systems and queries that all of them
     have are kept, and the metadata counts the others; `strict` refuses to leave any out.
     """
-    named = [paths] if isinstance(paths, str | Path) else list(paths)
+    named = [source] if isinstance(source, str | Path) else list(source)
     if not named:
         raise CalipersError("there is no file of scores to read")
     parts = [_read(str(path), max_unpacked) for path in named]

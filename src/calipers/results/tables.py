@@ -70,7 +70,7 @@ class Table(Record):
                 bold |= alike
         return self.changed(bold=frozenset(bold))
 
-    def to(self, form: str) -> str:
+    def to(self, format: str) -> str:
         """The table as text in one of FORMATS, ending with a newline."""
         return {
             "table": self.to_text,
@@ -78,7 +78,7 @@ class Table(Record):
             "json": self.to_json,
             "markdown": self.to_markdown,
             "latex": self.to_latex,
-        }[form]()
+        }[format]()
 
     def without_formulas(self) -> Table:
         """For spreadsheets: text that one would take for a formula gets ' before it. Numbers stay numbers.
@@ -248,13 +248,13 @@ def _short(cell: Cell) -> str:
     return str(cell)
 
 
-def four_digits(value: float, form: str = ".4f") -> str:
+def four_digits(value: float, format: str = ".4f") -> str:
     """A number as people read it. First to ten decimals, beyond which the order of a sum may show, then to four.
 
     >>> four_digits(0.00005), four_digits(0.00005 - 1e-17), four_digits(-1e-17)
     ('0.0001', '0.0001', '0.0000')
     """
-    return format(round(value, 10) + 0.0, form)
+    return f"{round(value, 10) + 0.0:{format}}"
 
 
 def _width(text: str) -> int:

@@ -117,11 +117,11 @@ class Summaries:
         return Summaries(documents, self.systems, self.texts, self.human, self.name)
 
 
-def read_summaries(path: str | os.PathLike[str], max_unpacked: int | None = None) -> Summaries:
+def read_summaries(source: str | os.PathLike[str], *, max_unpacked: int | None = None) -> Summaries:
     """Summaries from a file of JSON lines, or in SummEval's layout; it may be packed."""
     from calipers.collection.files import blocks
 
-    name = os.fspath(path)
+    name = os.fspath(source)
     whole = b"".join(bytes(block) for block in blocks(name, max_unpacked=max_unpacked))
     try:
         text = whole.decode("utf-8-sig")
