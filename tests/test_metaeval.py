@@ -339,7 +339,7 @@ def test_the_compare_command(files: Path) -> None:
     matrix = run("compare", files / "ap.csv", "-m", "AP", "--show", "matrix")
     assert matrix.stdout.splitlines()[0].split()[0] == "system"
     for arguments, message in (
-        ((files / "ap.csv", "--baseline", "s9"), "the baseline 's9' is not among the systems"),
+        ((files / "ap.csv", "--baseline", "s9"), "unknown baseline 's9'"),
         ((files / "qrels.txt",), "expected judgments and at least one system, or a CSV file of scores"),
         ((files / "qrels.txt", files / "runs" / "s1"), "there is only one system"),
         ((files / "ap.csv", "--samples", "x", "--test", "tukey"), "--samples 'x' is neither"),

@@ -20,12 +20,12 @@ from calipers.conventions.profile import Convention, Labels, WrongChoice
 from calipers.errors import CalipersError, suggestion
 
 KEYS = (
-    "name", "sentence", "based_on", "gain", "discount", "empty", "missing", "short", "ties", "single", "rel", "ideal",
-    "norm", "averaged", "max_grade", "whole_grades", "labels", "measures",
+    "name", "sentence", "based_on", "gain", "discount", "empty", "missing", "short", "ties", "precision", "rel",
+    "ideal", "norm", "averaged", "max_grade", "whole_grades", "labels", "measures",
 )  # fmt: skip
 LABEL_KEYS = ("lowest", "highest", "whole")
 MOST_BYTES = 1 << 20
-_SWITCHES = ("single", "whole_grades")
+_SWITCHES = ("whole_grades",)
 
 
 def read_convention(source: str | Path, *, known: Mapping[str, Convention] | None = None) -> Convention:

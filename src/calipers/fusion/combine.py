@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from calipers.collection.model import Run
+from calipers.collection.sources import RunsLike
 from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation import as_runs
@@ -34,7 +34,7 @@ class FusedRun(RowsRun):
 
 
 def fuse(
-    runs: Any,
+    runs: RunsLike,
     method: str = "combmnz",
     *,
     normalize: str = "minmax",
@@ -73,7 +73,7 @@ def fuse(
 by_name = method  # `fuse` has a parameter of that name
 
 
-def several(runs: Any) -> list[Run]:
+def several(runs: RunsLike) -> list[Run]:
     """At least two runs, from whatever a user may have."""
     read = as_runs(runs, None)  # type: ignore[arg-type]  # only arrays need judgments
     if len(read) < 2:

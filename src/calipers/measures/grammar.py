@@ -50,10 +50,14 @@ def parse_all(
     [('nDCG@5', nDCG@5), ('nDCG@10', nDCG@10), ('ndcg_cut_5', nDCG@5)]
     """
     found: dict[str, Measure] = {}
+    if not isinstance(names, str | Measure | Iterable):
+        raise _no_measure(names)
     for name in [names] if isinstance(names, str | Measure) else names:
         if isinstance(name, Measure):
             found[repr(name)] = name
             continue
+        if not isinstance(name, str):
+            raise _no_measure(name)
         for typed in typed_names(name):
             found.update(_parsed(typed, defaults or _nothing))
     if not found:
@@ -84,6 +88,10 @@ def _parsed(typed: str, defaults: Defaults) -> list[tuple[str, Measure]]:
     if level is not None:
         parameters["rel"] = int(level)
     return [(typed, _measure(name, typed, parameters, defaults))]
+
+
+def _no_measure(given: object) -> CalipersError:
+    return CalipersError(f"a measure cannot be of type {type(given).__name__}; expected a name such as 'nDCG@10'")
 
 
 def _measure(name: str, typed: str, parameters: dict[str, Any], defaults: Defaults) -> Measure:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from calipers.collection.model import Run
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
-from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate
 from calipers.limits.pool_bounds import bounds
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
@@ -354,14 +355,14 @@ class MetaEvaluation:
 
 
 def meta_evaluate(
-    judgments: Any,
-    runs: Any,
-    measures: Any = DEFAULT_MEASURES,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
+    measures: Measures = DEFAULT_MEASURES,
     sets: Iterable[str] = ("all",),
     choices: Choices | None = None,
     *,
     progress: Callable[[int], None] | None = None,
-    **policies: Any,
+    **policies: Unpack[Policies],
 ) -> MetaEvaluation:
     """Judge measures by what they say of some runs, on sets of queries.
 
@@ -397,7 +398,8 @@ def meta_evaluate(
         if name in HALVES:
             half = halves[name]
             parts = [half.run(system) for system in systems]
-            source = evaluate(half.judgments, parts, names, warn=False, **{**policies, "condensed": True})
+            condensed: Policies = {**policies, "condensed": True}
+            source = evaluate(half.judgments, parts, names, warn=False, **condensed)
         elif name in BY_GRADES:
             places = by_grades[name]
         views[name] = tuple(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.conventions.auditing.attribution import Attribution, attribute
 from calipers.conventions.auditing.rescoring import Bench
@@ -31,8 +32,8 @@ SAME = 1e-9  # figures that differ by less are the same
 
 
 def audit(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
     *,
     tools: Sequence[str | Convention] = TOOLS,

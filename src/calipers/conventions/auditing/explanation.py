@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.conventions.auditing.rescoring import Bench
 from calipers.errors import UnknownName, place_of, suggestion
@@ -54,8 +54,8 @@ class Explanation:
 
 
 def explain(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     query: str,
     measure: str | Measure = "nDCG@10",
     *,

@@ -18,7 +18,7 @@ from calipers.engine.spark.quiet import map_in_arrow
 from calipers.engine.spark.session import sql
 from calipers.engine.spark.worker import JUDGMENTS, Flat, Shipped, Task
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, Policy, check_depth, reads_subtopics, refuse_flat
+from calipers.evaluation import Counting, Policy, Precision, check_depth, in_single, reads_subtopics, refuse_flat
 from calipers.limits.exactness import inexact_measures
 from calipers.limits.normalisation import Normalised
 from calipers.measures.forms.base import deepest
@@ -45,7 +45,7 @@ def evaluate(
     empty: Policy | None = None,
     missing: Policy | None = None,
     degenerate: Policy | None = None,
-    single: bool | None = None,
+    precision: Precision | None = None,
     population: str | None = None,
     columns: Mapping[str, str] | None = None,
     systems: Sequence[str] | None = None,
@@ -61,8 +61,8 @@ def evaluate(
     judgments: a DataFrame with columns for query, document and grade (and subtopic, for measures of diversity).
     runs: one with columns for query, document and score, and for the system where there are several. Columns are found
         by their usual names, or as `columns` says, as {"query": "topic_id", "document": "url"}.
-    measures, like, ties, depth, condensed, empty, missing, degenerate, single: as in `calipers.evaluate`. ties="input"
-        needs a column with the order of the rows: columns={"order": ...}; `read_runs` has one.
+    measures, like, ties, depth, condensed, empty, missing, degenerate, precision: as in `calipers.evaluate`.
+        ties="input" needs a column with the order of the rows: columns={"order": ...}; `read_runs` has one.
     population: of normalised measures that do not name one: pool, retrieved or collection(N).
     systems: their names, in this order; without it they are looked for, which reads that column once.
     name: of the run, where there is no column of systems. intents: {query: {subtopic: probability}}.
@@ -92,7 +92,7 @@ def evaluate(
         rules=rules,
         counting=counting,
         depth=depth or 0,
-        single=rules.single if single is None else single,
+        single=in_single(rules, precision),
         buckets=_buckets(judgments, facts.queries, len(known)),
         largest_list=largest_list,
         by_subtopic=by_subtopic,
