@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import calipers as cal
@@ -130,3 +133,79 @@ def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None
     stated.pop("__version__", None)
     assert stated == package._HOME
     assert all(getattr(package, name) is not None for name in package.__all__)
+
+
+# -- signatures ------------------------------------------------------------------------------------
+
+READERS = [
+    cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs,
+    cal.read_scores, cal.read_convention, cal.text.read_summaries, cal.text.read_preferences, rankers.read_letor_data,
+]  # fmt: skip
+OPTIONS = ["format", "columns", "max_unpacked", "name", "memory"]  # of readers, in this order; then what only one has
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_readers_take_a_source_and_the_rest_by_keyword(reader: Any) -> None:
+    first, *rest = inspect.signature(reader).parameters.values()
+    assert first.name == "source"
+    assert all(option.kind is option.KEYWORD_ONLY for option in rest)
+    names = [option.name for option in rest]
+    shared = [name for name in OPTIONS if name in names]
+    assert names[: len(shared)] == shared
+
+
+def test_policies_are_the_options_of_evaluate() -> None:
+    """What an editor shows for `meta_evaluate(..., ties=` is what `evaluate` takes, with the same types."""
+    options = {
+        name: option.annotation
+        for name, option in inspect.signature(cal.evaluate).parameters.items()
+        if option.kind is option.KEYWORD_ONLY and name not in ("progress", "warn")
+    }
+    stated = {name: getattr(kind, "__forward_arg__", kind) for name, kind in cal.Policies.__annotations__.items()}
+    assert stated == options
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((QRELS, 5), "runs cannot be of type int; expected what read_runs gives"),
+        ((QRELS, [5]), "runs cannot be of type int"),
+        ((QRELS, None), "runs cannot be of type NoneType"),
+        ((5, RUNS), "judgments cannot be of type int; expected Judgments"),
+        ((QRELS, RUNS, 5), "a measure cannot be of type int; expected a name such as 'nDCG@10'"),
+        ((QRELS, RUNS, ["AP", 5]), "a measure cannot be of type int"),
+    ],
+)
+def test_evaluate_says_what_is_wrong_with_its_input(given: Any, message: str) -> None:
+    with pytest.raises(CalipersError, match=re.escape(message)):
+        cal.evaluate(*given)
+
+
+def test_precision_is_a_word() -> None:
+    run = {"q1": {"b": 1.0, "a": 1.0 + 1e-9}, "q2": {"c": 1.0}}  # a tie in single precision
+    found = {word: cal.evaluate(QRELS, run, "RR", precision=word)["RR"][0, 0] for word in ("double", "single")}
+    assert found == {"double": 1.0, "single": 0.75}
+    assert cal.evaluate(QRELS, run, "RR", like=cal.Convention("ours", precision="single"))["RR"][0, 0] == 0.75
+    with pytest.raises(CalipersError, match=r"precision='half' .* is not double or single"):
+        cal.evaluate(QRELS, run, "RR", precision="half")  # type: ignore[arg-type]  # that is the point
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+
+def test_statistics_take_scores_as_well_as_arrays() -> None:
+    values = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2], [0.1, 0.2, 0.1, 0.3]])
+    given = cal.as_scores(values, systems=["a", "b", "c"], measure="AP")
+    turned = cal.as_scores(values[[2, 0, 1]][:, ::-1], systems=["c", "a", "b"], measure="RR")  # the same means, by name
+    assert cal.rank_correlation(given, turned) == 1.0
+    assert cal.rank_correlation(given, [2, 3, 1], "tau-a") == cal.rank_correlation([3, 2, 1], [2, 3, 1], "tau-a")
+    assert cal.swap_rate(given, [2, 3, 1]) == cal.swap_rate([3, 2, 1], [2, 3, 1])
+    assert cal.rbo(given, turned) == cal.rbo(["a", "b", "c"], ["a", "b", "c"])
+    assert cal.stability(given, samples=10).table() == cal.stability(values, ["a", "b", "c"], samples=10).table()
+    assert cal.split_half_swap_rate(given, 10).rate == cal.split_half_swap_rate(values, 10).rate
+    assert cal.compare(values).p_adjusted.tolist() == cal.compare(given).p_adjusted.tolist()
+    assert cal.discriminative_power(values)["score"] == cal.discriminative_power(given)["AP"]
+    with pytest.raises(CalipersError, match="expected scores of one measure, found nDCG@10, RR: choose one with"):
+        cal.rank_correlation(scores(), scores())
+    with pytest.raises(UnknownName, match="the system 'c' is in only one of the two"):
+        cal.rank_correlation(given, given.of_systems(["a", "b"]))

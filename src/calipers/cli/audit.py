@@ -107,7 +107,7 @@ def command(
         return
     with progress(len(runs), "runs") as advance:
         found = audit(
-            known, runs, wanted, tools=tools.chosen(), reference=tools.reference, depth=depth, alpha=alpha, jobs=jobs,
+            known, runs, wanted, like=tools.chosen(), reference=tools.reference, depth=depth, alpha=alpha, jobs=jobs,
             progress=advance,
         )  # fmt: skip
     _say(found)

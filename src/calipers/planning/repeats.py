@@ -37,6 +37,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Reason, Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import Comparison, pairs_of
@@ -180,7 +181,7 @@ class RepeatedRuns:
 
 
 def repeated_runs(
-    scores: Scores,
+    scores: ScoresLike,
     repeats: str | Groups,
     *,
     correction: str | None = "holm",
@@ -208,6 +209,7 @@ def repeated_runs(
     >>> round(float(found.comparison.p[0, 0]), 4)
     0.0097
     """
+    scores = as_scores(scores)
     groups = _groups(scores, repeats)
     if not 0 < alpha < 1:
         raise CalipersError(f"alpha {alpha} is not between 0 and 1")

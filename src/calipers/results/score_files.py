@@ -41,17 +41,24 @@ def read_scores(
     return merge_scores(parts, strict=strict)
 
 
+ScoresLike = Scores | ArrayLike
+
+
 def as_scores(
-    values: ArrayLike,
+    values: ScoresLike,
     systems: Sequence[str] | None = None,
     queries: Sequence[str] | None = None,
     measure: str = "score",
 ) -> Scores:
     """Scores from an array of system x query, or, with several measures as a sequence, measure x system x query.
 
+    Scores stay as they are.
+
     >>> as_scores([[0.1, 0.2], [0.3, float("nan")]], systems=["a", "b"], measure="AP").mean()["b", "AP"]
     0.3
     """
+    if isinstance(values, Scores):
+        return values
     array = np.asarray(values, dtype=np.float64)
     names = (measure,) if isinstance(measure, str) else tuple(measure)
     if array.ndim == 2:

@@ -12,7 +12,8 @@ import numpy as np
 from calipers.errors import CalipersError, place_of
 from calipers.extras import load
 from calipers.lists import Floats, Ints
-from calipers.results.scores import Scores, means
+from calipers.results.score_files import ScoresLike, as_scores
+from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats import bayesian
 from calipers.stats.correction import CORRECTIONS, correction_name
@@ -41,7 +42,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def compare(
-    scores: Scores,
+    scores: ScoresLike,
     test: str = "t",
     correction: str | None = "holm",
     baseline: str | None = None,
@@ -79,6 +80,7 @@ def compare(
     AP       new       old           0.1375  -0.1001  0.3751  0.1627      0.1627  0.9209  4
     <BLANKLINE>
     """
+    scores = as_scores(scores)
     name, correct, size = test_name(test, TESTS), correction_name(correction), effect_name(effect)
     if name in UNCORRECTED:
         correct = "none"
@@ -143,7 +145,7 @@ def compare(
 
 
 def equivalence(
-    scores: Scores,
+    scores: ScoresLike,
     margin: float,
     correction: str | None = "holm",
     baseline: str | None = None,

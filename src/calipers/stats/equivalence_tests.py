@@ -20,7 +20,7 @@ import numpy as np
 
 from calipers.errors import CalipersError, place_of
 from calipers.lists import Floats, Ints
-from calipers.results.scores import Scores
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.stats.differences import Differences, blocks, ratio
 
 VERDICTS = ("different", "equal", "undecided")
@@ -86,7 +86,7 @@ class NonInferiority:
 
 
 def non_inferiority(
-    scores: Scores, new: str, old: str, margin: float, *, alpha: float = 0.05
+    scores: ScoresLike, new: str, old: str, margin: float, *, alpha: float = 0.05
 ) -> tuple[NonInferiority, ...]:
     """Under each measure: is the new system worse than the old one by less than the margin?
 
@@ -100,6 +100,7 @@ def non_inferiority(
     >>> round(found.low, 4), found.holds
     (-0.0088, True)
     """
+    scores = as_scores(scores)
     from scipy.special import stdtr
 
     if not (math.isfinite(margin) and margin >= 0):
