@@ -237,7 +237,7 @@ def test_explanation_says_why() -> None:
     assert ("list, the tie together", "1-2") in [row[:2] for row in tied.table("definition").rows]
     with pytest.raises(CalipersError, match="query 'z' is not judged"):
         cal.explain(labels, run, "z")
-    with pytest.raises(CalipersError, match="system 'z' is not one of run"):
+    with pytest.raises(CalipersError, match="unknown system 'z'; there are run"):
         cal.explain(labels, run, "q", system="z")
 
 
