@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from calipers.errors import CalipersError
@@ -31,4 +30,6 @@ def missing(*modules: str) -> list[str]:
     >>> missing("json", "no_such_module")
     ['no_such_module']
     """
+    from importlib.util import find_spec
+
     return [module for module in modules if find_spec(module) is None]

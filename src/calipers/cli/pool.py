@@ -65,7 +65,7 @@ METHODS = ("depth", "rbp", "interleaved", "next")  # unjudged.judging_pools.METH
 @max_unpacked_option
 @memory_option
 @jobs_option
-@click.option("--format", "form", type=click.Choice((*FORMATS, "qrels", "jsonl")), default="table", show_default=True,
+@click.option("--format", type=click.Choice((*FORMATS, "qrels", "jsonl")), default="table", show_default=True,
               help="For a terminal, other programs or papers; for judging, qrels with an empty grade or JSON "
                    "lines.")  # fmt: skip
 @safe_csv_option
@@ -86,7 +86,7 @@ def command(
     leave_out: str | None,
     plot: str | None,
     jobs: int | None,
-    form: str,
+    format: str,
     output: str | None,
 ) -> None:
     """Which documents to judge, what is worth most first.
@@ -103,13 +103,13 @@ def command(
     if plot is not None and simulate is None:
         raise CalipersError("--plot draws the curves of --simulate")
     runs = open_systems(systems)
-    if (simulate is not None or leave_out is not None) and form in ("qrels", "jsonl"):
-        raise CalipersError(f"--format {form} is for pools")
+    if (simulate is not None or leave_out is not None) and format in ("qrels", "jsonl"):
+        raise CalipersError(f"--format {format} is for pools")
     if simulate is not None:
-        _simulate(simulate, runs, measures, steps, budget, jobs, plot, form, output)
+        _simulate(simulate, runs, measures, steps, budget, jobs, plot, format, output)
         return
     if leave_out is not None:
-        _leave_out(leave_out, judged, runs, measures, depth, jobs, form, output)
+        _leave_out(leave_out, judged, runs, measures, depth, jobs, format, output)
         return
     from calipers.unjudged.judging_pools import pool
 
@@ -121,13 +121,13 @@ def command(
         )  # fmt: skip
     _say(found)
     if shares:
-        write(found.shares, "table" if form in ("qrels", "jsonl") else form, output)
-    elif form == "qrels":
+        write(found.shares, "table" if format in ("qrels", "jsonl") else format, output)
+    elif format == "qrels":
         write_text(found.to_qrels(), output)
-    elif form == "jsonl":
+    elif format == "jsonl":
         write_text(found.to_jsonl(), output)
     else:
-        write(found.table(), form, output)
+        write(found.table(), format, output)
 
 
 def _say(found: JudgingPool) -> None:
@@ -147,7 +147,7 @@ def _say(found: JudgingPool) -> None:
 
 def _simulate(
     judgments: str, runs: list[Run], measures: tuple[str, ...], steps: int, budget: int | None, jobs: int | None,
-    plot: str | None, form: str, output: str | None,
+    plot: str | None, format: str, output: str | None,
 ) -> None:  # fmt: skip
     from calipers.measures.grammar import parse_all
     from calipers.unjudged.simulation import WAYS, simulate_judging
@@ -161,7 +161,7 @@ def _simulate(
     for way, needed in found.needed().items():
         said = f"after {needed:,} of {found.documents:,} judgments" if needed is not None else "is not reached"
         note(f"{way}: tau of 0.9 with the order under all judgments {said}")
-    write(found.table(), form, output)
+    write(found.table(), format, output)
     if plot is not None:
         from calipers import plot as charts
 
@@ -170,7 +170,7 @@ def _simulate(
 
 def _leave_out(
     groups: str, judged: str | None, runs: list[Run], measures: tuple[str, ...], depth: int | None, jobs: int | None,
-    form: str, output: str | None,
+    format: str, output: str | None,
 ) -> None:  # fmt: skip
     from calipers.measures.grammar import DEFAULT_MEASURES
     from calipers.unjudged.uniques import leave_out_uniques
@@ -189,4 +189,4 @@ def _leave_out(
         worst = int(abs(of_measure).argmax())
         said = f", tau {found.tau()[name]:.3f}" if several > 1 else ""
         note(f"{name}: {found.systems[worst]} changes most without its group, by {-of_measure[worst]:+.4f}{said}")
-    write(found.table(), form, output)
+    write(found.table(), format, output)
