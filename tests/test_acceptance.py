@@ -46,8 +46,8 @@ def test_trec_covid_round_1(data: Path) -> None:
     columns = {"nDCG@10": "ndcg@10", "P@5": "p@5", "bpref": "bpref", "AP": "MAP"}
     files = sorted((folder / "runs").glob("*.xz"))
     assert len(files) == 143
-    for single, apart in ((True, set()), (False, NEED_SINGLE)):
-        got = means(folder / "qrels-rnd1.txt", files, list(columns), single=single)
+    for precision, apart in (("single", set()), ("double", NEED_SINGLE)):
+        got = means(folder / "qrels-rnd1.txt", files, list(columns), precision=precision)
         for name in columns:
             assert set(got[name]) == set(board), "a run's name is its tag"
         differ = {

@@ -225,7 +225,7 @@ def test_own_in_toml(tmp_path: Path) -> None:
         ('\nshort = { nDCG = "zero", Q = "n" }\n', 2, "unknown key 'Q' of short; there are nDCG, P"),
         ("[labels]\nlowest = 0\nsmallest = 1\n", 3, "unknown key 'smallest' of labels"),
         ("[labels]\nwhole = 1\n", 2, "whole=1 of labels is not true or false"),
-        ("empty = 0\nsingle = 1\n", 2, "single=1 is neither true nor false"),
+        ("empty = 0\nprecision = 1\n", 2, "precision=1 of the convention"),
         ('based_on = "letor5"\n', 1, "based_on='letor5' is not one of letor3"),
         ("gain = [1, 2]\n", 1, "gain="),
         ('gain = { one = "x" }\n', 1, "gain"),

@@ -369,7 +369,7 @@ def files(tmp_path: Path) -> Path:
 def test_a_path_is_read_as_the_measures_want(files: Path) -> None:
     path, run = files / "diversity.qrels", files / "a.run"
     assert cal.evaluate(path, run, "ERR-IA@2").values.item() == pytest.approx((0.625 + 0.25) / 3)
-    judgments = cal.read_subtopics(path, files / "intents.txt")
+    judgments = cal.read_subtopics(path, probabilities=files / "intents.txt")
     assert cal.evaluate(judgments, run, "ERR-IA@2").values.item() == pytest.approx(0.375)
     assert judgments.subtopics == (("1", "2", "3"),)
     assert cal.bounds(path, "ERR-IA@2").ideal["ERR-IA@2"].item() > 0
@@ -404,7 +404,7 @@ def test_a_path_is_read_as_the_measures_want(files: Path) -> None:
         (lambda f: cal.SubtopicJudgments.from_subtopics({"q": {"1": {"a": "x"}}}), "not a number"),
         (lambda f: cal.SubtopicJudgments.from_subtopics({"q": VECTOR}, {"r": {}}), "has no probabilities"),
         (lambda f: cal.SubtopicJudgments.from_subtopics({"q": VECTOR}, {"q": {"1": 2}}), "not a probability"),
-        (lambda f: cal.read_subtopics(f / "diversity.qrels", f / "a.run"), "expected 3 fields"),
+        (lambda f: cal.read_subtopics(f / "diversity.qrels", probabilities=f / "a.run"), "expected 3 fields"),
         (lambda f: cal.parse("ERR-IA(alpha=2)@5"), "alpha=2 is not between 0 and 1"),
         (lambda f: cal.parse("NRBP(beta=1)"), "beta=1"),
         (lambda f: cal.parse("D#-nDCG(gamma=-1)@5"), "gamma=-1"),

@@ -166,13 +166,13 @@ def test_damaged_and_endless(packing: str, tmp_path: Path) -> None:
     cal.write_run(run, tmp_path / f"run.txt.{packing}")
     packed = (tmp_path / f"run.txt.{packing}").read_bytes()
     path.write_bytes(packed[: len(packed) // 2])
-    assert "truncated" in refusal(lambda: cal.read_run(path, form="run").documents())
+    assert "truncated" in refusal(lambda: cal.read_run(path, format="run").documents())
     path.write_bytes(packed[:60] + bytes(40) + packed[100:])
-    refusal(lambda: cal.read_run(path, form="run").documents())  # there need be no checksum: a line may be wrong
+    refusal(lambda: cal.read_run(path, format="run").documents())  # there need be no checksum: a line may be wrong
     path.write_bytes(packed + packed)
-    assert "twice" in refusal(lambda: cal.read_run(path, form="run").documents())
+    assert "twice" in refusal(lambda: cal.read_run(path, format="run").documents())
     path.write_bytes(packed)
-    assert "--max-unpacked" in refusal(lambda: cal.read_run(path, form="run", max_unpacked=100).documents())
+    assert "--max-unpacked" in refusal(lambda: cal.read_run(path, format="run", max_unpacked=100).documents())
 
 
 def test_what_ranx_writes(require: Any, tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_shapes_of_json(text: str, write: Callable[..., str]) -> None:
     ],
 )
 def test_json_of_another_shape(text: str, words: str, write: Callable[..., str]) -> None:
-    assert re.search(words, refusal(lambda: cal.read_run(write(text), form="json").documents()))
+    assert re.search(words, refusal(lambda: cal.read_run(write(text), format="json").documents()))
 
 
 def test_json_has_to_be_utf8(write: Callable[..., str]) -> None:

@@ -245,7 +245,7 @@ def test_completion_can_be_set_up(shell: str) -> None:
         ("evaluate qrels.txt rnu.txt", "did you mean run.txt?"),
         ("evaluate qrels.txt runs/sytem*.gz", "no file matches"),
         ("evaluate run.txt qrels.txt", "this looks like a run"),
-        ("compare qrels.txt runs/bm25.gz runs/system01.gz --baseline bm52", "did you mean 'bm25'?"),
+        ("compare qrels.txt runs/bm25.gz runs/system01.gz --baseline bm52", "did you mean bm25?"),
         ("evaluate qrels.txt run.txt --like trec_evl", "trec_eval"),
         ("inform rik", "Did you mean 'ric'?"),
         ("reproduce 000/table-99", "table"),

@@ -189,7 +189,7 @@ def test_tau_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arguments", "message"),
     [
         ({"x": "a"}, "name both measures"),
-        ({"x": "a", "y": "z"}, "no scores for 'z'"),
+        ({"x": "a", "y": "z"}, "unknown measure 'z'"),
         ({"given": ["a", "b"]}, "fewer than two measures"),
         ({"ties": "half"}, "ties=half"),
     ],
@@ -686,7 +686,7 @@ def test_inform_tau(folder: Path) -> None:
     assert (folder / "tau.svg").exists()
     assert "1 of 7 queries" in inform(*arguments, "--ties", "drop").stderr  # there all systems tie
     assert len(rows(inform(*arguments, "-q", "--format", "csv"))) == 7 * 2
-    assert "no scores for" in str(inform("tau", folder / "scores.csv", "--x", "ERR", "--y", "Err@20").exception)
+    assert "unknown measure" in str(inform("tau", folder / "scores.csv", "--x", "ERR", "--y", "Err@20").exception)
 
 
 # --- the paper's tables -----------------------------------------------------------------------------------

@@ -555,7 +555,7 @@ def test_offline_spark_reaches_no_cluster_and_no_address(monkeypatch: pytest.Mon
         lambda: session("spark://host:7077"),
         lambda: session("yarn"),
         lambda: read_judgments(None, "hdfs://host/qrels"),
-        lambda: read_runs(None, ["s3a://bucket/run"], form="parquet"),
+        lambda: read_runs(None, ["s3a://bucket/run"], format="parquet"),
     ]
     for door in doors:
         with pytest.raises(CalipersError, match="needs a network connection, and CALIPERS_OFFLINE is set"):

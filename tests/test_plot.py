@@ -135,7 +135,7 @@ def test_which_measure_is_asked_where_there_are_several() -> None:
     for draw in (lambda: plot.means(scores), lambda: plot.between_bounds(scores, cal.bounds({"q": {"a": 1}}, "AP"))):
         with pytest.raises(CalipersError, match="which measure"):
             draw()
-    with pytest.raises(CalipersError, match="no scores for 'P'"):
+    with pytest.raises(CalipersError, match="unknown measure 'P'"):
         plot.means(scores, "P")
 
 

@@ -254,7 +254,7 @@ def test_what_cannot_be_simulated(arguments: dict[str, object], message: str) ->
 
 def test_unknown_system_and_compression(tmp_path: Path) -> None:
     collection = simulate(topics=1, pool=1, systems=1, retrieved=1)
-    with pytest.raises(CalipersError, match="no simulated system is called 'x'; there are s1"):
+    with pytest.raises(CalipersError, match="unknown simulated system 'x'; there are s1"):
         collection.run("x")
     with pytest.raises(CalipersError, match="cannot compress as 'zip'"):
         collection.write(tmp_path, compress="zip")

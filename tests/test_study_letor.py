@@ -423,7 +423,7 @@ def test_conventions_are_checked_first(collection: Path, tmp_path: Path) -> None
     opened = LetorCollection.of(str(collection), 1)
     for given, message in ((["definition"], "name at least two conventions"), (["definition", "letor9"], "letor9")):
         with pytest.raises(CalipersError, match=message):
-            convention_study(opened, str(tmp_path / "x"), conventions=given)
+            convention_study(opened, str(tmp_path / "x"), like=given)
     assert not (tmp_path / "x").exists()
 
 

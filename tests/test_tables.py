@@ -166,7 +166,7 @@ def test_many_systems_one_system_one_query() -> None:
     assert marked(scores(a=[0.5], b=[0.6])).columns == ("system", "AP")
     with pytest.raises(CalipersError, match="baseline"):
         marked(scores(only=NEW), "only")
-    with pytest.raises(CalipersError, match="did you mean 'new'"):
+    with pytest.raises(CalipersError, match="did you mean new"):
         marked(scores(new=NEW, old=OLD), "nwe")
 
 

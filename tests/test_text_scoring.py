@@ -509,7 +509,7 @@ def test_strict_and_systems(file: Path) -> None:
     )
     only = run("text", "score", file, "-m", "ROUGE-1", "--systems", "a", "--strict", "--format", "csv")
     assert len(only.stdout.splitlines()) == 2
-    assert "no system 'z'; there are a, b" in str(run("text", "score", file, "--systems", "z").exception)
+    assert "unknown system 'z'; there are a, b" in str(run("text", "score", file, "--systems", "z").exception)
 
 
 def test_correlate_command(file: Path, tmp_path: Path) -> None:

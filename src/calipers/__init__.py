@@ -5,10 +5,19 @@ from importlib import import_module as _import
 from calipers._version import __version__
 
 _HOMES = {
-    "errors": ("CalipersError", "CalipersWarning", "CheckFailed"),
+    "errors": ("CalipersError", "CalipersWarning", "CheckFailed", "UnknownName"),
     "lists": ("Lists", "Pool"),
     "collection.model": ("Judgments", "Run"),
-    "collection.sources": ("read_judgments", "read_qrels", "read_letor", "read_run", "read_runs"),
+    "collection.sources": (
+        "JudgmentsLike",
+        "RunLike",
+        "RunsLike",
+        "read_judgments",
+        "read_qrels",
+        "read_letor",
+        "read_run",
+        "read_runs",
+    ),
     "collection.writing": ("write_qrels", "write_run"),
     "collection.simulate": ("simulate",),
     "measures.registry": ("Measure", "measure"),
@@ -16,7 +25,7 @@ _HOMES = {
     "measures.forms": ("Cascade", "Form", "Linear", "Paired", "Peak"),
     "measures.values": ("AtLeast", "Weights"),
     "conventions": ("Convention", "Labels", "read_convention"),
-    "evaluation": ("evaluate",),
+    "evaluation": ("Policies", "evaluate"),
     "results.scores": ("Scores",),
     "limits.pool_bounds": ("Bounds", "bounds", "depth_for_residual", "residuals"),
     "limits.query_types": ("QueryTypes", "Thresholds", "query_types"),

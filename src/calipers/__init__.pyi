@@ -10,6 +10,9 @@ from calipers.axioms.verdicts import properties as properties
 from calipers.collection.model import Judgments as Judgments
 from calipers.collection.model import Run as Run
 from calipers.collection.simulate import simulate as simulate
+from calipers.collection.sources import JudgmentsLike as JudgmentsLike
+from calipers.collection.sources import RunLike as RunLike
+from calipers.collection.sources import RunsLike as RunsLike
 from calipers.collection.sources import read_judgments as read_judgments
 from calipers.collection.sources import read_letor as read_letor
 from calipers.collection.sources import read_qrels as read_qrels
@@ -29,6 +32,8 @@ from calipers.conventions.auditing.explanation import explain as explain
 from calipers.errors import CalipersError as CalipersError
 from calipers.errors import CalipersWarning as CalipersWarning
 from calipers.errors import CheckFailed as CheckFailed
+from calipers.errors import UnknownName as UnknownName
+from calipers.evaluation import Policies as Policies
 from calipers.evaluation import evaluate as evaluate
 from calipers.fusion.combine import FusedRun as FusedRun
 from calipers.fusion.combine import fuse as fuse

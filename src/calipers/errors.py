@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 
-class CalipersError(Exception):
+SHOWN_NAMES = 10  # of those that exist, where none is similar
+
+
+class CalipersError(ValueError):
     """Bad input: one line that names the file and line where known. The command line exits with 2.
 
     >>> str(CalipersError("score 'abc' is not a number", file="a.run", line=17))
@@ -31,3 +35,47 @@ class CalipersWarning(UserWarning):
 
 class CheckFailed(CalipersError):
     """The input is readable, but a check on it failed. The command line exits with 1."""
+
+
+class UnknownName(CalipersError, KeyError):
+    """A system, measure, query or other name that does not exist, with the name that may have been meant.
+
+    >>> raise UnknownName.among("system", "bm52", ["bm25", "dense"])
+    Traceback (most recent call last):
+    ...
+    calipers.errors.UnknownName: unknown system 'bm52'; did you mean bm25?
+    """
+
+    @classmethod
+    def among(cls, kind: str, name: object, known: Iterable[str], *, file: str | None = None) -> UnknownName:
+        """The error for a name that is not among those that are known."""
+        return cls(f"unknown {kind} '{name}'; {suggestion(str(name), known)}", file=file)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known name that is most like one that is not, or the first few of all.
+
+    >>> suggestion("NDCG@1O", ["nDCG@10", "AP"])
+    'did you mean nDCG@10?'
+    >>> suggestion("?", ["nDCG@10", "AP"])
+    'there are nDCG@10, AP'
+    """
+    from difflib import get_close_matches
+
+    names = {str(each).lower(): str(each) for each in known}
+    if near := get_close_matches(name.lower(), names, n=1):
+        return f"did you mean {names[near[0]]}?"
+    shown = ", ".join([*names.values()][:SHOWN_NAMES])
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return f"there are {shown}{more}" if names else "there are none"
+
+
+def place_of(kind: str, name: str, known: Sequence[str]) -> int:
+    """Where a name stands among those that are known.
+
+    >>> place_of("query", "q2", ("q1", "q2"))
+    1
+    """
+    if name not in known:
+        raise UnknownName.among(kind, name, known)
+    return known.index(name)

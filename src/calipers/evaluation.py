@@ -6,15 +6,14 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal, TypedDict, TypeGuard
 
 import numpy as np
 
 from calipers.collection.frames import is_frame
 from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
 from calipers.collection.run_names import distinct_names
-from calipers.collection.sources import read_judgments, read_run, read_runs
+from calipers.collection.sources import JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CalipersWarning, CheckFailed
 from calipers.limits.exactness import drawn_among, inexact_measures
@@ -29,14 +28,30 @@ from calipers.results.notes import Note, notes_about, seen_in
 from calipers.results.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]
+Precision = Literal["double", "single"]
+Measures = str | Measure | Iterable[str | Measure]
 ROWS_AT_ONCE = 2_000_000  # judged documents whose lists are scored in one go
 DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
 
 
+class Policies(TypedDict, total=False):
+    """How lists are read and undefined scores counted: the options of `evaluate` that other functions hand on to it."""
+
+    like: str | Convention | None
+    ties: str | None
+    depth: int | None
+    condensed: bool
+    empty: Policy | None
+    missing: Policy | None
+    degenerate: Policy | None
+    precision: Precision | None
+    jobs: int | None
+
+
 def evaluate(
-    judgments: Any,
-    runs: Any,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
+    measures: Measures = DEFAULT_MEASURES,
     *,
     like: str | Convention | None = None,
     ties: str | None = None,
@@ -45,7 +60,7 @@ def evaluate(
     empty: Policy | None = None,
     missing: Policy | None = None,
     degenerate: Policy | None = None,
-    single: bool | None = None,
+    precision: Precision | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
@@ -65,8 +80,8 @@ def evaluate(
         missing: what the measure counts where only this list makes it undefined, and, as `skip`, also the queries
         that a run lacks; without it 0, or what `like` says. degenerate: what a normalised score counts where all
         rankings score the same; without it, what the formula gives. All three: a number, `skip` or `error`.
-    single: compare scores in single precision, as trec_eval before 10.0 does. Scores beyond 3.4e38 are infinite there,
-        and tie: a note says so.
+    precision: in which scores are compared: `double`, or `single` as in trec_eval before 10.0, where scores beyond
+        3.4e38 are infinite, and tie: a note says so.
     warn: give a CalipersWarning where scores would mislead: judged queries that a run lacks, a run of which nothing in
         the top ten is judged, judgments and runs that seem to be exchanged. All that is to be known of the runs is in
         `Scores.notes`, in the words of `calipers evaluate`.
@@ -79,7 +94,7 @@ def evaluate(
     array([[0.5, 1. ]])
     """
     rules = convention(like)
-    single = rules.single if single is None else single
+    single = in_single(rules, precision)
     counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
     check_depth(depth)
     named = parse_all(measures, rules.defaults)
@@ -193,8 +208,12 @@ class Swapped:
             )
 
 
-def as_judgments(judgments: Any, by_subtopic: bool = False) -> Judgments:
+def as_judgments(judgments: JudgmentsLike, by_subtopic: bool = False) -> Judgments:
     """Judgments from whatever a user may have; by_subtopic: a file's second field is the subtopic."""
+    return _as_judgments(judgments, by_subtopic)
+
+
+def _as_judgments(judgments: Any, by_subtopic: bool) -> Judgments:
     if isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, Mapping):
@@ -203,8 +222,8 @@ def as_judgments(judgments: Any, by_subtopic: bool = False) -> Judgments:
         from calipers.collection.subtopics import SubtopicJudgments
 
         return SubtopicJudgments.from_subtopics(judgments)
-    if isinstance(judgments, str | Path) or is_frame(judgments):
-        return read_judgments(judgments, "subtopics" if by_subtopic and not is_frame(judgments) else None)
+    if isinstance(judgments, str | os.PathLike) or is_frame(judgments):
+        return read_judgments(judgments, format="subtopics" if by_subtopic and not is_frame(judgments) else None)
     raise CalipersError(
         f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, or "
         "{query: {document: grade}}; arrays go through Judgments.from_arrays"
@@ -228,9 +247,13 @@ def reads_subtopics(measures: Iterable[Measure]) -> bool:
     return "subtopics" in reads
 
 
-def as_runs(runs: Any, judgments: Judgments) -> list[Run]:
+def as_runs(runs: RunsLike, judgments: Judgments) -> list[Run]:
     """A list of runs from whatever a user may have."""
-    if isinstance(runs, str | Path) or is_frame(runs):
+    return _as_runs(runs)
+
+
+def _as_runs(runs: Any) -> list[Run]:
+    if isinstance(runs, str | os.PathLike) or is_frame(runs):
         return read_runs(runs)
     if isinstance(runs, Mapping):
         if not runs:
@@ -243,9 +266,14 @@ def as_runs(runs: Any, judgments: Judgments) -> list[Run]:
         return [ArrayRun(runs)]
     if hasattr(runs, "retrieved"):
         return [runs]
+    if not isinstance(runs, Iterable):
+        raise CalipersError(
+            f"runs cannot be of type {type(runs).__name__}; expected what read_runs gives, paths, frames, "
+            "{query: {document: score}}, {name: run}, or an array of one score per label"
+        )
     found: list[Run] = []
     for run in runs:
-        found.extend(as_runs(run, judgments))
+        found.extend(_as_runs(run))
     if not found:
         raise CalipersError("there is no run to evaluate")
     return found
@@ -254,7 +282,7 @@ def as_runs(runs: Any, judgments: Judgments) -> list[Run]:
 def _named(name: str, run: Any) -> Run:
     if isinstance(run, Mapping):
         return DictRun(run, name)
-    if isinstance(run, str | Path) or is_frame(run):
+    if isinstance(run, str | os.PathLike) or is_frame(run):
         return read_run(run, name=name)
     return ArrayRun(run, name)
 
@@ -302,6 +330,11 @@ def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:
         rows += len(run.document)
     if batch:
         yield batch
+
+
+def in_single(rules: Convention, precision: str | None) -> bool:
+    """Whether scores are compared in single precision: as is given, or as a convention has it."""
+    return (rules if precision is None else rules.with_(precision=precision)).single
 
 
 def check_depth(depth: int | None) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from calipers.axioms.notes import NOTES
 from calipers.axioms.verdicts import NINE, SEVEN, Properties
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.results.tables import Table
 
 # The rows of Table 2 of the document, in its order.
@@ -60,9 +59,7 @@ def property_names(text: str | Iterable[str]) -> list[str]:
         name = word.lower().replace("_", "-")
         known = [each for each in NINE if name in (each, each.replace("-", ""))]
         if not known:
-            near = get_close_matches(name, NINE, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(NINE)}"
-            raise CalipersError(f"unknown property '{word}'; {hint}")
+            raise UnknownName.among("property", word, NINE)
         names.extend(each for each in known if each not in names)
     if not names:
         raise CalipersError(f"no property is named; there are {', '.join(NINE)}")

@@ -12,7 +12,7 @@ from calipers.axioms.notes import note_letters
 from calipers.axioms.search import EXTRA, PROPERTIES, Finding, Ranking, Scored, State, beyond, scored, tells_apart
 from calipers.axioms.states import space
 from calipers.axioms.subjects import Examined, Subject, checked_grades, subject_of
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms.base import number
 from calipers.measures.values import Grade
 
@@ -92,7 +92,7 @@ class Properties:
     def __getitem__(self, name: str) -> Verdict:
         verdict = getattr(self, name.replace("-", "_"), None) if name in NINE else None
         if not isinstance(verdict, Verdict):
-            raise KeyError(name)
+            raise UnknownName.among("property", name, NINE)
         return verdict
 
     def __iter__(self) -> Iterator[Verdict]:

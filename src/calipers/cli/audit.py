@@ -107,7 +107,7 @@ def command(
         return
     with progress(len(runs), "runs") as advance:
         found = audit(
-            known, runs, wanted, tools=tools.chosen(), reference=tools.reference, depth=depth, alpha=alpha, jobs=jobs,
+            known, runs, wanted, like=tools.chosen(), reference=tools.reference, depth=depth, alpha=alpha, jobs=jobs,
             progress=advance,
         )  # fmt: skip
     _say(found)
@@ -179,7 +179,7 @@ def _say(found: Audit) -> None:
         note(f"n/a, {', '.join(tools)}: {reason}")
 
 
-def _tables(found: Audit, show: tuple[str, ...], form: str) -> dict[str, tuple[str, Table]]:
+def _tables(found: Audit, show: tuple[str, ...], format: str) -> dict[str, tuple[str, Table]]:
     from calipers.results.tables import Table
 
     tables: dict[str, tuple[str, Table]] = {}
@@ -187,12 +187,12 @@ def _tables(found: Audit, show: tuple[str, ...], form: str) -> dict[str, tuple[s
         for name in found.measures:
             table = getattr(found, what)(name)
             alone = len(found.systems) == 1 and what in ("correlations", "swaps", "significance", "changes")
-            if not show and (alone or (not table.rows and form == "table")):
+            if not show and (alone or (not table.rows and format == "table")):
                 continue
             title = f"{name}: {TITLES[what]}"
             if what == "causes":
                 title += f" (from {found.reference.name})"
-            if not show and form == "table" and len(table.rows) > MANY_ROWS and what in ("swaps", "changes"):
+            if not show and format == "table" and len(table.rows) > MANY_ROWS and what in ("swaps", "changes"):
                 title += f", the first {MANY_ROWS} of {len(table.rows)} (--show {what} shows all)"
                 table = Table(table.columns, table.rows[:MANY_ROWS], table.metadata)
             tables[f"{what}-{name}"] = (title, table)

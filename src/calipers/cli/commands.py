@@ -10,7 +10,7 @@ import click
 
 from calipers._version import __version__
 from calipers.cli.printing import note
-from calipers.errors import CalipersError, CheckFailed
+from calipers.errors import CalipersError, CheckFailed, UnknownName
 
 COMMANDS = {
     "evaluate": "Score runs under measures: a table of systems x measures.",
@@ -58,11 +58,7 @@ class _Commands(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(COMMANDS)}"
-            raise CalipersError(f"unknown command '{args[0]}'{hint}")
+            raise UnknownName.among("command", args[0], COMMANDS)
         return super().resolve_command(context, args)
 
 

@@ -210,11 +210,11 @@ def say_repeats(found: RepeatedRuns) -> None:
 
 
 def _tables(
-    compared: Comparison, scores: Scores, show: tuple[str, ...], form: str, repeats: RepeatedRuns | None = None
+    compared: Comparison, scores: Scores, show: tuple[str, ...], format: str, repeats: RepeatedRuns | None = None
 ) -> dict[str, tuple[str, Table]]:
     if not show:
         show = ("pairs",)
-        if form == "table":
+        if format == "table":
             many = len(compared.a) * len(compared.measures) > MANY_PAIRS
             show = ("wins",) if many else ("pairs", "wins")
             if many:

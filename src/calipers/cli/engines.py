@@ -56,17 +56,16 @@ def evaluate_on_spark(
             raise CalipersError(f"--engine spark reads files, not {what}")
     load("pyspark", extra="spark", what="--engine spark")
     from calipers.engine import spark
+    from calipers.engine.spark.session import sql as spark_sql
 
     wanted = inputs.wanted()
     subtopics = inputs.judgments_format(wanted.values()) == "subtopics"
     ties = lists.ties or convention(lists.like).ties
     probabilities = _probabilities(intents, subtopics)
     session = spark.session(engine.master, {"spark.log.level": "OFF"})  # what goes wrong is said once, by us
-    known = spark.read_judgments(session, inputs.judgments, form=_form(inputs.judgments_as), subtopics=subtopics)
-    runs = spark.read_runs(session, _files(inputs.systems), form=_form(inputs.systems_as), ordered=ties == "input")
-    from pyspark.sql import Observation
-
-    observed = {"runs": Observation(), "judged": Observation()}
+    known = spark.read_judgments(session, inputs.judgments, format=_format(inputs.judgments_as), subtopics=subtopics)
+    runs = spark.read_runs(session, _files(inputs.systems), format=_format(inputs.systems_as), ordered=ties == "input")
+    observed = {name: spark_sql().Observation() for name in ("runs", "judged")}
     scores = spark.evaluate(
         known, runs, list(wanted), columns=inputs.columns, intents=probabilities, observed=observed, **lists.policies
     ).persist()
@@ -81,7 +80,7 @@ def evaluate_on_spark(
     output.write(table)
 
 
-def _form(given: str | None) -> str | None:
+def _format(given: str | None) -> str | None:
     """What --judgments-as or --systems-as means to the Spark engine."""
     if given in (None, "subtopics"):
         return None

@@ -46,7 +46,9 @@ class Reading:
         """Judgments as these measures need them."""
         from calipers.collection.sources import read_judgments
 
-        return read_judgments(source, self.judgments_format(measures), self.max_unpacked, self.columns)
+        return read_judgments(
+            source, format=self.judgments_format(measures), columns=self.columns, max_unpacked=self.max_unpacked
+        )
 
     def judgments_format(self, measures: Iterable[Measure]) -> str | None:
         """What was said, or what these measures need where a file cannot tell: its second field may be idle."""
@@ -76,7 +78,7 @@ class Reading:
         from calipers.collection.sources import read_runs
 
         return read_runs(
-            sources, form=self.systems_as, max_unpacked=self.max_unpacked, columns=self.columns, memory=self.memory
+            sources, format=self.systems_as, columns=self.columns, max_unpacked=self.max_unpacked, memory=self.memory
         )
 
 
@@ -158,7 +160,7 @@ class ScoreFiles:
         from calipers.results.score_files import read_scores
 
         names = [name for each in self.measures for name in each.split()]
-        scores = read_scores(self.files, names or None, strict=self.strict, max_unpacked=self.max_unpacked)
+        scores = read_scores(self.files, max_unpacked=self.max_unpacked, measures=names or None, strict=self.strict)
         left_out = scores.metadata.get("left_out", {})
         if any(left_out.values()):
             counts = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from calipers.results.tables import Table
 
 
-def write(table: Table, form: str, output: str | None = None) -> None:
+def write(table: Table, format: str, output: str | None = None) -> None:
     """Print a table, or write it whole to a file: through a temporary file, so that nothing is left half written."""
-    write_text(table.to(form), output)
+    write_text(table.to(format), output)
 
 
 def write_text(text: str, output: str | None = None) -> None:

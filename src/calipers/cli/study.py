@@ -255,7 +255,7 @@ def conventions(
     opened = training.open(collection)
     with progress(len(opened.folds) * len(names) * len(likes), "models") as advance:
         study = convention_study(
-            opened, training.folder, rankers=names, conventions=likes, say=note, progress=advance, **training.settings
+            opened, training.folder, rankers=names, like=likes, say=note, progress=advance, **training.settings
         )
     name = markdown_text(study.name)
     words = [

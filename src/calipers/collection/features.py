@@ -136,7 +136,7 @@ class _Both:
         return results
 
 
-def read_features(path: Path, *, max_unpacked: int | None = None) -> FeatureFile:
+def read_features(source: Path, *, max_unpacked: int | None = None) -> FeatureFile:
     """Labels, queries and features of a LETOR (SVMlight) file, plain or packed.
 
     >>> import tempfile, pathlib
@@ -146,5 +146,5 @@ def read_features(path: Path, *, max_unpacked: int | None = None) -> FeatureFile
     array([[0.5, 0. , 1.5],
            [0. , 1. , 0. ]])
     """
-    labels, features = scan(path, _Both, max_unpacked=max_unpacked)
-    return FeatureFile(shown_name(path), labels, features)
+    labels, features = scan(source, _Both, max_unpacked=max_unpacked)
+    return FeatureFile(shown_name(source), labels, features)

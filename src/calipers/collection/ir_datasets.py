@@ -23,10 +23,10 @@ def read_irds(name: str) -> Judgments:
             if not dataset.has_qrels():
                 raise CalipersError("this dataset has no judgments", file=name)
             found = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels_iter()]
-    except KeyError:
-        raise CalipersError("ir_datasets does not know this dataset", file=name) from None
     except CalipersError:
         raise
+    except KeyError:
+        raise CalipersError("ir_datasets does not know this dataset", file=name) from None
     except Exception as error:  # whatever a download may meet
         raise CalipersError(f"ir_datasets cannot read it: {type(error).__name__}: {error}", file=name) from error
     if not found:

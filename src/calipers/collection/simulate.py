@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.atomic_files import replacing
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -188,8 +188,7 @@ class Simulation:
 
     def _place(self, name: str) -> int:
         if name not in self.systems:
-            known = ", ".join(self.systems)
-            raise CalipersError(f"no simulated system is called {name!r}; there are {known}")
+            raise UnknownName.among("simulated system", name, self.systems)
         return list(self.systems).index(name)
 
     def _as_dict(self, run: SimulatedRun) -> dict[str, dict[str, float]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
+
+from numpy.typing import NDArray
 
 from calipers.collection.column_names import check_roles
-from calipers.collection.formats import FORMATS, TABLES, sniff, table_form
+from calipers.collection.files import Path
+from calipers.collection.formats import FORMATS, TABLES, sniff, table_format
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
 from calipers.collection.ir_datasets import PREFIX, read_irds
 from calipers.collection.model import FileRun, Judgments, Run, ScoreFile
@@ -19,19 +22,36 @@ from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.scanner import ColumnScanner, LetorScanner
 
-JUDGMENT_FORMS = ("qrels", "subtopics", "letor", *TABLES)
-SYSTEM_FORMS = ("run", "scores", *TABLES)
+JUDGMENT_FORMATS = ("qrels", "subtopics", "letor", *TABLES)
+SYSTEM_FORMATS = ("run", "scores", *TABLES)
 
-Named = Mapping[str, str]  # which column of a table holds the query, document, score, grade, system
+
+class Frame(Protocol):
+    """A table of pandas, polars, Arrow or another library that narwhals knows."""
+
+    @property
+    def columns(self) -> Any: ...
+
+
+ColumnNames = Mapping[str, str]  # which column of a table holds the query, document, score, grade, system
+Nested = Mapping[str, Mapping[str, float]]  # {query: {document: grade or score}}
+JudgmentsLike = Judgments | Path | Frame | Nested | Mapping[str, Mapping[str, Mapping[str, float]]]
+RunLike = Run | Path | Frame | Nested | NDArray[Any]
+RunsLike = RunLike | Mapping[str, RunLike] | Iterable[RunLike]
 
 
 def read_judgments(
-    source: Any, form: str | None = None, max_unpacked: int | None = None, columns: Named | None = None
+    source: Path | Frame,
+    *,
+    format: str | None = None,
+    columns: ColumnNames | None = None,
+    max_unpacked: int | None = None,
 ) -> Judgments:
     """Judgments from a file, a frame, or a dataset of ir_datasets (`irds:DATASET_ID`).
 
-    A file may be TREC qrels, labelled LETOR, CSV, TSV, JSON, JSON lines or Parquet: its content decides, or `form`.
+    A file may be TREC qrels, labelled LETOR, CSV, TSV, JSON, JSON lines or Parquet: its content decides, or `format`.
     `columns` names the columns of a table, as {"query": "topic_id", "document": "url", "grade": "stars"}.
+    `max_unpacked` is the most bytes that a packed file may unpack to.
     """
     check_roles(columns)
     if is_frame(source):
@@ -39,27 +59,32 @@ def read_judgments(
     name = str(source)
     if name.startswith(PREFIX):
         return read_irds(name)
-    form = form or sniff(name, max_unpacked=max_unpacked)
-    if form == "letor":
-        return read_letor(name, max_unpacked)
-    if form == "subtopics":
+    format = format or sniff(name, max_unpacked=max_unpacked)
+    if format == "letor":
+        return read_letor(name, max_unpacked=max_unpacked)
+    if format == "subtopics":
         from calipers.collection.subtopics import read_subtopics
 
         return read_subtopics(name, max_unpacked=max_unpacked)
-    if form == "qrels" or form in TABLES:
-        return read_qrels(name, max_unpacked, columns, form)
-    raise CalipersError(f"expected judgments ({', '.join(JUDGMENT_FORMS)}), but this looks like {_a(form)}", file=name)
+    if format == "qrels" or format in TABLES:
+        return read_qrels(name, format=format, columns=columns, max_unpacked=max_unpacked)
+    expected = ", ".join(JUDGMENT_FORMATS)
+    raise CalipersError(f"expected judgments ({expected}), but this looks like {_a(format)}", file=name)
 
 
 def read_qrels(
-    path: str | Path, max_unpacked: int | None = None, columns: Named | None = None, form: str | None = None
+    source: Path,
+    *,
+    format: str | None = None,
+    columns: ColumnNames | None = None,
+    max_unpacked: int | None = None,
 ) -> Judgments:
     """Judgments from a TREC qrels file (query, iteration, document, grade), or from a table."""
     check_roles(columns)
-    name = str(path)
-    form = form or table_form(name, max_unpacked=max_unpacked) or "qrels"
-    if form in TABLES:
-        return _table(name, form, "grade", max_unpacked, columns).judgments(name)
+    name = str(source)
+    format = format or table_format(name, max_unpacked=max_unpacked) or "qrels"
+    if format in TABLES:
+        return _table(name, format, "grade", max_unpacked, columns).judgments(name)
     lines = scan(name, lambda: ColumnScanner("qrels"), max_unpacked=max_unpacked)
     try:
         judgments = Judgments.from_columns(lines, name)
@@ -78,21 +103,22 @@ def _refuse_subtopics(name: str, columns: Columns, max_unpacked: int | None) -> 
     refuse_subtopics(name, columns, max_unpacked)
 
 
-def read_letor(path: str | Path, max_unpacked: int | None = None) -> Judgments:
+def read_letor(source: Path, *, max_unpacked: int | None = None) -> Judgments:
     """Judgments from a LETOR or SVMlight file: label, qid:query, features, `#docid = document`."""
-    return Judgments.from_labels(scan(str(path), LetorScanner, max_unpacked=max_unpacked), str(path))
+    return Judgments.from_labels(scan(str(source), LetorScanner, max_unpacked=max_unpacked), str(source))
 
 
 def read_run(
-    source: Any,
-    name: str | None = None,
-    form: str | None = None,
+    source: Path | Frame,
+    *,
+    format: str | None = None,
+    columns: ColumnNames | None = None,
     max_unpacked: int | None = None,
-    columns: Named | None = None,
+    name: str | None = None,
     memory: int | None = None,
 ) -> Run:
-    """One run from a file or a frame; a file is read when it is used."""
-    runs = _runs(source, name, form, max_unpacked, columns, memory)
+    """One run from a file or a frame; a file is read when it is used. The options are those of `read_runs`."""
+    runs = _runs(source, format, columns, max_unpacked, name, memory)
     if len(runs) > 1:
         raise CalipersError(
             f"there are {len(runs)} runs in it ({runs[0].name}, {runs[1].name} ...): use read_runs",
@@ -102,73 +128,76 @@ def read_run(
 
 
 def read_runs(
-    sources: Any,
-    name: str | None = None,
-    form: str | None = None,
+    source: Path | Frame | Iterable[Path | Frame],
+    *,
+    format: str | None = None,
+    columns: ColumnNames | None = None,
     max_unpacked: int | None = None,
-    columns: Named | None = None,
+    name: str | None = None,
     memory: int | None = None,
 ) -> list[Run]:
     """Runs from files, from all the files of directories, from globs such as "runs/*.gz", and from frames.
 
-    A file may be a TREC run, CSV, TSV, JSON, JSON lines, Parquet, or one score a line: its content decides, or `form`.
-    A table with a column of systems holds several runs. `columns` names the columns of tables, as
-    {"query": "topic_id", "document": "url", "score": "bm25", "system": "model"}. `memory` is how many bytes a run may
-    take whose queries are in no order, by default a quarter of the machine's: a larger one is sorted on disk.
+    A file may be a TREC run, CSV, TSV, JSON, JSON lines, Parquet, or one score per line: its content decides, or
+    `format`. A table with a column of systems holds several runs. `columns` names the columns of tables, as
+    {"query": "topic_id", "document": "url", "score": "bm25", "system": "model"}. `name` replaces the name that a run
+    gives itself. `memory` is how many bytes a run may take whose queries are in no order, by default a quarter of the
+    machine's: a larger one is sorted on disk.
     """
     check_roles(columns)
-    named: Iterable[Any] = [sources] if isinstance(sources, str | Path) or is_frame(sources) else sources
+    several = not (isinstance(source, str | os.PathLike) or is_frame(source))
+    named: Iterable[Any] = cast("Iterable[Any]", source) if several else [source]
     found: list[Run] = []
     for each in named:
-        for source in [each] if is_frame(each) else files_of(str(each)):
-            found += _runs(source, name, form, max_unpacked, columns, memory)
+        for one in [each] if is_frame(each) else files_of(str(each)):
+            found += _runs(one, format, columns, max_unpacked, name, memory)
     return found
 
 
 def _runs(
-    source: Any,
-    name: str | None,
-    form: str | None,
+    source: Path | Frame,
+    format: str | None,
+    columns: ColumnNames | None,
     max_unpacked: int | None,
-    columns: Named | None,
+    name: str | None,
     memory: int | None,
 ) -> list[Run]:
     check_roles(columns)
     if is_frame(source):
         return [*runs_of_frame(source, columns, name)]
     path = str(source)
-    form = form or sniff(path, max_unpacked=max_unpacked)
-    if form == "run":
+    format = format or sniff(path, max_unpacked=max_unpacked)
+    if format == "run":
         return [FileRun(path, name, max_unpacked, memory)]
-    if form == "scores":
+    if format == "scores":
         return [ScoreFile(path, name, max_unpacked)]
-    if form in TABLES:
-        systems, parts = FORMATS[form].systems, FORMATS[form].parts
+    if format in TABLES:
+        systems, parts = FORMATS[format].systems, FORMATS[format].parts
         assert systems is not None
         options = {"columns": columns, "max_unpacked": max_unpacked}
         return [
             *runs_of(
                 systems(path, **options),
-                partial(_table, path, form, "score", max_unpacked, columns),
+                partial(_table, path, format, "score", max_unpacked, columns),
                 path=path,
                 name=name,
                 parts=partial(parts, path, **options) if parts else None,
                 memory=memory,
             )
         ]
-    raise CalipersError(f"expected a run ({', '.join(SYSTEM_FORMS)}), but this looks like {_a(form)}", file=path)
+    raise CalipersError(f"expected a run ({', '.join(SYSTEM_FORMATS)}), but this looks like {_a(format)}", file=path)
 
 
-def _table(path: str, form: str, value: str, max_unpacked: int | None, columns: Named | None) -> Rows:
-    read: Any = FORMATS[form].read
+def _table(path: str, format: str, value: str, max_unpacked: int | None, columns: ColumnNames | None) -> Rows:
+    read: Any = FORMATS[format].read
     rows: Rows = read(path, value=value, columns=columns, max_unpacked=max_unpacked)
     return rows
 
 
-def _a(form: str) -> str:
+def _a(format: str) -> str:
     return {
         "run": "a run",
         "qrels": "qrels",
         "letor": "a LETOR file",
-        "scores": "a file of one number a line",
-    }.get(form, form)
+        "scores": "a file of one number per line",
+    }.get(format, format)

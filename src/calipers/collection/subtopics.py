@@ -175,13 +175,13 @@ class SubtopicJudgments(Judgments):
 
 
 def read_subtopics(
-    path: str | Path, probabilities: Probabilities | str | Path | None = None, max_unpacked: int | None = None
+    source: str | Path, *, max_unpacked: int | None = None, probabilities: Probabilities | str | Path | None = None
 ) -> SubtopicJudgments:
     """Judgments by subtopic from a file of lines `query subtopic document grade`, as ndeval reads them.
 
     probabilities: {query: {subtopic: probability}}, or a file of lines `query subtopic probability`.
     """
-    name = str(path)
+    name = str(source)
     columns = read_columns(name, max_unpacked=max_unpacked)
     assert columns.second is not None
     if len(second := set(columns.second.tolist())) == 1:
@@ -196,27 +196,27 @@ def read_subtopics(
     return SubtopicJudgments.from_lines(columns, name, probabilities)
 
 
-def read_probabilities(path: str | Path) -> dict[str, dict[str, float]]:
+def read_probabilities(source: str | Path) -> dict[str, dict[str, float]]:
     """{query: {subtopic: probability}} from lines `query subtopic probability`."""
     found: dict[str, dict[str, float]] = {}
     try:
-        text = Path(path).read_text(encoding="utf-8-sig", errors="surrogateescape")
+        text = Path(source).read_text(encoding="utf-8-sig", errors="surrogateescape")
     except OSError as error:
-        raise CalipersError(f"cannot be read: {error.strerror}", file=str(path)) from None
+        raise CalipersError(f"cannot be read: {error.strerror}", file=str(source)) from None
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split()
         if not fields or line.startswith("#"):
             continue
         if len(fields) != 3:
             raise CalipersError(
-                f"expected 3 fields (query subtopic probability), found {len(fields)}", file=str(path), line=number
+                f"expected 3 fields (query subtopic probability), found {len(fields)}", file=str(source), line=number
             )
         try:
             found.setdefault(fields[0], {})[fields[1]] = float(fields[2])
         except ValueError:
-            raise CalipersError(f"'{fields[2]}' is not a number", file=str(path), line=number) from None
+            raise CalipersError(f"'{fields[2]}' is not a number", file=str(source), line=number) from None
     if not found:
-        raise CalipersError("there are no probabilities", file=str(path))
+        raise CalipersError("there are no probabilities", file=str(source))
     return found
 
 

@@ -20,20 +20,19 @@ from calipers.collection.arrow import arrow
 from calipers.collection.files import lz4, zstd
 from calipers.collection.frames import is_frame
 from calipers.collection.model import DictRun, Judgments, Run
-from calipers.collection.sources import read_judgments, read_run
+from calipers.collection.sources import Frame, Nested, read_judgments, read_run
 from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.native.ids import encode
 from calipers.native.scan_error import shown
 
-Nested = Mapping[str, Mapping[str, float]]
 Opener = Callable[[str], AbstractContextManager[Any]]
 
 _BREAKS_A_LINE = re.compile(r"[ \t\r\n\0]")
 _BOM = "\ufeff"
 
 
-def write_qrels(judgments: Any, path: str | Path) -> None:
+def write_qrels(judgments: Judgments | str | Path | Frame | Nested, path: str | Path) -> None:
     """Write judgments (or what `evaluate` takes for them) to a file.
 
     The ending of its name says how: .parquet, .json, .jsonl, .csv, .tsv, anything else is TREC's; and .gz, .bz2, .xz,
@@ -46,14 +45,13 @@ def write_qrels(judgments: Any, path: str | Path) -> None:
     _write(graded, str(path), "relevance", None)
 
 
-def write_run(run: Any, path: str | Path, name: str | None = None) -> None:
+def write_run(run: Run | str | Path | Frame | Nested, path: str | Path, name: str | None = None) -> None:
     """Write a run, from `read_run` or as {query: {document: score}}, to a file; its ending says how, as for qrels.
 
     `name` is the system's (TREC: the tag); without it, the run's own.
     """
-    if isinstance(run, Mapping):
-        run = DictRun(run)
-    known: Run = read_run(run) if isinstance(run, str | Path) or is_frame(run) else run
+    given: Any = DictRun(run) if isinstance(run, Mapping) else run
+    known: Run = read_run(given) if isinstance(given, str | Path) or is_frame(given) else given
     scored = {query: _by_score(query, of, str(path)) for query, of in known.documents().items()}
     _write(scored, str(path), "score", name or known.name)
 
@@ -82,15 +80,15 @@ def _by_score(query: str, scores: Mapping[str, float], file: str) -> dict[str, f
 def _write(content: Nested, path: str, value: str, name: str | None) -> None:
     if not any(content.values()):
         raise CalipersError("there is nothing to write", file=path)
-    form, pack = form_of(path)
+    format, pack = format_of(path)
     with replacing(path) as temporary, pack(temporary) as file:
         try:
-            _FORMS[form](content, file, value, name)
+            _WRITERS[format](content, file, value, name)
         except CalipersError as error:
             raise CalipersError(error.message, file=path) from None
 
 
-def form_of(path: str) -> tuple[str, Opener]:
+def format_of(path: str) -> tuple[str, Opener]:
     """The format and the packing that a file's name stands for."""
     name = Path(path).name.lower()
     pack: Opener = _open
@@ -229,7 +227,7 @@ def _column(ids: Iterable[str]) -> Any:
         return column
 
 
-_FORMS: dict[str, Callable[[Nested, BinaryIO, str, str | None], None]] = {
+_WRITERS: dict[str, Callable[[Nested, BinaryIO, str, str | None], None]] = {
     "trec": _trec,
     "json": _json,
     "jsonl": _json_lines,

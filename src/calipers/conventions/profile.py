@@ -21,6 +21,7 @@ CHOICES = {
     "discount": "log2, jk2 (or another base), zipf or none",
     "short": "pad, n or zero",
     "ties": "average, docid, input, best or worst",
+    "precision": "double or single",
     "ideal": "pool or list",
     "averaged": "no or cutoffs",
     "norm": "R, k or min",
@@ -66,7 +67,7 @@ class Convention:
         `skip`.
     short: what becomes of a list of n < k documents: it goes on with nothing (`pad`), k is n for it (`n`), or it
         counts 0 (`zero`). One word, or one for each of nDCG and P.
-    ties: as in `evaluate`. single: scores are compared in single precision.
+    ties, precision: as in `evaluate`: by default scores are compared in `double` precision.
     rel: the lowest grade that is relevant. ideal: whether nDCG's ideal and AP's R come from the `pool`, everything
         judged, or from the `list` that is evaluated. norm: what AP@k divides by.
     averaged: `cutoffs` where nDCG without a cutoff is the mean over all cutoffs.
@@ -85,7 +86,7 @@ class Convention:
     missing: Policy = 0.0
     short: str | Mapping[str, str] = "pad"
     ties: str = "average"
-    single: bool = False
+    precision: str = "double"
     rel: float = 1
     ideal: str = "pool"
     norm: str = "R"
@@ -104,6 +105,7 @@ class Convention:
             ("missing", self.missing, not _is_policy(self.missing)),
             ("short", self.short, not _are_rules(self.short)),
             ("ties", self.ties, self.ties not in ("average", "docid", "input", "best", "worst")),
+            ("precision", self.precision, self.precision not in ("double", "single")),
             ("rel", self.rel, not _is_number(self.rel)),
             ("ideal", self.ideal, self.ideal not in ("pool", "list")),
             ("norm", self.norm, self.norm not in ("R", "k", "min")),
@@ -118,6 +120,11 @@ class Convention:
 
     def __hash__(self) -> int:
         return hash(self.name)
+
+    @property
+    def single(self) -> bool:
+        """Whether scores are compared in single precision."""
+        return self.precision == "single"
 
     def with_(self, **changes: Any) -> Convention:
         return replace(self, **changes)

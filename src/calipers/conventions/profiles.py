@@ -7,12 +7,11 @@ and the one of LETOR 3.0 does not spare short lists.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from calipers.conventions.profile import Convention, Labels
 from calipers.conventions.toml import read_convention
-from calipers.errors import CalipersError
+from calipers.errors import UnknownName, suggestion
 
 PLAIN = Convention("calipers", "ties averaged over all their orders")
 
@@ -81,7 +80,7 @@ _OBSERVED = (
         "trec_eval 9.x -c and pytrec_eval: as trec_eval, with scores compared in single precision",
         edition="observed",
         ties="docid",
-        single=True,
+        precision="single",
         whole_grades=True,
         parameters={"rounding": "up"},
     ),
@@ -110,7 +109,7 @@ _OBSERVED = (
         empty=1.0,
         norm="min",
         short={"P": "n"},
-        single=True,
+        precision="single",
         labels=Labels(0, 31, True, binary=("AP", "P")),
         measures=("nDCG", "AP", "P"),
     ),
@@ -121,7 +120,7 @@ _OBSERVED = (
         gain="exp",
         norm="min",
         short={"P": "n"},
-        single=True,
+        precision="single",
         labels=Labels(0, 31, True, binary=("AP", "P")),
         measures=("nDCG", "AP", "P"),
     ),
@@ -202,9 +201,5 @@ def convention(like: str | Convention | None) -> Convention:
     if name == PLAIN.name:
         return PLAIN
     if like.endswith(".toml"):
-        return read_convention(like, CONVENTIONS)
-    near = get_close_matches(like, CONVENTIONS, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
-    raise CalipersError(
-        f"unknown convention '{like}'; {hint}expected a file that ends in .toml or one of {', '.join(CONVENTIONS)}"
-    )
+        return read_convention(like, known=CONVENTIONS)
+    raise UnknownName(f"unknown convention '{like}'; {suggestion(like, CONVENTIONS)} (or a file that ends in .toml)")

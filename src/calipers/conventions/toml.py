@@ -17,18 +17,18 @@ from typing import Any, NoReturn
 
 from calipers.collection.files import Named, regular
 from calipers.conventions.profile import Convention, Labels, WrongChoice
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, suggestion
 
 KEYS = (
-    "name", "sentence", "based_on", "gain", "discount", "empty", "missing", "short", "ties", "single", "rel", "ideal",
-    "norm", "averaged", "max_grade", "whole_grades", "labels", "measures",
+    "name", "sentence", "based_on", "gain", "discount", "empty", "missing", "short", "ties", "precision", "rel",
+    "ideal", "norm", "averaged", "max_grade", "whole_grades", "labels", "measures",
 )  # fmt: skip
 LABEL_KEYS = ("lowest", "highest", "whole")
 MOST_BYTES = 1 << 20
-_SWITCHES = ("single", "whole_grades")
+_SWITCHES = ("whole_grades",)
 
 
-def read_convention(path: str | Path, known: Mapping[str, Convention] | None = None) -> Convention:
+def read_convention(source: str | Path, *, known: Mapping[str, Convention] | None = None) -> Convention:
     """The convention that a TOML file describes."""
     import tomllib
 
@@ -37,24 +37,24 @@ def read_convention(path: str | Path, known: Mapping[str, Convention] | None = N
 
         known = CONVENTIONS
     try:
-        with Named(path):
-            file = Path(regular(path))
+        with Named(source):
+            file = Path(regular(source))
             if file.stat().st_size > MOST_BYTES:
                 raise CalipersError(f"a convention of more than {MOST_BYTES:,} bytes")
             text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise CalipersError("is not text in UTF-8, as TOML must be", file=str(path)) from None
+        raise CalipersError("is not text in UTF-8, as TOML must be", file=str(source)) from None
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"line (\d+)", str(error))
         message = re.sub(r" \(at .*\)$", "", str(error))
-        raise CalipersError(f"no TOML: {message}", file=str(path), line=int(at[1]) if at else None) from None
+        raise CalipersError(f"no TOML: {message}", file=str(source), line=int(at[1]) if at else None) from None
     except RecursionError:
-        raise CalipersError("no TOML: nested too deeply", file=str(path)) from None
+        raise CalipersError("no TOML: nested too deeply", file=str(source)) from None
     except (ValueError, OverflowError):
-        raise CalipersError("no TOML: a number has too many digits, or a date is none", file=str(path)) from None
-    return _made(found, text, str(path), known)
+        raise CalipersError("no TOML: a number has too many digits, or a date is none", file=str(source)) from None
+    return _made(found, text, str(source), known)
 
 
 def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Convention]) -> Convention:
@@ -63,11 +63,7 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
 
     for key in found:
         if key not in KEYS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(key, KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(KEYS)}"
-            fail(key, f"unknown key '{key}'; {hint}")
+            fail(key, f"unknown key '{key}'; {suggestion(key, KEYS)}")
     values = {key: value for key, value in found.items() if key != "based_on"}
     values.setdefault("name", Path(path).stem)
     values.setdefault("sentence", f"the conventions of {Path(path).name}")

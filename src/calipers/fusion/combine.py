@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from calipers.collection.model import Run
+from calipers.collection.sources import RunsLike
 from calipers.collection.table_rows import Rows, RowsRun
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation import as_runs
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.methods import Votes, method
@@ -34,7 +34,7 @@ class FusedRun(RowsRun):
 
 
 def fuse(
-    runs: Any,
+    runs: RunsLike,
     method: str = "combmnz",
     *,
     normalize: str = "minmax",
@@ -73,7 +73,7 @@ def fuse(
 by_name = method  # `fuse` has a parameter of that name
 
 
-def several(runs: Any) -> list[Run]:
+def several(runs: RunsLike) -> list[Run]:
     """At least two runs, from whatever a user may have."""
     read = as_runs(runs, None)  # type: ignore[arg-type]  # only arrays need judgments
     if len(read) < 2:
@@ -115,7 +115,7 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, runs: tuple[
     if isinstance(weights, Mapping):
         unknown = [name for name in weights if name not in runs]
         if unknown:
-            raise CalipersError(f"a weight for '{unknown[0]}', but the runs are {', '.join(runs)}")
+            raise UnknownName(f"a weight for '{unknown[0]}', but the runs are {', '.join(runs)}")
         weights = [weights.get(name, 1.0) for name in runs]
     if len(weights) != len(runs):
         raise CalipersError(f"{len(weights)} weights for {len(runs)} runs ({', '.join(runs)})")

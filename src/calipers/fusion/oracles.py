@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments
 from calipers.fusion.candidates import Ballots, Ranks
@@ -42,8 +42,8 @@ Above = NDArray[np.bool_]
 
 
 def fusion_bound(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     kind: str = "naive",
     *,
     depth: int | None = None,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.fusion.candidates import Ballots
@@ -86,8 +87,8 @@ class FusionStudy:
 
 
 def fusion_study(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     *,
     samples: int = SAMPLES,
     size: int = SIZE,

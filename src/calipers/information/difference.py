@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
@@ -103,8 +104,8 @@ class InformationDifference:
 
 
 def information_difference(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     *,
     rel: float = 1.0,
     ties: str = "average",

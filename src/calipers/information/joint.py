@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.information.patterns import check_number_of_lists, merged, tally, told, written
 from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
@@ -76,8 +77,8 @@ class JointInformation:
 
 
 def joint_ric(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     *,
     rel: float = 1.0,
     ties: str = "average",

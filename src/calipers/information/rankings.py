@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments, Run
 from calipers.collection.run_names import distinct_names
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
@@ -32,8 +32,8 @@ class Rankings:
     @classmethod
     def of(
         cls,
-        judgments: Any,
-        runs: Any,
+        judgments: JudgmentsLike,
+        runs: RunsLike,
         rel: float = 1.0,
         ties: str = "average",
         depth: int | None = None,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, evaluate
 from calipers.lists import Floats
@@ -85,8 +86,8 @@ class RicStudy:
 
 
 def ric_study(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     *,
     rel: float = 1.0,
     ties: str = "average",

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from calipers.collection.model import Run
+from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import as_runs, evaluate
+from calipers.evaluation import Measures, Policies, as_runs, evaluate
 from calipers.information.tau import information_tau
 from calipers.judging.agreement import DRAWS, percentiles
 from calipers.judging.panel import Panel
@@ -212,12 +213,12 @@ class Effects:
 
 def effects_of(
     panel: Panel,
-    systems: Any,
-    measures: Any,
+    systems: RunsLike,
+    measures: Measures,
     testing: Mapping[str, Any],
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
-    **policies: Any,
+    **policies: Unpack[Policies],
 ) -> Effects:
     """Score systems under the labels of every judge. Each system is read once."""
     runs = remembered(systems, panel)
@@ -231,13 +232,19 @@ def effects_of(
     return Effects(panel.names, tuple(scores), dict(testing))
 
 
-def remembered(systems: Any, panel: Panel) -> list[Run]:
+def remembered(systems: RunsLike, panel: Panel) -> list[Run]:
     """Runs whose files are read once for all judges."""
     return [each if isinstance(each, RememberedRun) else RememberedRun(each) for each in as_runs(systems, panel.whole)]
 
 
 def scored(
-    panel: Panel, judge: str | int, runs: Sequence[Run], measures: Any, *, warn: bool = False, **policies: Any
+    panel: Panel,
+    judge: str | int,
+    runs: Sequence[Run],
+    measures: Measures,
+    *,
+    warn: bool = False,
+    **policies: Unpack[Policies],
 ) -> Scores:
     """The scores under one judge's labels, on the queries that this judge judged."""
     view = panel.view(judge)

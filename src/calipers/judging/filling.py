@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments, Run
-from calipers.evaluation import evaluate
+from calipers.evaluation import Measures, Policies, evaluate
 from calipers.judging.effects import means
 from calipers.judging.panel import OneJudge, Panel
 from calipers.metaeval.query_sets import only_documents
@@ -58,7 +58,7 @@ def filled(panel: Panel, judge: str | int) -> OneJudge:
 
 
 def filled_scores(
-    panel: Panel, judge: str | int, runs: Sequence[Run], measures: Any, **policies: Any
+    panel: Panel, judge: str | int, runs: Sequence[Run], measures: Measures, **policies: Unpack[Policies]
 ) -> tuple[Scores, Scores]:
     """The scores with the holes filled, and the part of them that rests on documents that people labelled."""
     view = filled(panel, judge)
@@ -69,7 +69,12 @@ def filled_scores(
 
 
 def filled_table(
-    panel: Panel, runs: Sequence[Run], measures: Any, human: Scores, judges: Sequence[str], **policies: Any
+    panel: Panel,
+    runs: Sequence[Run],
+    measures: Measures,
+    human: Scores,
+    judges: Sequence[str],
+    **policies: Unpack[Policies],
 ) -> Table:
     """One row per judge, measure and system: the score with the holes filled, what share of it rests on people and on
     the judge, and the score from the human's labels alone."""

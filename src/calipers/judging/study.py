@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from calipers.collection.model import Judgments, Run
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
+from calipers.evaluation import Measures, Policies
 from calipers.judging.agreement import COLUMNS, DRAWS, LEVELS, STATISTICS, Confusion, krippendorff_alpha, percentiles
 from calipers.judging.combination import reliability, with_combined
 from calipers.judging.effects import Effects, effects_of, remembered, whole
@@ -26,20 +28,19 @@ from calipers.judging.robustness import Ranked, Turn, fewest_labels, survival
 from calipers.judging.scales import ADVICE, Map
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-from calipers.measures.registry import Measure
 from calipers.results.tables import Cell, Table
 from calipers.stats.significance import SEED, Samples
 
 LEVEL = 0.95
-POLICIES = ("like", "ties", "depth", "condensed", "empty", "missing", "degenerate", "single", "jobs")  # of `evaluate`
+POLICIES = tuple(Policies.__annotations__)
 MEAN = "mean"  # the combination whose grades are rounded before they are compared one by one
 
 
 def judges(
-    human: Any,
-    judges: Any,
-    systems: Any = None,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    human: JudgmentsLike,
+    judges: JudgmentsLike | Iterable[JudgmentsLike] | Mapping[str, JudgmentsLike],
+    systems: RunsLike | None = None,
+    measures: Measures = DEFAULT_MEASURES,
     *,
     map: Map | None = None,
     combine: str | Iterable[str] = (),
@@ -50,7 +51,7 @@ def judges(
     seed: int = SEED,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
-    **policies: Any,
+    **policies: Unpack[Policies],
 ) -> JudgeStudy:
     """How far judges agree with a human, and what their disagreement does to systems.
 
@@ -60,7 +61,7 @@ def judges(
     combine: further judges made of all of these: `majority`, `mean`, `dawid-skene`.
     test, correction, alpha, samples, seed: of the differences between systems, as for `compare`.
     warn: as for `evaluate`, of the scores under the human's labels.
-    policies: those of `evaluate`: like, ties, depth, condensed, empty, missing, degenerate, single, jobs.
+    policies: those of `evaluate`: like, ties, depth, condensed, empty, missing, degenerate, precision, jobs.
 
     >>> human = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 2, "e": 1}}
     >>> model = {"q1": {"a": 2, "b": 0, "c": 0}, "q2": {"a": 0, "d": 2}}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, reads_subtopics
@@ -106,11 +107,11 @@ class Bounds:
 
 
 def bounds(
-    judgments: Any,
+    judgments: JudgmentsLike,
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     population: str = "pool",
-    runs: Any = None,
+    runs: RunsLike | None = None,
     like: str | Convention | None = None,
     sd: str = "exact",
     expected: str = "exact",
@@ -239,8 +240,8 @@ class Residuals:
 
 
 def residuals(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure],
     *,
     ties: str = "average",

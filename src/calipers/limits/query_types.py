@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.limits.normalisation import NOISE
 from calipers.limits.pool_bounds import Bounds
 from calipers.lists import Floats, Ints
@@ -91,7 +91,7 @@ def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = 
         raise CalipersError("the scores and the bounds are not of the same queries")
     unknown = [name for name in scores.measures if name not in bounds.ideal]
     if unknown:
-        raise CalipersError(f"there are no bounds of {', '.join(unknown)}")
+        raise UnknownName(f"there are no bounds of {', '.join(unknown)}")
     with np.errstate(divide="ignore", invalid="ignore"):
         ideal = np.stack([bounds.ideal[name] for name in scores.measures])
         ideal = np.where(ideal > 0, ideal, np.nan)

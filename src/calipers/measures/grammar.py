@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, refusal, split_root
 from calipers.measures.names import DEFAULT_MEASURES as DEFAULT_MEASURES
 from calipers.measures.names import shortened, split, typed_names
@@ -50,10 +50,14 @@ def parse_all(
     [('nDCG@5', nDCG@5), ('nDCG@10', nDCG@10), ('ndcg_cut_5', nDCG@5)]
     """
     found: dict[str, Measure] = {}
+    if not isinstance(names, str | Measure | Iterable):
+        raise _no_measure(names)
     for name in [names] if isinstance(names, str | Measure) else names:
         if isinstance(name, Measure):
             found[repr(name)] = name
             continue
+        if not isinstance(name, str):
+            raise _no_measure(name)
         for typed in typed_names(name):
             found.update(_parsed(typed, defaults or _nothing))
     if not found:
@@ -86,6 +90,10 @@ def _parsed(typed: str, defaults: Defaults) -> list[tuple[str, Measure]]:
     return [(typed, _measure(name, typed, parameters, defaults))]
 
 
+def _no_measure(given: object) -> CalipersError:
+    return CalipersError(f"a measure cannot be of type {type(given).__name__}; expected a name such as 'nDCG@10'")
+
+
 def _measure(name: str, typed: str, parameters: dict[str, Any], defaults: Defaults) -> Measure:
     name, parameters = from_ir_measures(name, parameters, _declared(name, typed).defaults)
     declaration, fixed = look_up(name) or (_declared(name, typed), {})
@@ -103,7 +111,7 @@ def _declared(name: str, typed: str) -> Declaration:
         return known[0]
     if reason := refusal(name):
         raise CalipersError(f"measure '{shortened(typed)}' is not offered: {reason}")
-    raise CalipersError(f"unknown measure '{shortened(typed)}'{_suggestion(name)}")
+    raise UnknownName(f"unknown measure '{shortened(typed)}'{_suggestion(name)}")
 
 
 def _suggestion(name: str) -> str:

@@ -6,27 +6,31 @@ Sakai, Evaluating evaluation metrics based on the bootstrap, SIGIR 2006.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.results.score_files import ScoresLike
+from calipers.results.scores import Scores
 from calipers.results.tables import Table
 from calipers.stats.correlation import pair_counts
 from calipers.stats.differences import all_pairs
 from calipers.stats.row_ranks import descending_ranks, times_drawn
+from calipers.stats.score_arrays import matrix
 from calipers.stats.significance import SEED
 
 CELLS_AT_ONCE = 2_000_000
 
 
-def swap_rate(x: ArrayLike, y: ArrayLike) -> float:
+def swap_rate(x: ScoresLike, y: ScoresLike) -> float:
     """The share of pairs of systems that two orderings put in opposite order: (1 - tau) / 2 where nothing is tied.
 
-    From one score a system under either. Not the split-half swap rate of the same name.
+    From one score per system under either, or from Scores of one measure, whose means count. Not the split-half swap
+    rate of the same name.
 
     >>> swap_rate([3, 2, 1], [3, 1, 2])
     0.3333333333333333
@@ -76,7 +80,7 @@ class SplitHalf:
 
 
 def split_half_swap_rate(
-    scores: Floats,
+    scores: ScoresLike,
     trials: int = 1000,
     *,
     size: int | None = None,
@@ -86,12 +90,13 @@ def split_half_swap_rate(
 ) -> SplitHalf:
     """How often two disjoint random sets of queries order a pair of systems differently (Voorhees and Buckley).
 
-    scores: of one measure, system x query. size: queries in each set, half of them where not given. Differences are
-    put in bins of this width, the last of which is open.
+    scores: of one measure, system x query, as an array or as Scores. size: queries in each set, half of them where not
+    given. Differences are put in bins of this width, the last of which is open.
 
     >>> split_half_swap_rate(np.array([[0.9, 0.8, 0.7, 0.8], [0.1, 0.2, 0.1, 0.2]])).rate
     0.0
     """
+    scores = matrix(scores)
     systems, queries = scores.shape
     if systems < 2:
         raise CalipersError("there is only one system: nothing can swap")
@@ -141,8 +146,8 @@ class Stability:
 
 
 def stability(
-    scores: Floats,
-    systems: tuple[str, ...] | None = None,
+    scores: ScoresLike,
+    systems: Sequence[str] | None = None,
     samples: int = 1000,
     *,
     level: float = 0.95,
@@ -151,13 +156,17 @@ def stability(
 ) -> Stability:
     """The ranking of systems over bootstrap samples of the queries: intervals of ranks, and how far samples agree.
 
-    scores: of one measure, system x query. size: queries in a sample, as many as there are where not given.
+    scores: of one measure, system x query, as an array or as Scores. size: queries in a sample, as many as there are
+    where not given.
 
     >>> stability(np.array([[0.9, 0.8, 0.7, 0.8], [0.1, 0.2, 0.1, 0.2]]), ("good", "bad")).high.tolist()
     [1.0, 2.0]
     """
+    if systems is None and isinstance(scores, Scores):
+        systems = scores.systems
+    scores = matrix(scores)
     count, queries = scores.shape
-    names = systems or tuple(f"system{i}" for i in range(1, count + 1))
+    names = tuple(systems or (f"system{i}" for i in range(1, count + 1)))
     if count < 2:
         raise CalipersError("there is only one system: it has no rank")
     if queries < 2:

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import UnknownName
 from calipers.lists import Floats
 from calipers.metaeval.families import Family, at_same_cutoffs, families
-from calipers.results.scores import Scores
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.significance import SEED, Samples
@@ -57,7 +57,7 @@ class DiscriminativePower:
         for place, family in enumerate(self.families):
             if family.name == name:
                 return place
-        raise CalipersError(f"no measure '{name}'; there are {', '.join(f.name for f in self.families)}")
+        raise UnknownName.among("measure", name, (family.name for family in self.families))
 
     def __repr__(self) -> str:
         about = ", ".join(f"{key} {value}" for key, value in self.metadata.items() if value is not None)
@@ -68,7 +68,7 @@ class DiscriminativePower:
 
 
 def discriminative_power(
-    scores: Scores,
+    scores: ScoresLike,
     test: str = "t",
     alpha: float = 0.05,
     *,
@@ -85,6 +85,7 @@ def discriminative_power(
     >>> discriminative_power(scores)["AP"]
     0.6666666666666666
     """
+    scores = as_scores(scores)
     compared = compare(scores, test, correction, alpha=alpha, samples=samples, seed=seed)
     return power_of(compared, families(scores))
 

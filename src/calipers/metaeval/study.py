@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from calipers.collection.model import Run
-from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.errors import CalipersError, UnknownName
+from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate
 from calipers.limits.pool_bounds import bounds
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
@@ -89,7 +90,7 @@ class MetaEvaluation:
         chosen: dict[str, list[int]] = {"all": list(range(len(scores.queries)))}
         for name, queries in (sets or {}).items():
             if unknown := [query for query in queries if query not in place]:
-                raise CalipersError(f"the set '{name}' has the query '{unknown[0]}', which has no scores")
+                raise UnknownName(f"the set '{name}' has the query '{unknown[0]}', which has no scores")
             chosen[name] = [place[query] for query in queries]
         views = {
             name: tuple(_view(scores, family, np.array(places, dtype=np.int64)) for family in found)
@@ -334,7 +335,7 @@ class MetaEvaluation:
         for place, family in enumerate(self.families):
             if family.name == name:
                 return place
-        raise CalipersError(f"no measure '{name}'; there are {', '.join(f.name for f in self.families)}")
+        raise UnknownName.among("measure", name, (family.name for family in self.families))
 
     def _confronted(self) -> list[tuple[int, int]]:
         return [(self._place(one.name), self._place(other.name)) for one, other in confronted(self.families)]
@@ -354,14 +355,14 @@ class MetaEvaluation:
 
 
 def meta_evaluate(
-    judgments: Any,
-    runs: Any,
-    measures: Any = DEFAULT_MEASURES,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
+    measures: Measures = DEFAULT_MEASURES,
     sets: Iterable[str] = ("all",),
     choices: Choices | None = None,
     *,
     progress: Callable[[int], None] | None = None,
-    **policies: Any,
+    **policies: Unpack[Policies],
 ) -> MetaEvaluation:
     """Judge measures by what they say of some runs, on sets of queries.
 
@@ -397,7 +398,8 @@ def meta_evaluate(
         if name in HALVES:
             half = halves[name]
             parts = [half.run(system) for system in systems]
-            source = evaluate(half.judgments, parts, names, warn=False, **{**policies, "condensed": True})
+            condensed: Policies = {**policies, "condensed": True}
+            source = evaluate(half.judgments, parts, names, warn=False, **condensed)
         elif name in BY_GRADES:
             places = by_grades[name]
         views[name] = tuple(

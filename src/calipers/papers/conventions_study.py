@@ -159,7 +159,7 @@ def convention_study(
     folder: str,
     *,
     rankers: Sequence[str] = SIX,
-    conventions: Sequence[str] = CONVENTIONS,
+    like: Sequence[str] = CONVENTIONS,
     preset: str = "quick",
     normalize: str = "none",
     seed: int = 42,
@@ -171,7 +171,7 @@ def convention_study(
 
     folder: where models and scores are kept; a study that was stopped goes on from there.
     """
-    names, likes = tuple(dict.fromkeys(rankers)), tuple(dict.fromkeys(conventions))
+    names, likes = tuple(dict.fromkeys(rankers)), tuple(dict.fromkeys(like))
     for name in names:
         make(name, preset)
     for like in likes:

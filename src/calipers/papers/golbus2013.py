@@ -42,7 +42,7 @@ def _power(cell: str, figure: str, path: Path) -> Figure:
     """Sakai's bootstrap, 1,000 samples, two-sided, as the document says; and how much that depends on the samples."""
     from calipers.results.score_files import read_scores
 
-    scores = read_scores(path, "AP")
+    scores = read_scores(path, measures="AP")
     power = [discriminative_power(scores, "bootstrap", samples=1000, seed=seed)["AP"] for seed in range(42, 42 + SEEDS)]
     low, high = min(power), max(power)
     about = f"{len(scores.systems)} systems, {len(scores.queries)} topics; {SEEDS} seeds give {low:.4f} to {high:.4f}"
@@ -86,7 +86,7 @@ def _information_tau(folder: Path, names: Sequence[str]) -> float:
     from calipers.information.tau import tau_of_measures
     from calipers.results.score_files import read_scores
 
-    scores = read_scores([folder / f"{name}.csv" for name in names], names)
+    scores = read_scores([folder / f"{name}.csv" for name in names], measures=names)
     x, y, *given = names
     return float(np.nanmean(tau_of_measures(scores, x, y, given)[x, y, *given]))
 

@@ -15,18 +15,19 @@ Information Retrieval Journal 2016.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from os import cpu_count
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from calipers.collection.id_codes import as_words, coded, side_by_side
 from calipers.collection.model import Judgments, Run
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, reads_subtopics
 from calipers.fusion.candidates import by_score_then_id, read_whole
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -103,10 +104,10 @@ class BudgetPlan:
 
 
 def plan_budget(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     budget: int,
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: Measures = DEFAULT_MEASURES,
     *,
     depths: Sequence[int] | None = None,
     difference: float | None = None,
@@ -115,7 +116,7 @@ def plan_budget(
     level: float = 0.95,
     seed: int = SEED,
     progress: Callable[[int], None] | None = None,
-    **policies: Any,
+    **policies: Unpack[Policies],
 ) -> BudgetPlan:
     """How to spend a number of judgments: on how many queries, how deep, and for which measure.
 

@@ -37,6 +37,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Reason, Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import Comparison, pairs_of
@@ -103,19 +104,19 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return expression
 
 
-def read_groups(path: str | Path, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
+def read_groups(source: str | Path, *, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
     """The same from a CSV table with the columns run, system and repeat; other runs are systems of their own."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open(source, encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CalipersError(f"cannot be read as a table of repeats: {error}", file=str(path)) from None
+        raise CalipersError(f"cannot be read as a table of repeats: {error}", file=str(source)) from None
     if not rows or not {"run", "system"} <= set(rows[0]):
-        raise CalipersError("expected the columns run, system and repeat", file=str(path))
+        raise CalipersError("expected the columns run, system and repeat", file=str(source))
     listed = {row["run"]: (row["system"], row.get("repeat") or str(i)) for i, row in enumerate(rows, 1)}
     if unknown := [run for run in listed if run not in runs]:
-        raise CalipersError(f"the run '{unknown[0]}' is not among the runs: {', '.join(runs[:10])}", file=str(path))
-    return _checked({run: listed.get(run, (run, "")) for run in runs}, f"the table {path}")
+        raise CalipersError(f"the run '{unknown[0]}' is not among the runs: {', '.join(runs[:10])}", file=str(source))
+    return _checked({run: listed.get(run, (run, "")) for run in runs}, f"the table {source}")
 
 
 def _checked(found: dict[str, tuple[str, str]], what: str) -> dict[str, tuple[str, str]]:
@@ -180,7 +181,7 @@ class RepeatedRuns:
 
 
 def repeated_runs(
-    scores: Scores,
+    scores: ScoresLike,
     repeats: str | Groups,
     *,
     correction: str | None = "holm",
@@ -208,6 +209,7 @@ def repeated_runs(
     >>> round(float(found.comparison.p[0, 0]), 4)
     0.0097
     """
+    scores = as_scores(scores)
     groups = _groups(scores, repeats)
     if not 0 < alpha < 1:
         raise CalipersError(f"alpha {alpha} is not between 0 and 1")
@@ -258,7 +260,7 @@ def repeated_runs(
 def _groups(scores: Scores, repeats: str | Groups) -> Groups:
     if isinstance(repeats, str | Path):
         if Path(repeats).is_file():
-            return read_groups(repeats, scores.systems)
+            return read_groups(repeats, runs=scores.systems)
         return groups_by_pattern(scores.systems, str(repeats))
     if missing := [run for run in scores.systems if run not in repeats]:
         raise CalipersError(f"the run '{missing[0]}' has no system and repeat")

@@ -13,6 +13,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Ints
 from calipers.planning.designs import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
 from calipers.planning.simulated_power import SIMULATED, Pilot, Simulation
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.differences import all_pairs
@@ -98,7 +99,7 @@ class Plan:
 
 
 def plan(
-    scores: Scores,
+    scores: ScoresLike,
     difference: float | None = None,
     *,
     power: float = 0.8,
@@ -132,6 +133,7 @@ def plan(
     AP           0.1000  0.1493  0.8000  0.0500      1       20      0.3177
     <BLANKLINE>
     """
+    scores = as_scores(scores)
     _check(scores, difference, power, alpha, queries, design, upper)
     count = len(scores.systems)
     tests = _pairs(pairs, count, design)

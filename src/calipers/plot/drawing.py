@@ -8,13 +8,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CalipersError
-from calipers.extras import load
+from calipers.extras import load, missing
 from calipers.plot.page import chart_page
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -28,7 +27,7 @@ TYPE_COLOURS = {
 BETTER, WORSE, NEITHER = "#0072B2", "#D55E00", "#999999"
 RULE = "#888888"
 EXTRA = "charts need the extra `report`: pip install 'calipers[report]'"
-FORMS = ("html", "svg", "png", "json")
+FORMATS = ("html", "svg", "png", "json")
 SCALE = 2  # pixels of a PNG for each of the chart's
 
 # Axes and words stay behind the data.
@@ -52,10 +51,7 @@ STYLE: dict[str, Any] = {
 
 def altair() -> Any:
     """The charting library, which only some users need."""
-    try:
-        import altair as found
-    except ImportError:
-        raise CalipersError(EXTRA) from None
+    found = load("altair", extra="report", what="charts")
     found.data_transformers.disable_max_rows()
     return found
 
@@ -72,11 +68,11 @@ def palette(names: Sequence[str]) -> Any:
     return altair().Scale(domain=list(names), range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
 
 
-def numbers(*fields: str, form: str = ".4f") -> list[Any]:
+def numbers(*fields: str, format: str = ".4f") -> list[Any]:
     """Tooltips of numbers; a field may be `name=title`."""
     alt = altair()
     pairs = [field.partition("=") for field in fields]
-    return [alt.Tooltip(f"{name}:Q", title=title or name, format=form) for name, _, title in pairs]
+    return [alt.Tooltip(f"{name}:Q", title=title or name, format=format) for name, _, title in pairs]
 
 
 def scatter(
@@ -136,13 +132,13 @@ def save(chart: Any, path: str) -> None:
     ...
     calipers.errors.CalipersError: chart.docx: a chart can be written as .html, .svg, .png or .json
     """
-    form = check_chart(path)
+    format = check_chart(path)
     spec = _plain(styled(chart).to_dict(validate=False))
-    if form == "json":
+    if format == "json":
         content = json.dumps(spec, ensure_ascii=False, indent=1, allow_nan=False).encode() + b"\n"
-    elif form == "html":
+    elif format == "html":
         content = chart_page(spec).encode()
-    elif form == "svg":
+    elif format == "svg":
         content = load("vl_convert", extra="report", what="charts").vegalite_to_svg(spec).encode()
     else:
         content = load("vl_convert", extra="report", what="charts").vegalite_to_png(spec, scale=SCALE)
@@ -150,15 +146,14 @@ def save(chart: Any, path: str) -> None:
 
 
 def check_chart(path: str) -> str:
-    """The form that a file's name stands for; an error where no chart could be written there."""
-    form = Path(path).suffix.lower().lstrip(".")
-    if form not in FORMS:
+    """The format that a file's name stands for; an error where no chart could be written there."""
+    format = Path(path).suffix.lower().lstrip(".")
+    if format not in FORMATS:
         raise CalipersError("a chart can be written as .html, .svg, .png or .json", file=path)
-    for module in ("altair", "vl_convert"):
-        if find_spec(module) is None:
-            raise CalipersError(EXTRA)
+    if missing("altair", "vl_convert"):
+        raise CalipersError(EXTRA)
     check_output(path)
-    return form
+    return format
 
 
 def _plain(part: Any) -> Any:

@@ -44,7 +44,7 @@ def confusion(found: Confusion) -> Any:
                 axis=alt.Axis(labelAngle=0, orient="top")),
         y=alt.Y("human:N", title="grade by the human", sort=[f"{r:g}" for r in found.rows]),
         tooltip=[alt.Tooltip("human:N"), alt.Tooltip("judge:N"), alt.Tooltip("labels:Q"),
-                 *numbers("share=of the human's", form=".1%")],
+                 *numbers("share=of the human's", format=".1%")],
     )  # fmt: skip
     scale = alt.Scale(domain=[0, 1], range=["#f4f6f8", COLOURS[0]])
     squares = base.mark_rect(stroke="white").encode(
@@ -118,7 +118,7 @@ def survival(study: JudgeStudy, judge: str, measure: str | None = None, **draws:
     base = alt.Chart(rows_of(rows)).encode(
         x=alt.X("column:N", scale=places, title=None, axis=axis),
         y=alt.Y("row:N", scale=places, title=None, axis=axis),
-        tooltip=[alt.Tooltip("row:N"), alt.Tooltip("column:N"), *numbers("chance", form=".0%")],
+        tooltip=[alt.Tooltip("row:N"), alt.Tooltip("column:N"), *numbers("chance", format=".0%")],
     )
     squares = base.mark_rect(stroke="white", strokeWidth=1 if len(order) <= 60 else 0).encode(
         color=alt.Color("chance:Q", title="the row's is better", scale=scale, legend=alt.Legend(format="%"))

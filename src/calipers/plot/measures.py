@@ -31,7 +31,7 @@ def significance_curves(power: DiscriminativePower, points: int = POINTS) -> Any
             x=alt.X("share:Q", title="pairs of systems, by descending p", axis=alt.Axis(format="%")),
             y=alt.Y("p:Q", title="achieved significance level"),
             color=alt.Color("measure:N", title="measure", sort=names, scale=palette(names)),
-            tooltip=[alt.Tooltip("measure:N"), *numbers("share", form=".1%"), *numbers("p")],
+            tooltip=[alt.Tooltip("measure:N"), *numbers("share", format=".1%"), *numbers("p")],
         )
     )
     rule = alt.Chart(rows_of([{"alpha": power.alpha}])).mark_rule(strokeDash=[4, 4], color=RULE)

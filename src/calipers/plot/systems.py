@@ -68,7 +68,7 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
     tooltip = [
         alt.Tooltip("system:N"),
         *numbers("mean", "low=lower quartile", "median", "high=upper quartile"),
-        *numbers("above=queries above random", form=".0%"),
+        *numbers("above=queries above random", format=".0%"),
     ]
     bars = base.mark_bar(color=COLOURS[5], opacity=0.45, height=8).encode(x=x, x2="high:Q", tooltip=tooltip)
     side = alt.condition("datum.mean < 0", alt.value(WORSE), alt.value(BETTER))
@@ -168,7 +168,7 @@ def unjudged(scores: Scores) -> Any:
         .encode(
             x=alt.X("share:Q", title="unjudged among the first ten", axis=alt.Axis(format="%", orient=side_of(order))),
             y=systems_axis(order),
-            tooltip=[alt.Tooltip("system:N"), *numbers("share", form=".1%")],
+            tooltip=[alt.Tooltip("system:N"), *numbers("share", format=".1%")],
         )
         .properties(width=480, height=height_of(order), title="Documents that nobody judged")
     )

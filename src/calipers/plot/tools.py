@@ -33,8 +33,8 @@ def tool_causes(audit: Audit, measure: str | None = None) -> Any:
             tooltip=[
                 alt.Tooltip("tools:N"),
                 alt.Tooltip("cause:N"),
-                *numbers("part", form="+.4f"),
-                *numbers("lists=lists concerned", form="d"),
+                *numbers("part", format="+.4f"),
+                *numbers("lists=lists concerned", format="d"),
             ],
         )
         .properties(width=480, height=max(60, 26 * len(order)), title="Why the tools' figures differ")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from calipers.collection.features import OTHER
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
+from calipers.extras import load, missing
 from calipers.lists import Floats
 from calipers.measures.registry import Measure
 from calipers.rankers.examples import Examples, as_matrix, by_query, is_sparse, places, weighted_sums
@@ -126,7 +128,7 @@ class Ranker(ABC):
     def predict(self, X: Any, *, qid: Any = None) -> Floats:
         """The score of each document: the larger, the better. qid is needed where normalize is `query`."""
         if not self.model_:
-            raise CalipersError(f"{self.name} has not been fitted: call fit first, or load a model")
+            raise not_fitted(f"{self.name} has not been fitted: call fit first, or load a model")
         matrix = as_matrix(X, "test data")
         if matrix.shape[1] != self.features_:
             raise CalipersError(
@@ -225,7 +227,7 @@ class LinearRanker(Ranker):
     def weights(self) -> Floats:
         """The weight of each feature."""
         if not self.model_:
-            raise CalipersError(f"{self.name} has not been fitted: call fit first, or load a model")
+            raise not_fitted(f"{self.name} has not been fitted: call fit first, or load a model")
         return self.model_["weights"]
 
     def _scores(self, model: Arrays, X: Any) -> Floats:
@@ -234,6 +236,26 @@ class LinearRanker(Ranker):
     @classmethod
     def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:
         return {"weights": (features,)}
+
+
+class NotFitted(CalipersError):
+    """A ranker is to predict before it has been fitted; `not_fitted` makes it scikit-learn's NotFittedError too."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return not_fitted, (self.message,)
+
+
+def not_fitted(message: str) -> NotFitted:
+    """The error, which is also scikit-learn's own where scikit-learn is installed."""
+    return _not_fitted_kind()(message)
+
+
+@cache
+def _not_fitted_kind() -> type[NotFitted]:
+    if missing("sklearn"):
+        return NotFitted
+    theirs = load("sklearn.exceptions", extra="rankers", what="rankers").NotFittedError
+    return type("NotFittedError", (NotFitted, theirs), {"__module__": __name__})
 
 
 class Best:

@@ -61,14 +61,14 @@ class LetorData:
 
 
 def read_letor_data(
-    paths: Path | Sequence[Path], *, width: int | None = None, sparse: bool = False, max_unpacked: int | None = None
+    source: Path | Sequence[Path], *, max_unpacked: int | None = None, width: int | None = None, sparse: bool = False
 ) -> LetorData:
     """One or more LETOR (SVMlight) files as one set of data; queries of different files are different queries.
 
     width: how many features there are, as a model knows it; without it, the largest that occurs. A file with other
     features is refused.
     """
-    each = [paths] if isinstance(paths, str) or not isinstance(paths, Sequence) else list(paths)
+    each = [source] if isinstance(source, str) or not isinstance(source, Sequence) else list(source)
     files = [read_features(path, max_unpacked=max_unpacked) for path in each]
     columns = max(file.width for file in files) if width is None else width
     if not columns:

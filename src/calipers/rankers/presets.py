@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.rankers.base import Ranker
 
 # Busa-Fekete et al. (2012), section 4, where it says; elsewhere the settings of the methods' own papers or of RankLib.
@@ -43,16 +43,12 @@ def ranker(name: str, preset: str = "quick", **parameters: Any) -> Ranker:
     >>> ranker("lambdamrt")
     Traceback (most recent call last):
     ...
-    calipers.errors.CalipersError: unknown ranker 'lambdamrt'; did you mean lambdamart?
+    calipers.errors.UnknownName: unknown ranker 'lambdamrt'; did you mean lambdamart?
     """
     from calipers.rankers import RANKERS
 
     if name not in RANKERS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, RANKERS, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(RANKERS)}"
-        raise CalipersError(f"unknown ranker '{name}'; {hint}")
+        raise UnknownName.among("ranker", name, RANKERS)
     if preset not in PRESETS:
         raise CalipersError(f"unknown preset '{preset}'; there are {', '.join(PRESETS)}")
     return RANKERS[name]().set_params(**{**PRESETS[preset][name], **parameters})

@@ -22,7 +22,7 @@ from calipers.collection.files import Named, regular
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.measures.registry import Measure
-from calipers.rankers.base import Arrays, Ranker
+from calipers.rankers.base import Arrays, Ranker, not_fitted
 
 MAGIC = b"calipers-model"
 FORMAT = 1
@@ -36,7 +36,7 @@ MOST_CELLS = 1 << 24  # of the document that a model is tried out with
 def save(ranker: Ranker, path: str) -> None:
     """Write a fitted ranker, whole or not at all."""
     if not ranker.model_:
-        raise CalipersError(f"{ranker.name} has not been fitted: there is nothing to save")
+        raise not_fitted(f"{ranker.name} has not been fitted: there is nothing to save")
     arrays = {name: _plain(array) for name, array in ranker.model_.items()}
     header = {
         "calipers": __version__,
@@ -82,6 +82,8 @@ def load(path: str) -> Ranker:
             raise ValueError(f"arrays {found}, expected {expected}")
         ranker.with_(**ranker.chosen_)
         _try_out(ranker)
+    except CalipersError:
+        raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise CalipersError(f"the model is not one that {kind.name} can read ({str(error)[:200]})", file=path) from None
     return ranker

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from calipers.collection.model import Judgments, Run
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, CheckFailed
-from calipers.evaluation import as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.evaluation import Policies, as_judgments, as_runs, evaluate, reads_subtopics
 from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -184,15 +185,15 @@ class Material:
 
 
 def gather(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     choices: Choices | None = None,
     *,
     judges: Any = None,
     command: str = "",
     progress: Callable[[int], None] | None = None,
-    **policies: Any,
+    **policies: Unpack[Policies],
 ) -> Material:
     """Read and score some runs; the rest follows when it is asked for. Policies are those of `evaluate`."""
     asked = parse_all(measures)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from calipers._version import __version__
 from calipers.atomic_files import check_output, write_whole
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
+from calipers.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
@@ -54,8 +56,8 @@ class Placed:
 
 
 def write_report(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     output: str | Path = "report.html",
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
@@ -70,7 +72,7 @@ def write_report(
     population: str = "pool",
     top: int = 10,
     judges: Any = None,
-    **policies: Any,
+    **policies: Unpack[Policies],
 ) -> Report:
     """Write a report on some runs: one HTML file that opens anywhere, without a network.
 
@@ -97,15 +99,15 @@ def write_report(
 
 
 def report_page(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure],
     choices: Choices,
     *,
     judges: Any = None,
     command: str = "",
     progress: Callable[[int], None] | None = None,
-    **policies: Any,
+    **policies: Unpack[Policies],
 ) -> tuple[bytes, tuple[str, ...]]:
     """The page that `write_report` writes, and what a user should know about it."""
     for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it

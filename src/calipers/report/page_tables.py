@@ -59,13 +59,13 @@ def name(text: str, **about: Any) -> Cell:
     return Cell(text, text, kind="name", **about)
 
 
-def number(value: Any, form: str = ".4f", **about: Any) -> Cell:
+def number(value: Any, format: str = ".4f", **about: Any) -> Cell:
     """A number, or a dash where there is none."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return Cell("–", "", **about)
     if isinstance(value, float):
-        return Cell(four_digits(value, form), repr(float(value)), **about)
-    return Cell(format(value, form), str(value), **about)
+        return Cell(four_digits(value, format), repr(float(value)), **about)
+    return Cell(f"{value:{format}}", str(value), **about)
 
 
 def count(value: int, of: int | None = None) -> Cell:

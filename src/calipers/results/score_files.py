@@ -19,11 +19,11 @@ UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
 
 def read_scores(
-    paths: str | Path | Iterable[str | Path],
-    measures: str | Iterable[str] | None = None,
+    source: str | Path | Iterable[str | Path],
     *,
-    strict: bool = False,
     max_unpacked: int | None = None,
+    measures: str | Iterable[str] | None = None,
+    strict: bool = False,
 ) -> Scores:
     """Scores from CSV files.
 
@@ -32,7 +32,7 @@ def read_scores(
     measure. Fields that are empty or NA are undefined. Of several files, the systems and queries that all of them
     have are kept, and the metadata counts the others; `strict` refuses to leave any out.
     """
-    named = [paths] if isinstance(paths, str | Path) else list(paths)
+    named = [source] if isinstance(source, str | Path) else list(source)
     if not named:
         raise CalipersError("there is no file of scores to read")
     parts = [_read(str(path), max_unpacked) for path in named]
@@ -41,17 +41,24 @@ def read_scores(
     return merge_scores(parts, strict=strict)
 
 
+ScoresLike = Scores | ArrayLike
+
+
 def as_scores(
-    values: ArrayLike,
+    values: ScoresLike,
     systems: Sequence[str] | None = None,
     queries: Sequence[str] | None = None,
     measure: str = "score",
 ) -> Scores:
     """Scores from an array of system x query, or, with several measures as a sequence, measure x system x query.
 
+    Scores stay as they are.
+
     >>> as_scores([[0.1, 0.2], [0.3, float("nan")]], systems=["a", "b"], measure="AP").mean()["b", "AP"]
     0.3
     """
+    if isinstance(values, Scores):
+        return values
     array = np.asarray(values, dtype=np.float64)
     names = (measure,) if isinstance(measure, str) else tuple(measure)
     if array.ndim == 2:

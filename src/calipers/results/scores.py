@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName, place_of
+from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
 from calipers.results.averages import mean, total
@@ -99,7 +100,7 @@ class Scores:
         lowered = [name.lower() for name in self.measures]
         if measure.lower() in lowered:
             return lowered.index(measure.lower())
-        raise CalipersError(f"no scores for '{measure}'; there are {', '.join(self.measures)}")
+        raise UnknownName.among("measure", measure, self.measures)
 
     @property
     def exactness(self) -> dict[str, str]:
@@ -183,15 +184,11 @@ class Scores:
 
     def to_pandas(self) -> Any:
         """A pandas frame, one row a system and query: system, query, and each measure."""
-        import pandas
-
-        return pandas.DataFrame(self._columns())
+        return load("pandas", extra="frames", what="frames").DataFrame(self._columns())
 
     def to_polars(self) -> Any:
         """A polars frame of the same form."""
-        import polars
-
-        return polars.DataFrame(self._columns())
+        return load("polars", extra="frames", what="frames").DataFrame(self._columns())
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {
@@ -204,7 +201,9 @@ class Scores:
 
     def reason(self, measure: str, system: str, query: str) -> str:
         """Why a score is undefined, or 'defined'."""
-        code = self.reasons[self._place(measure), self.systems.index(system), self.queries.index(query)]
+        code = self.reasons[
+            self._place(measure), place_of("system", system, self.systems), place_of("query", query, self.queries)
+        ]
         return str(Reason(int(code)))
 
     def undefined(self, reason: Reason) -> Ints:
@@ -224,7 +223,7 @@ class Scores:
 
     def of_systems(self, systems: Sequence[str]) -> Scores:
         """The scores of these systems only."""
-        place = [self.systems.index(system) for system in systems]
+        place = [place_of("system", system, self.systems) for system in systems]
         return Scores(
             self.measures,
             tuple(systems),

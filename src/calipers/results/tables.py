@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
+from calipers.errors import UnknownName, place_of
+from calipers.extras import load
 from calipers.record import Record
 from calipers.results.printable import visible
 
@@ -40,11 +42,11 @@ class Table(Record):
         row, column = key
         for cells in self.rows:
             if cells[0] == row:
-                return cells[self.columns.index(column)]
-        raise KeyError(row)
+                return cells[place_of("column", column, self.columns)]
+        raise UnknownName.among("row", row, (str(cells[0]) for cells in self.rows))
 
     def column(self, name: str) -> list[Cell]:
-        place = self.columns.index(name)
+        place = place_of("column", name, self.columns)
         return [cells[place] for cells in self.rows]
 
     def with_best(self, columns: Sequence[str] | None = None, *, smallest: bool = False) -> Table:
@@ -68,7 +70,7 @@ class Table(Record):
                 bold |= alike
         return self.changed(bold=frozenset(bold))
 
-    def to(self, form: str) -> str:
+    def to(self, format: str) -> str:
         """The table as text in one of FORMATS, ending with a newline."""
         return {
             "table": self.to_text,
@@ -76,7 +78,7 @@ class Table(Record):
             "json": self.to_json,
             "markdown": self.to_markdown,
             "latex": self.to_latex,
-        }[form]()
+        }[format]()
 
     def without_formulas(self) -> Table:
         """For spreadsheets: text that one would take for a formula gets ' before it. Numbers stay numbers.
@@ -199,9 +201,9 @@ class Table(Record):
         ]
 
     def to_pandas(self) -> Any:
-        import pandas
-
-        return pandas.DataFrame({name: self.column(name) for name in self.columns})
+        return load("pandas", extra="frames", what="frames").DataFrame(
+            {name: self.column(name) for name in self.columns}
+        )
 
     def __str__(self) -> str:
         return self.to_text()
@@ -246,13 +248,13 @@ def _short(cell: Cell) -> str:
     return str(cell)
 
 
-def four_digits(value: float, form: str = ".4f") -> str:
+def four_digits(value: float, format: str = ".4f") -> str:
     """A number as people read it. First to ten decimals, beyond which the order of a sum may show, then to four.
 
     >>> four_digits(0.00005), four_digits(0.00005 - 1e-17), four_digits(-1e-17)
     ('0.0001', '0.0001', '0.0000')
     """
-    return format(round(value, 10) + 0.0, form)
+    return f"{round(value, 10) + 0.0:{format}}"
 
 
 def _width(text: str) -> int:

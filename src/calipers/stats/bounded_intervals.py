@@ -20,6 +20,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores
 from calipers.results.tables import Table
 from calipers.stats.row_ranks import times_drawn
@@ -58,7 +59,7 @@ def range_of(measure: Measure) -> Range | None:
 
 
 def mean_intervals(
-    scores: Scores, level: float = 0.95, method: str = "auto", *, samples: int = SAMPLES, seed: int = SEED
+    scores: ScoresLike, level: float = 0.95, method: str = "auto", *, samples: int = SAMPLES, seed: int = SEED
 ) -> tuple[Table, Table]:
     """The lower and upper ends of a confidence interval of each mean: `auto`, `t`, `logit` or `bca`.
 
@@ -72,6 +73,7 @@ def mean_intervals(
     >>> [round(end["weak", "AP"], 4) for end in mean_intervals(scores)]
     [0.001, 0.4014]
     """
+    scores = as_scores(scores)
     if not 0 < level < 1:
         raise CalipersError(f"confidence level {level} is not between 0 and 1")
     if method not in METHODS:

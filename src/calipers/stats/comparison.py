@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, place_of
+from calipers.extras import load
 from calipers.lists import Floats, Ints
-from calipers.results.scores import Scores, means
+from calipers.results.score_files import ScoresLike, as_scores
+from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats import bayesian
 from calipers.stats.correction import CORRECTIONS, correction_name
@@ -30,7 +32,6 @@ from calipers.stats.significance import (
     test_name,
 )
 from calipers.stats.significance import TESTS as PAIRWISE
-from calipers.stats.systems import place_of
 
 # Those of all pairs, and those that only a comparison can make.
 TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayesian.bayes}
@@ -41,7 +42,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def compare(
-    scores: Scores,
+    scores: ScoresLike,
     test: str = "t",
     correction: str | None = "holm",
     baseline: str | None = None,
@@ -79,6 +80,7 @@ def compare(
     AP       new       old           0.1375  -0.1001  0.3751  0.1627      0.1627  0.9209  4
     <BLANKLINE>
     """
+    scores = as_scores(scores)
     name, correct, size = test_name(test, TESTS), correction_name(correction), effect_name(effect)
     if name in UNCORRECTED:
         correct = "none"
@@ -143,7 +145,7 @@ def compare(
 
 
 def equivalence(
-    scores: Scores,
+    scores: ScoresLike,
     margin: float,
     correction: str | None = "holm",
     baseline: str | None = None,
@@ -166,7 +168,7 @@ def equivalence(
 def pairs_of(systems: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
     if baseline is None:
         return all_pairs(len(systems))
-    return against(place_of(baseline, systems, "the baseline"), len(systems))
+    return against(place_of("baseline", baseline, systems), len(systems))
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,16 +278,12 @@ class Comparison:
 
     def to_pandas(self) -> Any:
         """A pandas frame, one row per measure and pair: measure, system_a, system_b, difference, low, high, p, ..."""
-        import pandas
-
-        return pandas.DataFrame(self._columns(), columns=list(self.columns))
+        return load("pandas", extra="frames", what="frames").DataFrame(self._columns(), columns=list(self.columns))
 
     def to_polars(self) -> Any:
         """A polars frame of the same form."""
-        import polars
-
         columns = self._columns()
-        return polars.DataFrame({name: columns[name] for name in self.columns})
+        return load("polars", extra="frames", what="frames").DataFrame({name: columns[name] for name in self.columns})
 
     def __repr__(self) -> str:
         about = self.metadata
@@ -336,9 +334,7 @@ class Comparison:
             if len(self.measures) > 1:
                 raise CalipersError(f"which measure? There are {', '.join(self.measures)}")
             return 0
-        if measure not in self.measures:
-            raise CalipersError(f"no comparison under '{measure}'; there are {', '.join(self.measures)}")
-        return self.measures.index(measure)
+        return place_of("measure", measure, self.measures)
 
     def _order(self, m: int) -> list[int]:
         """Best first; systems without a mean last."""

@@ -18,10 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.results.score_files import ScoresLike
+from calipers.stats.score_arrays import paired_values
 
 ROWS_AT_ONCE = 2_000_000
 
@@ -37,7 +38,7 @@ class PairCounts:
     pairs: int
 
 
-def pair_counts(x: ArrayLike, y: ArrayLike) -> PairCounts:
+def pair_counts(x: ScoresLike, y: ScoresLike) -> PairCounts:
     """Count the pairs that x and y order alike and otherwise.
 
     >>> pair_counts([1, 2, 3], [1, 3, 2])
@@ -60,7 +61,7 @@ def pair_counts(x: ArrayLike, y: ArrayLike) -> PairCounts:
     return PairCounts((both + alike) // 2, (both - alike) // 2, (tied_x - n) // 2, (tied_y - n) // 2, n * (n - 1) // 2)
 
 
-def kendall_a(x: ArrayLike, y: ArrayLike) -> float:
+def kendall_a(x: ScoresLike, y: ScoresLike) -> float:
     """Kendall's tau-a: a tied pair counts as neither concordant nor discordant, but counts.
 
     >>> kendall_a([1, 2, 3, 4], [2, 1, 3, 4])
@@ -70,7 +71,7 @@ def kendall_a(x: ArrayLike, y: ArrayLike) -> float:
     return _quotient(count.concordant - count.discordant, count.pairs)
 
 
-def kendall_b(x: ArrayLike, y: ArrayLike) -> float:
+def kendall_b(x: ScoresLike, y: ScoresLike) -> float:
     """Kendall's tau-b: reaches 1 in spite of ties, where both orderings tie the same things.
 
     >>> kendall_b([1, 1, 2], [1, 1, 2])
@@ -81,7 +82,7 @@ def kendall_b(x: ArrayLike, y: ArrayLike) -> float:
     return _quotient(count.concordant - count.discordant, math.sqrt(untied))
 
 
-def gamma(x: ArrayLike, y: ArrayLike) -> float:
+def gamma(x: ScoresLike, y: ScoresLike) -> float:
     """Goodman and Kruskal's gamma: tied pairs do not count at all.
 
     >>> gamma([1, 1, 2], [1, 2, 3])
@@ -91,7 +92,7 @@ def gamma(x: ArrayLike, y: ArrayLike) -> float:
     return _quotient(count.concordant - count.discordant, count.concordant + count.discordant)
 
 
-def spearman(x: ArrayLike, y: ArrayLike) -> float:
+def spearman(x: ScoresLike, y: ScoresLike) -> float:
     """Spearman's rho: the linear correlation of the ranks, tied things having their mean rank.
 
     >>> spearman([1, 2, 3], [1, 3, 2])
@@ -102,7 +103,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float:
     return _quotient(float(rank_x @ rank_y), math.sqrt(float(rank_x @ rank_x) * float(rank_y @ rank_y)))
 
 
-def tau_ap(truth: ArrayLike, other: ArrayLike) -> float:
+def tau_ap(truth: ScoresLike, other: ScoresLike) -> float:
     """AP correlation of an ordering with the true one: mistakes near its top cost more.
 
         tau_AP = 2 / (n - 1) sum over ranks i >= 2 of C(i) / (i - 1)  -  1
@@ -134,17 +135,17 @@ def tau_ap(truth: ArrayLike, other: ArrayLike) -> float:
     return 2 / (n - 1) * total - 1
 
 
-def tau_ap_reversed(truth: ArrayLike, other: ArrayLike) -> float:
+def tau_ap_reversed(truth: ScoresLike, other: ScoresLike) -> float:
     """AP correlation in the other direction: of the true ordering with the other one."""
     return tau_ap(other, truth)
 
 
-def tau_ap_symmetric(x: ArrayLike, y: ArrayLike) -> float:
+def tau_ap_symmetric(x: ScoresLike, y: ScoresLike) -> float:
     """The mean of both directions of AP correlation."""
     return (tau_ap(x, y) + tau_ap(y, x)) / 2
 
 
-def weighted_tau(x: ArrayLike, y: ArrayLike) -> float:
+def weighted_tau(x: ScoresLike, y: ScoresLike) -> float:
     """Vigna's weighted tau, hyperbolic weights, the mean over ranking by x and by y."""
     from scipy.stats import weightedtau
 
@@ -152,7 +153,7 @@ def weighted_tau(x: ArrayLike, y: ArrayLike) -> float:
     return float(weightedtau(x, y).statistic) if len(x) > 1 else math.nan
 
 
-CORRELATIONS: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
+CORRELATIONS: dict[str, Callable[[ScoresLike, ScoresLike], float]] = {
     "tau-a": kendall_a,
     "tau-b": kendall_b,
     "gamma": gamma,
@@ -165,8 +166,10 @@ CORRELATIONS: dict[str, Callable[[ArrayLike, ArrayLike], float]] = {
 _OTHER_NAMES = {"tau": "tau-b", "kendall": "tau-b", "rho": "spearman", "tau-ap": "tau_AP"}
 
 
-def rank_correlation(x: ArrayLike, y: ArrayLike, kind: str = "tau-b") -> float:
+def rank_correlation(x: ScoresLike, y: ScoresLike, kind: str = "tau-b") -> float:
     """A rank correlation by its name: tau-a, tau-b, gamma, tau_AP (y against the truth x), spearman, weighted-tau, ...
+
+    Of two arrays of one value per system, or of Scores of one measure each: their means, paired by the systems' names.
 
     >>> rank_correlation([1, 2, 3, 4], [2, 1, 3, 4], "tau-a")
     0.6666666666666666
@@ -183,9 +186,9 @@ def correlation_name(kind: str) -> str:
     return name
 
 
-def _both(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+def _both(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:
     """As arrays, without the things that either leaves undefined."""
-    first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    first, second = paired_values(x, y)
     if first.shape != second.shape or first.ndim != 1:
         raise CalipersError(f"expected two lists of scores of one length, found {first.shape} and {second.shape}")
     defined = ~(np.isnan(first) | np.isnan(second))

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, place_of
 from calipers.lists import Floats, Ints
-from calipers.results.scores import Scores
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.stats.differences import Differences, blocks, ratio
-from calipers.stats.systems import place_of
 
 VERDICTS = ("different", "equal", "undecided")
 
@@ -87,7 +86,7 @@ class NonInferiority:
 
 
 def non_inferiority(
-    scores: Scores, new: str, old: str, margin: float, *, alpha: float = 0.05
+    scores: ScoresLike, new: str, old: str, margin: float, *, alpha: float = 0.05
 ) -> tuple[NonInferiority, ...]:
     """Under each measure: is the new system worse than the old one by less than the margin?
 
@@ -101,13 +100,14 @@ def non_inferiority(
     >>> round(found.low, 4), found.holds
     (-0.0088, True)
     """
+    scores = as_scores(scores)
     from scipy.special import stdtr
 
     if not (math.isfinite(margin) and margin >= 0):
         raise CalipersError(f"the margin, {margin:g}, is not a number of at least 0")
     if not 0 < alpha < 1:
         raise CalipersError(f"alpha {alpha} is not between 0 and 1")
-    a, b = np.array([place_of(new, scores.systems)]), np.array([place_of(old, scores.systems)])
+    a, b = np.array([place_of("system", new, scores.systems)]), np.array([place_of("system", old, scores.systems)])
     found = []
     for measure, values in zip(scores.measures, scores.values, strict=True):
         d = Differences.of(values, a, b)

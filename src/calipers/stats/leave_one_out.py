@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Ints
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Table
 from calipers.stats.differences import Differences, blocks, ratio
 
@@ -45,7 +46,7 @@ def p_without(differences: Differences) -> tuple[Floats, Floats]:
     return mean * unit, np.minimum(2 * stdtr(np.where(np.isnan(left), 1, left - 1), -np.abs(t)), 1.0)
 
 
-def influence(scores: Scores, comparison: Comparison) -> Table:
+def influence(scores: ScoresLike, comparison: Comparison) -> Table:
     """The significant pairs that one query decides: without it they would not be significant.
 
     One row per pair, with the query that matters most.
@@ -58,6 +59,7 @@ def influence(scores: Scores, comparison: Comparison) -> Table:
     score    new       old       5          0.1000              0.0875      0.0751     0.1881
     <BLANKLINE>
     """
+    scores = as_scores(scores)
     rows: list[tuple[str | float, ...]] = []
     for m, measure in enumerate(comparison.measures):
         pairs = np.flatnonzero(comparison.significant[m])

@@ -20,9 +20,11 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.results.scores import Scores
+from calipers.stats.score_arrays import system_means
 
 TIES = ("average", "corrected", "shared")
-Ranking = Sequence[Any] | Mapping[Any, float]
+Ranking = Sequence[Any] | Mapping[Any, float] | Scores
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Overlap:
 
 def rbo(a: Ranking, b: Ranking, p: float = 0.9, ties: str = "average") -> Overlap:
     """Rank-biased overlap of two lists, each a sequence best first, or {thing: score}; a set among a sequence is a tie.
+
+    Scores of one measure are the list of their systems by their means.
 
     p: the chance that the reader goes on to the next depth.
     ties: `average` over all orders of tied things (RBO^a); `corrected`, so that equal ties in both lists are
@@ -75,6 +79,8 @@ def rbo(a: Ranking, b: Ranking, p: float = 0.9, ties: str = "average") -> Overla
 def _spans(ranking: Ranking) -> dict[Hashable, tuple[int, int]]:
     """Of each thing: how many are ranked above its tie, and how many are in it."""
     groups: list[list[Hashable]]
+    if isinstance(ranking, Scores):
+        ranking = system_means(ranking)
     if isinstance(ranking, Mapping):
         by_score: dict[float, list[Hashable]] = {}
         for thing, score in ranking.items():

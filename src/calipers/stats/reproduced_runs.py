@@ -16,24 +16,23 @@ experiments, SIGIR 2020. Clarke, Vtyurina & Smucker, Assessing top-k preferences
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from calipers.collection.model import Judgments, Run
-from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.collection.sources import JudgmentsLike, RunLike
+from calipers.errors import CalipersError, place_of
+from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES
-from calipers.measures.registry import Measure
 from calipers.native.ids import encode
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.differences import Differences
 from calipers.stats.significance import student
-from calipers.stats.systems import place_of
 
 COLUMNS = (
     "measure", "tau_a", "tau_b", "rbo_a", "rbo_b", "rmse_a", "rmse_b", "p_a", "p_b", "effect_ratio",
@@ -78,11 +77,13 @@ class Reproducibility:
 
 
 def reproducibility(
-    judgments: Any,
-    original: Sequence[Any],
-    reproduced: Sequence[Any],
-    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
-    **policies: Any,
+    judgments: JudgmentsLike | None,
+    original: Sequence[RunLike],
+    reproduced: Sequence[RunLike],
+    measures: Measures = DEFAULT_MEASURES,
+    *,
+    warn: bool = True,
+    **policies: Unpack[Policies],
 ) -> Reproducibility:
     """How well a pair of runs was reproduced.
 
@@ -108,7 +109,7 @@ def reproducibility(
         "rbo": tuple(_mean_over(rankings[i], rankings[i + 2], normalised_rbo) for i in (0, 1)),
     }
     if known is not None:
-        scores = evaluate(known, [_Named(run, str(i)) for i, run in enumerate(runs)], measures, **policies)
+        scores = evaluate(known, [_Named(run, str(i)) for i, run in enumerate(runs)], measures, warn=warn, **policies)
         found |= _of_scores(scores, (0, 1, 2, 3))
         found["metadata"] = dict(scores.metadata)
     return Reproducibility((names[0], names[1]), (names[2], names[3]), **found)
@@ -116,7 +117,7 @@ def reproducibility(
 
 def reproducibility_of_scores(scores: Scores, original: Sequence[str], reproduced: Sequence[str]) -> Reproducibility:
     """The same from scores alone, without tau and RBO: systems by their names."""
-    a, b, again_a, again_b = (place_of(system, scores.systems) for system in (*original, *reproduced))
+    a, b, again_a, again_b = (place_of("system", system, scores.systems) for system in (*original, *reproduced))
     return Reproducibility(
         (original[0], original[1]), (reproduced[0], reproduced[1]), **_of_scores(scores, (a, b, again_a, again_b)),
         metadata=dict(scores.metadata),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.results.scores import Scores
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import LETTERS, Comparison, compare
 
@@ -16,7 +16,7 @@ NAMES = {
 
 
 def marked(
-    scores: Scores,
+    scores: ScoresLike,
     baseline: str | None = None,
     *,
     test: str = "t",
@@ -39,6 +39,7 @@ def marked(
     <BLANKLINE>
     Letters: significantly better than these systems (paired t test, holm, p < 0.05).
     """
+    scores = as_scores(scores)
     table = scores.mean().with_best(scores.measures)
     if len(scores.systems) < 2 or len(scores.queries) < 2:
         if baseline is not None:

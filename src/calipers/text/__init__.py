@@ -8,7 +8,7 @@ from importlib import import_module as _import
 
 _HOMES = {
     "overlap": ("Score", "rouge"),
-    "chance": ("ExpectedRouge", "expected_rouge"),
+    "random_summaries": ("ExpectedRouge", "expected_rouge"),
     "summaries": ("Document", "Summaries", "read_summaries"),
     "options": ("Keywords", "TextOptions"),
     "scoring": ("TextScores", "evaluate_summaries"),

@@ -122,12 +122,14 @@ def read_baseline(path: str | Path, layer: int) -> Floats:
         try:
             if int(row["LAYER"]) == layer:
                 found = np.array([float(row[part]) for part in "PRF"])
-                if not (np.isfinite(found) & (found < 1)).all():
-                    raise CalipersError("a baseline is below 1", file=name, line=line)
-                return found
+                break
         except (KeyError, TypeError, ValueError):
             raise CalipersError("expected the columns LAYER,P,R,F of numbers", file=name, line=line) from None
-    raise CalipersError(f"has no baseline for layer {layer}", file=name)
+    else:
+        raise CalipersError(f"has no baseline for layer {layer}", file=name)
+    if not (np.isfinite(found) & (found < 1)).all():
+        raise CalipersError("a baseline is below 1", file=name, line=line)
+    return found
 
 
 def bert_score(

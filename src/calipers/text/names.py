@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.text.overlap import PARTS, rouge_name
 
 NORMALISED = ("U", "V1", "V2", "E")
@@ -54,11 +54,11 @@ def text_measure(name: str) -> TextMeasure:
     plain = _PLAIN.match(inner)
     known = plain and (plain[1].lower() == "bertscore" or plain[1].lower().startswith("rouge-"))
     if not plain or not known:
-        raise CalipersError(f"'{name}' is not a measure of summaries, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
+        raise UnknownName(f"'{name}' is not a measure of summaries, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
     base = "BERTScore" if plain[1].lower() == "bertscore" else rouge_name(plain[1])
     part = (plain[2] or "f1").lower()
     if part not in PARTS:
-        raise CalipersError(f"unknown part '{plain[2]}' of '{name}'; there are {', '.join(PARTS)}")
+        raise UnknownName(f"unknown part '{plain[2]}' of '{name}'; there are {', '.join(PARTS)}")
     measure = TextMeasure(base, part, wrapped[1].upper() if wrapped else "")
     if measure.expects and base == "ROUGE-Lsum":
         raise CalipersError(f"{name}: words drawn at random form no sentences; normalise ROUGE-L")

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats, Ints
 from calipers.text.subsequences import Places, common, union_matches
 from calipers.text.tokens import sentences, tokenizer_of
@@ -79,7 +79,7 @@ def rouge_name(name: str) -> str:
     """The name as the tables have it."""
     match = _NAME.match(name)
     if not match:
-        raise CalipersError(f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L or ROUGE-Lsum")
+        raise UnknownName(f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L or ROUGE-Lsum")
     return "ROUGE-" + {"l": "L", "lsum": "Lsum"}.get(match[1].lower(), match[1])
 
 

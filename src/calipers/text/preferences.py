@@ -36,12 +36,12 @@ class Preference:
     preferred: str | None  # the system, or None for neither
 
 
-def read_preferences(path: str | os.PathLike[str]) -> list[Preference]:
+def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
     """CSV with the columns id, first, second, preferred: a line an annotator's verdict. The last is first, second, the
     name of one of the two systems, or tie."""
-    name = os.fspath(path)
+    name = os.fspath(source)
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open(source, encoding="utf-8-sig", newline="") as file:
             rows = list(csv.DictReader(file))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise CalipersError(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name) from None

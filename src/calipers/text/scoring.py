@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, place_of
 from calipers.results.scores import Reason, Scores
 from calipers.text.bertscore import Matcher
 from calipers.text.bounded_scores import Measured, Progress
@@ -39,7 +39,7 @@ class TextScores:
 
     def base_of(self, measure: str) -> str | None:
         """The name of the measure that a normalised one is made of, where that was asked for too."""
-        place = self.scores.measures.index(measure)
+        place = place_of("measure", measure, self.scores.measures)
         asked = self.asked[place]
         plain = TextMeasure(asked.base, asked.part)
         if asked.normal not in ("V1", "V2") or plain not in self.asked:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName, suggestion
 from calipers.lists import Floats
 
 NAMES = {
@@ -99,15 +99,14 @@ class Summaries:
     def judgments(self, aspect: str) -> Floats:
         """What people thought under one aspect: [system, document]."""
         if aspect not in self.human:
-            known = ", ".join(self.human) or "none"
-            raise CalipersError(f"no human scores for '{aspect}'; there are {known}", file=self.name)
+            raise UnknownName(f"no human scores for '{aspect}'; {suggestion(aspect, self.human)}", file=self.name)
         return self.human[aspect]
 
     def of_systems(self, systems: Sequence[str]) -> Summaries:
         """Only those of these systems."""
         for system in systems:
             if system not in self.systems:
-                raise CalipersError(f"no system '{system}'; there are {', '.join(self.systems)}", file=self.name)
+                raise UnknownName.among("system", system, self.systems, file=self.name)
         rows = [self.systems.index(system) for system in systems]
         texts = tuple(self.texts[row] for row in rows)
         return Summaries(self.documents, tuple(systems), texts, {a: v[rows] for a, v in self.human.items()}, self.name)
@@ -118,11 +117,11 @@ class Summaries:
         return Summaries(documents, self.systems, self.texts, self.human, self.name)
 
 
-def read_summaries(path: str | os.PathLike[str], max_unpacked: int | None = None) -> Summaries:
+def read_summaries(source: str | os.PathLike[str], *, max_unpacked: int | None = None) -> Summaries:
     """Summaries from a file of JSON lines, or in SummEval's layout; it may be packed."""
     from calipers.collection.files import blocks
 
-    name = os.fspath(path)
+    name = os.fspath(source)
     whole = b"".join(bytes(block) for block in blocks(name, max_unpacked=max_unpacked))
     try:
         text = whole.decode("utf-8-sig")

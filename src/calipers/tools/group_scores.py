@@ -3,39 +3,30 @@
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from calipers.collection.model import ArrayRun, Judgments
-from calipers.conventions import Convention, convention
+from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation import evaluate
+from calipers.evaluation import Policies, evaluate
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
-
-
-def package(module: str, install: str) -> Any:
-    """A package that this machine may lack; the error says what to install."""
-    try:
-        return import_module(module)
-    except ImportError:
-        name = module.partition(".")[0]
-        raise CalipersError(f"this needs the package {name}, which is not installed: pip install {install}") from None
 
 
 class Figure:
     """A measure under a convention, as a function of scores; judgments are made once for each set of data."""
 
-    def __init__(self, measure: str | Measure, like: str | Convention | None, options: dict[str, Any]) -> None:
+    def __init__(self, measure: str | Measure, policies: Policies) -> None:
+        like = policies.get("like")
         self.like = None if like is None else convention(like)
         named = parse_all(measure, convention(like).defaults)
         if len(named) != 1:
             raise CalipersError(f"'{measure}' names {len(named)} measures; expected one")
         self.name, self.measure = named[0]
-        self.options = options
+        self.policies: Policies = {**policies, "like": self.like}
         self._known: WeakKeyDictionary[Any, Judgments] = WeakKeyDictionary()
 
     @property
@@ -47,7 +38,7 @@ class Figure:
     def of(self, judgments: Judgments, scores: Any) -> float:
         """The mean over the queries that count."""
         run = ArrayRun(np.asarray(scores, np.float64).ravel())
-        found = evaluate(judgments, run, self.measure, like=self.like, warn=False, **self.options)
+        found = evaluate(judgments, run, self.measure, warn=False, **self.policies)
         value = float(found.mean().rows[0][1])  # type: ignore[arg-type]  # a number
         if math.isnan(value):
             raise CalipersError(f"{self.name} is undefined for every query of this data")

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Unpack
 
-from calipers.conventions import Convention, convention
+from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation import evaluate
+from calipers.evaluation import Policies, evaluate
+from calipers.extras import load
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import package
 
 
-def measure(measure: str | Measure, *, like: str | Convention | None = None, **options: Any) -> Any:
-    """A measure that ir_measures computes by asking us. like and further options are those of `evaluate`.
+def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
+    """A measure that ir_measures computes by asking us. The policies are those of `evaluate`.
 
     A query that we skip, as V2 does where no document is relevant, is NaN there and left out of the mean.
     """
-    library = package("ir_measures", "ir-measures")
+    library = load("ir_measures", package="ir-measures", what="metrics of ir-measures")
+    like = policies.get("like")
     rules = convention(like)
     named = parse_all(measure, rules.defaults)
     if len(named) != 1:
@@ -59,7 +60,7 @@ def measure(measure: str | Measure, *, like: str | Convention | None = None, **o
             lists = {query: lists.get(query, {}) for query in known}
             if not any(lists.values()):
                 return
-            scores = evaluate(known, lists, ours, like=like, warn=False, **options)
+            scores = evaluate(known, lists, ours, warn=False, **policies)
             for query, score in zip(scores.queries, scores.values[0, 0].tolist(), strict=True):
                 yield library.Metric(query_id=query, measure=self, value=score)
 
@@ -67,19 +68,19 @@ def measure(measure: str | Measure, *, like: str | Convention | None = None, **o
             return Mean()
 
         def __matmul__(self, cutoff: Any) -> Any:
-            return _again(ours @ cutoff, like, options)
+            return _again(ours @ cutoff, policies)
 
         def __repr__(self) -> str:
             return str(self.NAME)
 
         def __reduce__(self) -> Any:
-            return _again, (ours, like, options)
+            return _again, (ours, policies)
 
     return CalipersMeasure()
 
 
-def _again(ours: Measure, like: str | Convention | None, options: dict[str, Any]) -> Any:
-    return measure(ours, like=like, **options)
+def _again(ours: Measure, policies: Policies) -> Any:
+    return measure(ours, **policies)
 
 
 def _nested(frame: Any, value: str) -> dict[str, dict[str, float]]:

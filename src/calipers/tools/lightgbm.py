@@ -8,28 +8,29 @@ lightgbm.train({"objective": "lambdarank", "metric": "None"}, train, valid_sets=
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from calipers.collection.model import Judgments
-from calipers.conventions import Convention
 from calipers.errors import CalipersError
+from calipers.evaluation import Policies
+from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure, package
+from calipers.tools.group_scores import Figure
 
 Result = tuple[str, float, bool]
 
 
 def metric(
-    measure: str | Measure, *, like: str | Convention | None = None, higher_is_better: bool = True, **options: Any
+    measure: str | Measure, *, higher_is_better: bool = True, **policies: Unpack[Policies]
 ) -> Callable[[Any, Any], Result]:
     """A measure as a `feval` of `lightgbm.train` and `lightgbm.cv`. The data must know its groups.
 
-    like and further options are those of `evaluate`: a convention, `ties`, `empty`, `degenerate`.
+    The policies are those of `evaluate`: `like`, `ties`, `empty`, `degenerate` ...
     """
-    package("lightgbm", "lightgbm")
-    figure = Figure(measure, like, options)
+    load("lightgbm", package="lightgbm", what="metrics of lightgbm")
+    figure = Figure(measure, policies)
 
     def feval(scores: Any, data: Any) -> Result:
         known = figure.known(data, data.get_label(), data.get_group())
@@ -39,11 +40,11 @@ def metric(
 
 
 def ranker_metric(
-    measure: str | Measure, *, like: str | Convention | None = None, higher_is_better: bool = True, **options: Any
+    measure: str | Measure, *, higher_is_better: bool = True, **policies: Unpack[Policies]
 ) -> Callable[[Any, Any, Any, Any], Result]:
     """The same as an `eval_metric` of `LGBMRanker.fit`."""
-    package("lightgbm", "lightgbm")
-    figure = Figure(measure, like, options)
+    load("lightgbm", package="lightgbm", what="metrics of lightgbm")
+    figure = Figure(measure, policies)
 
     def eval_metric(labels: Any, scores: Any, weight: Any, group: Any) -> Result:
         if group is None:

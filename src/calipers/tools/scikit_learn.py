@@ -7,27 +7,26 @@ cross_val_score(model, X, y, cv=GroupKFold(), scoring=scoring, params={"groups":
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from calipers.collection.model import Judgments
-from calipers.conventions import Convention
 from calipers.errors import CalipersError
+from calipers.evaluation import Policies
+from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure, package
+from calipers.tools.group_scores import Figure
 
 
-def scorer(
-    measure: str | Measure, *, like: str | Convention | None = None, higher_is_better: bool = True, **options: Any
-) -> Any:
+def scorer(measure: str | Measure, *, higher_is_better: bool = True, **policies: Unpack[Policies]) -> Any:
     """A scorer that asks for `groups`, the query of each row, as scikit-learn routes it.
 
-    Queries may be in any order. like and further options are those of `evaluate`.
+    Queries may be in any order. The policies are those of `evaluate`.
     """
-    metrics = package("sklearn.metrics", "scikit-learn")
-    sklearn = package("sklearn", "scikit-learn")
-    figure = Figure(measure, like, options)
+    metrics = load("sklearn.metrics", package="scikit-learn", what="metrics of scikit-learn")
+    sklearn = load("sklearn", package="scikit-learn", what="metrics of scikit-learn")
+    figure = Figure(measure, policies)
 
     def score(y_true: Any, y_pred: Any, *, groups: Any = None) -> float:
         if groups is None:

@@ -8,25 +8,24 @@ xgboost.train({"objective": "rank:ndcg", "disable_default_eval_metric": True}, t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.conventions import Convention
+from calipers.evaluation import Policies
+from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure, package
+from calipers.tools.group_scores import Figure
 
 
-def metric(
-    measure: str | Measure, *, like: str | Convention | None = None, **options: Any
-) -> Callable[[Any, Any], tuple[str, float]]:
+def metric(measure: str | Measure, **policies: Unpack[Policies]) -> Callable[[Any, Any], tuple[str, float]]:
     """A measure as a `custom_metric` of `xgboost.train` and `xgboost.cv`. The matrix must know its groups.
 
-    XGBoost does not know that more is better: say `maximize=True` beside it. like and further options are those of
-    `evaluate`: a convention, `ties`, `empty`, `degenerate`.
+    XGBoost does not know that more is better: say `maximize=True` beside it. The policies are those of `evaluate`:
+    `like`, `ties`, `empty`, `degenerate` ...
     """
-    package("xgboost", "xgboost")
-    figure = Figure(measure, like, options)
+    load("xgboost", package="xgboost", what="metrics of xgboost")
+    figure = Figure(measure, policies)
 
     def custom_metric(scores: Any, data: Any) -> tuple[str, float]:
         ends = np.asarray(data.get_uint_info("group_ptr"), np.int64)

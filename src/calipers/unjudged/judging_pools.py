@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs
 from calipers.fusion.candidates import Ballots
@@ -88,7 +89,7 @@ class JudgingPool:
 
 
 def pool(
-    runs: Any,
+    runs: RunsLike,
     depth: int | None = None,
     *,
     judged: Any = None,

@@ -13,12 +13,12 @@ Carterette, Allan & Sitaraman, Minimal test collections for retrieval evaluation
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments
+from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear, Share
@@ -33,7 +33,7 @@ DEFAULT_BUDGET = 200
 
 def next_pool(
     judged: Judgments,
-    runs: Any,
+    runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure] | None,
     depth: int | None,
     budget: int | None,

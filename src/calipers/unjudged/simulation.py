@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs
 from calipers.lists import Floats, Ints, Lists, Pool
@@ -61,8 +61,8 @@ class JudgingSimulation:
 
 
 def simulate_judging(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     measure: str | Measure = "nDCG@10",
     *,
     ways: Sequence[str] = WAYS,

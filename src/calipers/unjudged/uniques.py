@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.run_names import distinct_names
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, check_depth, in_batches, scored
 from calipers.lists import Floats, Ints, Lists, Pool
@@ -67,8 +67,8 @@ class Uniques:
 
 
 def leave_out_uniques(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     groups: Mapping[str, str] | None = None,

@@ -14,7 +14,7 @@ from calipers.collection.formats.parquet import PARQUET
 from calipers.collection.formats.trec import QRELS, RUN
 from calipers.errors import CalipersError
 
-__all__ = ["FORMATS", "TABLES", "Format", "first_line", "sniff", "table_form"]
+__all__ = ["FORMATS", "TABLES", "Format", "first_line", "sniff", "table_format"]
 
 # The first that matches is it: a line of LETOR may have any number of fields, and so may a header.
 FORMATS: dict[str, Format[Any]] = {format.name: format for format in (LETOR, PARQUET, JSON, CSV, QRELS, RUN, SCORES)}
@@ -31,7 +31,7 @@ def sniff(path: Path, *, max_unpacked: int | None = None) -> str:
     raise CalipersError(f"no known format (known are {known})", file=shown_name(path), line=1)
 
 
-def table_form(path: Path, *, max_unpacked: int | None = None) -> str | None:
+def table_format(path: Path, *, max_unpacked: int | None = None) -> str | None:
     """The name of the format, if the file is a table."""
     start = start_of(path, max_unpacked=max_unpacked)
     return next((name for name in TABLES if FORMATS[name].matches(start)), None)

@@ -29,7 +29,7 @@ NOISE = 1e-13  # parts below this are rounding
 SWITCHES: dict[str, tuple[str, ...]] = {
     "no relevant document": ("empty",),
     "lists shorter than k": ("short",),
-    "tied scores": ("ties", "single"),
+    "tied scores": ("ties", "precision"),
     "gain": ("gain",),
     "discount": ("discount",),
     "relevance level": ("rel",),

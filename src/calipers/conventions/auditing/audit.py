@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.conventions.auditing.attribution import Attribution, attribute
 from calipers.conventions.auditing.rescoring import Bench
@@ -31,11 +32,11 @@ SAME = 1e-9  # figures that differ by less are the same
 
 
 def audit(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure] = "nDCG@10",
     *,
-    tools: Sequence[str | Convention] = TOOLS,
+    like: Sequence[str | Convention] = TOOLS,
     reference: str | Convention = PLAIN,
     depth: int | None = None,
     alpha: float = 0.05,
@@ -44,12 +45,12 @@ def audit(
 ) -> Audit:
     """What each tool makes of the same rankings, and why.
 
-    tools: names of conventions, TOML files or conventions. reference: what the others are compared with, by default
-    what `evaluate` does. A tool that lacks a measure, or could not read the labels, has no figure, and `unavailable`
-    says why.
+    like: the tools: names of conventions, TOML files or conventions. reference: what the others are compared with, by
+    default what `evaluate` does. A tool that lacks a measure, or could not read the labels, has no figure, and
+    `unavailable` says why.
 
     >>> labels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
-    >>> found = audit(labels, {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}, "nDCG@10", tools=["letor4", "yahoo"])
+    >>> found = audit(labels, {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}, "nDCG@10", like=["letor4", "yahoo"])
     >>> print(found.figures())
     system  calipers  letor4   yahoo
     ------  --------  ------  ------
@@ -60,7 +61,7 @@ def audit(
     """
     names = [name for name, _ in parse_all(measures)]
     base = convention(reference)
-    others = [each for each in map(convention, tools) if each.name != base.name]
+    others = [each for each in map(convention, like) if each.name != base.name]
     if len({each.name for each in others}) != len(others):
         raise CalipersError("a tool is named twice")
     known = as_judgments(judgments)

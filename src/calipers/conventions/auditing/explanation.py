@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.conventions.auditing.rescoring import Bench
-from calipers.errors import CalipersError
+from calipers.errors import UnknownName, place_of, suggestion
 from calipers.evaluation import as_judgments, as_runs
 from calipers.limits.normalisation import Normalised
 from calipers.lists import Floats, Lists, Population
@@ -54,8 +54,8 @@ class Explanation:
 
 
 def explain(
-    judgments: Any,
-    runs: Any,
+    judgments: JudgmentsLike,
+    runs: RunsLike,
     query: str,
     measure: str | Measure = "nDCG@10",
     *,
@@ -74,7 +74,7 @@ def explain(
     known = as_judgments(judgments)
     [(name, _)] = parse_all(measure)
     if query not in known.queries:
-        raise CalipersError(f"query '{query}' is not judged", file=known.name)
+        raise UnknownName(f"query '{query}' is not judged; {suggestion(query, known.queries)}", file=known.name)
     bench = Bench(known, as_runs(runs, known), depth)
     return explained(bench, name, query, [convention(each) for each in like], system)
 
@@ -84,9 +84,7 @@ def explained(
 ) -> Explanation:
     """The same for lists that were read already."""
     system = bench.systems[0] if system is None else system
-    if system not in bench.systems:
-        raise CalipersError(f"system '{system}' is not one of {', '.join(bench.systems[:10])}")
-    row, column = bench.systems.index(system), bench.queries.index(query)
+    row, column = place_of("system", system, bench.systems), place_of("query", query, bench.queries)
     tables, scores = {}, {}
     for each in conventions:
         each.check(bench.judgments, [bench.measure(name, each)])

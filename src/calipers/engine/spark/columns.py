@@ -7,6 +7,7 @@ from typing import Any
 
 from calipers.collection.column_names import columns_of
 from calipers.engine.spark.failures import MARK
+from calipers.engine.spark.session import sql
 from calipers.errors import CalipersError
 
 Frame = Any  # a Spark DataFrame
@@ -32,7 +33,7 @@ def judgment_rows(frame: Frame, columns: Mapping[str, str] | None, by_subtopic: 
 
 def run_rows(frame: Frame, columns: Mapping[str, str] | None, name: str, ordered: bool) -> Frame:
     """system and query (text), document (bytes), value (the score); where asked for, the order of the rows."""
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     given = {role: column for role, column in (columns or {}).items() if role not in ("subtopic", ORDER)}
     names = columns_of(frame.columns, "score", given, file="runs")
@@ -66,7 +67,7 @@ def about(frame: Frame, name: str) -> dict[str, Any]:
 
 def named(name: str) -> Column:
     """A column by its name, whatever is in it: nDCG@10 and P_5.x are no paths."""
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     return F.col("`" + name.replace("`", "``") + "`")
 
@@ -107,7 +108,7 @@ def _check_there(frame: Frame, name: str, role: str, file: str) -> None:
 
 
 def _text(frame: Frame, name: str, file: str, kind: str = "string") -> Column:
-    from pyspark.sql import types as T
+    T = sql("types")
 
     _check_type(frame, name, file, "ids are text or whole numbers", text=True, whole=True)
     column = named(name)
@@ -122,7 +123,7 @@ def _bytes(frame: Frame, name: str, file: str) -> Column:
 
 
 def _number(frame: Frame, name: str, what: str, file: str) -> Column:
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     _check_type(frame, name, file, f"a {what} is a number", whole=True, fraction=True)
     value = named(name).cast("double")
@@ -139,7 +140,7 @@ def _number(frame: Frame, name: str, what: str, file: str) -> Column:
 
 def _present(column: Column, name: str, file: str) -> Column:
     """The start of a case distinction that refuses rows without a value."""
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     return F.when(column.isNull(), F.raise_error(F.lit(f"{MARK}: {file}: column '{name}': a row has no value")))
 
@@ -147,7 +148,7 @@ def _present(column: Column, name: str, file: str) -> Column:
 def _check_type(
     frame: Frame, name: str, file: str, rule: str, *, text: bool = False, whole: bool = False, fraction: bool = False
 ) -> None:
-    from pyspark.sql import types as T
+    T = sql("types")
 
     allowed: tuple[type, ...] = ()
     if text:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from calipers.errors import CalipersError, CheckFailed
+from calipers.errors import CalipersError, CheckFailed, UnknownName
 
 MARK = "CalipersError"  # stands before the words of an error that Spark's own expressions raise
-_OURS = re.compile(r"\b(CalipersError|CheckFailed): (.+)")
+_OURS = re.compile(r"\b(CalipersError|CheckFailed|UnknownName): (.+)")
 _STATE = re.compile(r"\s*SQLSTATE: \w+.*$")  # Spark's own number of the error
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _KILLED = ("Python worker exited unexpectedly", "java.lang.OutOfMemoryError", "ExecutorLostFailure")
@@ -29,7 +29,7 @@ def translated() -> Iterator[None]:
 def _as_ours(error: Exception) -> Exception:
     text = str(error)
     if found := _OURS.search(text):
-        kind = CheckFailed if found[1] == "CheckFailed" else CalipersError
+        kind = {kind.__name__: kind for kind in (CalipersError, CheckFailed, UnknownName)}[found[1]]
         return kind(_STATE.sub("", found[2]).strip())
     if found := _NO_MODULE.search(text):
         return CalipersError(

@@ -15,9 +15,10 @@ from calipers.conventions.profile import base
 from calipers.engine.spark.columns import ORDER, Frame, judgment_rows, known_systems, named, run_rows
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.quiet import map_in_arrow
+from calipers.engine.spark.session import sql
 from calipers.engine.spark.worker import JUDGMENTS, Flat, Shipped, Task
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, Policy, check_depth, reads_subtopics, refuse_flat
+from calipers.evaluation import Counting, Policy, Precision, check_depth, in_single, reads_subtopics, refuse_flat
 from calipers.limits.exactness import inexact_measures
 from calipers.limits.normalisation import Normalised
 from calipers.measures.forms.base import deepest
@@ -44,7 +45,7 @@ def evaluate(
     empty: Policy | None = None,
     missing: Policy | None = None,
     degenerate: Policy | None = None,
-    single: bool | None = None,
+    precision: Precision | None = None,
     population: str | None = None,
     columns: Mapping[str, str] | None = None,
     systems: Sequence[str] | None = None,
@@ -60,8 +61,8 @@ def evaluate(
     judgments: a DataFrame with columns for query, document and grade (and subtopic, for measures of diversity).
     runs: one with columns for query, document and score, and for the system where there are several. Columns are found
         by their usual names, or as `columns` says, as {"query": "topic_id", "document": "url"}.
-    measures, like, ties, depth, condensed, empty, missing, degenerate, single: as in `calipers.evaluate`. ties="input"
-        needs a column with the order of the rows: columns={"order": ...}; `read_runs` has one.
+    measures, like, ties, depth, condensed, empty, missing, degenerate, precision: as in `calipers.evaluate`.
+        ties="input" needs a column with the order of the rows: columns={"order": ...}; `read_runs` has one.
     population: of normalised measures that do not name one: pool, retrieved or collection(N).
     systems: their names, in this order; without it they are looked for, which reads that column once.
     name: of the run, where there is no column of systems. intents: {query: {subtopic: probability}}.
@@ -91,7 +92,7 @@ def evaluate(
         rules=rules,
         counting=counting,
         depth=depth or 0,
-        single=rules.single if single is None else single,
+        single=in_single(rules, precision),
         buckets=_buckets(judgments, facts.queries, len(known)),
         largest_list=largest_list,
         by_subtopic=by_subtopic,
@@ -130,7 +131,7 @@ class _Facts(Record):
 
     @classmethod
     def of(cls, judged: Frame) -> _Facts:
-        from pyspark.sql import functions as F
+        F = sql("functions")
 
         with translated():
             found = judged.agg(F.count(F.lit(1)), F.approx_count_distinct("query"), F.max("value")).first()
@@ -146,7 +147,7 @@ class _Facts(Record):
 
 def largest_pool(judgments: Frame, columns: Mapping[str, str] | None = None) -> int:
     """How many documents are judged for the query that has the most."""
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     with translated():
         found = judgment_rows(judgments, columns, False).groupBy("query").count().agg(F.max("count")).first()
@@ -187,7 +188,7 @@ def _refuse_flat(judged: Frame, bound: Mapping[str, Measure], task: Task) -> Non
     What depends on the lists, the population `retrieved`, or on which queries somebody answers (missing="skip"),
     is not known here.
     """
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     of_pools = {
         name: measure
@@ -216,7 +217,7 @@ def _replaced(task: Task, **changes: Any) -> Task:
 
 def _numbered(rows: Frame, frame: Frame, systems: Sequence[str]) -> Frame:
     """Systems as numbers, which take less room and sort faster; rows of systems that are not asked for go."""
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     if len(systems) == 1:
         return rows.filter(F.col("system") == systems[0]).withColumn("system", F.lit(0))
@@ -227,13 +228,13 @@ def _numbered(rows: Frame, frame: Frame, systems: Sequence[str]) -> Frame:
 
 
 def _of_judged_queries(rows: Frame, judged: Frame) -> Frame:
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     return rows.join(F.broadcast(judged.select("query").distinct()), "query", "left_semi")
 
 
 def _watched(rows: Frame, observed: Mapping[str, Any] | None, name: str) -> Frame:
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     if observed is None or name not in observed:
         return rows
@@ -254,8 +255,8 @@ def _cut(measures: Iterable[Measure], depth: int | None, condensed: bool, wanted
 
 def _precut(rows: Frame, cut: int, single: bool) -> Frame:
     """Without the rows whose tie starts below the cut. Spark drops most of them before the exchange."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as F
+    Window = sql().Window
+    F = sql("functions")
 
     score = F.col("value").cast("float") if single else F.col("value")
     window = Window.partitionBy("system", "query").orderBy(score.desc())
@@ -264,7 +265,7 @@ def _precut(rows: Frame, cut: int, single: bool) -> Frame:
 
 def _exchanged(judged: Frame, rows: Frame, buckets: int, partitions: int | None) -> Frame:
     """All that belongs to a query in one partition, sorted by system and query, the judgments first."""
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     kept = [name for name in ("query", "document", "value") if name in rows.columns]
     order = [name for name in rows.columns if name.startswith(ORDER)]
@@ -287,7 +288,7 @@ def _exchanged(judged: Frame, rows: Frame, buckets: int, partitions: int | None)
 
 
 def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
-    from pyspark.sql import types as T
+    T = sql("types")
 
     schema = T.StructType([T.StructField("system", T.StringType()), T.StructField("query", T.StringType())])
     for name in bound:

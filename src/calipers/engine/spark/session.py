@@ -21,6 +21,11 @@ NO_JAVA = (
 )
 
 
+def sql(part: str = "") -> Any:
+    """The module pyspark.sql, or a part of it such as `functions`."""
+    return load(f"pyspark.sql.{part}".rstrip("."), extra="spark", what="DataFrames of Spark")
+
+
 def session(master: str | None = None, config: Mapping[str, str] | None = None, *, name: str = "calipers") -> Any:
     """The session of this process, or a new one: on `master` ("local[2]", "spark://host:7077", "yarn"), or where
     Spark's own settings say.
@@ -29,8 +34,8 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None, 
     """
     if master is not None and not master.startswith("local"):
         check_online(f"Spark on {master}")
-    sql = load("pyspark.sql", extra="spark", what="DataFrames of Spark")
-    if (running := sql.SparkSession.getActiveSession()) is not None and master in (
+    sessions = sql().SparkSession
+    if (running := sessions.getActiveSession()) is not None and master in (
         None,
         running.conf.get("spark.master"),
     ):
@@ -42,7 +47,7 @@ def session(master: str | None = None, config: Mapping[str, str] | None = None, 
         settings["spark.master"] = master
         if master.startswith("local"):
             settings |= _here(master)
-    builder = sql.SparkSession.builder.appName(name)
+    builder = sessions.builder.appName(name)
     for key, value in {**settings, **(config or {})}.items():
         builder = builder.config(key, value)
     try:

@@ -15,6 +15,7 @@ from calipers.collection.arrow import arrow
 from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.quiet import map_in_arrow
+from calipers.engine.spark.session import sql
 from calipers.engine.sums import Summed, Sums
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
@@ -32,7 +33,7 @@ FLOOR = 1e-5  # of geometric means, as in calipers.results.scores
 
 def measures_of(scores: Frame) -> list[str]:
     """The columns that hold scores."""
-    from pyspark.sql import types as T
+    T = sql("types")
 
     found = [field.name for field in scores.schema if isinstance(field.dataType, T.DoubleType)]
     if not {"system", "query"} <= set(scores.columns) or not found:
@@ -53,7 +54,7 @@ def means(scores: Frame) -> Frame:
 
 def _means(scores: Frame, averages: Sequence[str]) -> Frame:
     """Correctly rounded, as everywhere: partitions hand over exact sums, which are rounded once at the end."""
-    from pyspark.sql import types as T
+    T = sql("types")
 
     measures = measures_of(scores)
     chosen = scores.select("system", *(named(name) for name in measures))

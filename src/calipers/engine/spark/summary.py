@@ -9,6 +9,7 @@ from typing import Any
 
 from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
+from calipers.engine.spark.session import sql
 from calipers.engine.spark.statistics import means, measures_of, systems_of
 from calipers.record import Record
 from calipers.results.scores import Reason
@@ -73,7 +74,7 @@ def _is_normalised(scores: Frame, name: str) -> bool:
 
 
 def _by_query(scores: Frame, plain: list[bool]) -> dict[str, Any]:
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     reasons = F.col("about.reasons")
     flags: dict[str, Any] = {}
@@ -99,7 +100,7 @@ def _by_query(scores: Frame, plain: list[bool]) -> dict[str, Any]:
 
 
 def _by_system(scores: Frame, measures: list[str]) -> dict[str, OfSystem]:
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     read = F.col("about.read")
     found = (

@@ -19,6 +19,7 @@ from calipers.collection.run_names import distinct_names
 from calipers.engine.spark.columns import ORDER, Frame, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.quiet import map_in_arrow
+from calipers.engine.spark.session import sql
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.ids import Ids, decode
@@ -31,35 +32,35 @@ _QRELS = "query string, document binary, grade double"
 _RUN = "system string, query string, document binary, score double"
 
 
-def read_judgments(session: Any, path: str, *, form: str | None = None, subtopics: bool = False) -> Frame:
+def read_judgments(session: Any, source: str, *, format: str | None = None, subtopics: bool = False) -> Frame:
     """Judgments from TREC qrels or Parquet; subtopics: the second field of qrels is the subtopic."""
-    _check_addresses([path])
-    form = form or form_of(session, path, "judgments")
-    if form == "parquet":
+    _check_addresses([source])
+    format = format or format_of(session, source, "judgments")
+    if format == "parquet":
         with translated():
-            return session.read.parquet(path)
+            return session.read.parquet(source)
     schema = _QRELS + (", subtopic binary" if subtopics else "")
-    if "://" not in path:
-        return _split_files(session, Splits("qrels", (path,), ("",), _splits([path]), subtopics), schema)
-    return map_in_arrow(_lines(session, [path]), Parsed("qrels", (path,), ("",), subtopics), schema)
+    if "://" not in source:
+        return _split_files(session, Splits("qrels", (source,), ("",), _splits([source]), subtopics), schema)
+    return map_in_arrow(_lines(session, [source]), Parsed("qrels", (source,), ("",), subtopics), schema)
 
 
-def read_runs(session: Any, paths: Sequence[str], *, form: str | None = None, ordered: bool = False) -> Frame:
+def read_runs(session: Any, source: Sequence[str], *, format: str | None = None, ordered: bool = False) -> Frame:
     """Runs from TREC runs or Parquet files: system, query, document, score; ordered: and where a row stood in its file,
     which ties="input" needs.
 
     A run is named by the tag of its first line, and by its file where tags clash; a run in a Parquet file without a
     column of systems by its file.
     """
-    if not paths:
+    if not source:
         raise CalipersError("there is no run to evaluate")
-    _check_addresses(paths)
-    forms = {path: form or form_of(session, path, "runs") for path in paths}
-    if len(set(forms.values())) > 1:
+    _check_addresses(source)
+    formats = {path: format or format_of(session, path, "runs") for path in source}
+    if len(set(formats.values())) > 1:
         raise CalipersError("the Spark engine reads text or Parquet, not both at once: convert one of them")
-    if next(iter(forms.values())) == "parquet":
-        return _parquet_runs(session, paths, ordered)
-    return _text_runs(session, paths, ordered)
+    if next(iter(formats.values())) == "parquet":
+        return _parquet_runs(session, source, ordered)
+    return _text_runs(session, source, ordered)
 
 
 def _check_addresses(paths: Sequence[str]) -> None:
@@ -72,7 +73,7 @@ def _check_addresses(paths: Sequence[str]) -> None:
 
 
 def _text_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     runs = [_Tagged(_first_tag(session, path) or _file_name(path), path) for path in paths]
     systems = tuple(name for name, _ in distinct_names(runs))
@@ -99,7 +100,7 @@ def _file_name(path: str) -> str:
 
 def _lines(session: Any, paths: Sequence[str], ordered: bool = False) -> Frame:
     """text (a line with its end), file (its place among the paths); ordered: where it stood, by block and line."""
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     # Numbers of lines grow within a block of a file; a file's blocks may be read by anyone, in any order.
     block, line = F.col("_metadata.file_block_start").alias("block"), F.monotonically_increasing_id().alias("line")
@@ -283,7 +284,7 @@ def _parquet_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
     """All files as one DataFrame; ordered: with the row's number in its file."""
     from functools import reduce
 
-    from pyspark.sql import functions as F
+    F = sql("functions")
 
     from calipers.collection.column_names import NAMES
 
@@ -305,7 +306,7 @@ def _parquet_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
 # -- what a file is ----------------------------------------------------------------------------------
 
 
-def form_of(session: Any, path: str, role: str) -> str:
+def format_of(session: Any, path: str, role: str) -> str:
     """`qrels` or `run` for text, or `parquet`; anything else is refused by name."""
     from pathlib import Path
 

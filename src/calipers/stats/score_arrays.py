@@ -1,0 +1,53 @@
+"""Scores as the arrays that statistics are computed from: functions of arrays take `Scores` of one measure as well."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calipers.errors import CalipersError, UnknownName
+from calipers.lists import Floats
+from calipers.results.score_files import ScoresLike
+from calipers.results.scores import Scores
+
+
+def matrix(scores: ScoresLike) -> Floats:
+    """The scores of one measure: system x query."""
+    values = _one_measure(scores).values[0] if isinstance(scores, Scores) else np.asarray(scores, dtype=np.float64)
+    if values.ndim != 2:
+        raise CalipersError(f"expected scores of system x query, found an array of shape {values.shape}")
+    return values
+
+
+def system_means(scores: Scores) -> dict[str, float]:
+    """The mean of each system under the one measure that there is.
+
+    >>> import calipers as cal
+    >>> system_means(cal.as_scores([[0.25, 0.75], [0.0, 0.5]], systems=["new", "old"]))
+    {'new': 0.5, 'old': 0.25}
+    """
+    values = _one_measure(scores).mean().column(scores.measures[0])
+    return dict(zip(scores.systems, map(float, values), strict=True))  # type: ignore[arg-type]  # they are numbers
+
+
+def paired_values(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:
+    """One value per system under either: Scores are their means, and two Scores are paired by the systems' names."""
+    if isinstance(x, Scores) and isinstance(y, Scores):
+        first, second = system_means(x), system_means(y)
+        if lacking := sorted({*first} ^ {*second}):
+            raise UnknownName(f"the system '{lacking[0]}' is in only one of the two")
+        return np.array([*first.values()]), np.array([second[system] for system in first])
+    return _values(x), _values(y)
+
+
+def _values(scores: ScoresLike) -> Floats:
+    if isinstance(scores, Scores):
+        return np.array([*system_means(scores).values()])
+    return np.asarray(scores, dtype=np.float64)
+
+
+def _one_measure(scores: Scores) -> Scores:
+    if len(scores.measures) != 1:
+        raise CalipersError(
+            f"expected scores of one measure, found {', '.join(scores.measures)}: choose one with of_measures"
+        )
+    return scores

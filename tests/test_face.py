@@ -1,0 +1,211 @@
+"""The public face: names, errors, signatures, and what `import calipers` does not load."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pickle
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers import rankers
+from calipers.errors import CalipersError, UnknownName
+
+SOURCE = Path(cal.__file__).parent
+QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 1}}
+RUNS = {"bm25": {"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 1.0}}, "dense": {"q1": {"b": 2.0, "a": 1.0}, "q2": {"c": 1.0}}}
+
+
+def scores() -> cal.Scores:
+    return cal.evaluate(QRELS, RUNS, ["nDCG@10", "RR"])
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda: scores()["nDGC@10"], "unknown measure 'nDGC@10'; did you mean nDCG@10?"),
+        (lambda: scores().of_measures(["ERR"]), "unknown measure 'ERR'; did you mean RR?"),
+        (lambda: scores().of_systems(["bm52"]), "unknown system 'bm52'; did you mean bm25?"),
+        (lambda: scores().reason("RR", "bm25", "q9"), "unknown query 'q9'; there are q1, q2"),
+        (lambda: scores().mean()["bm25", "AP"], "unknown column 'AP'; there are system, nDCG@10, RR"),
+        (lambda: scores().mean()["bm24", "RR"], "unknown row 'bm24'; did you mean bm25?"),
+        (lambda: cal.compare(scores(), baseline="desne"), "unknown baseline 'desne'; did you mean dense?"),
+        (lambda: cal.compare(scores()).matrix("AP"), "unknown measure 'AP'; there are nDCG@10, RR"),
+        (lambda: cal.explain(QRELS, RUNS, "q9", "AP"), "query 'q9' is not judged; there are q1, q2"),
+        (lambda: cal.explain(QRELS, RUNS, "q1", "AP", system="bm"), "unknown system 'bm'; did you mean bm25?"),
+        (lambda: cal.parse("nDGC@10"), "unknown measure 'nDGC@10'; did you mean nDCG"),
+        (lambda: cal.evaluate(QRELS, RUNS, like="letor_4"), "unknown convention 'letor_4'; did you mean letor4?"),
+        (lambda: cal.fuse(RUNS, weights={"bm": 1}), "a weight for 'bm'"),
+        (lambda: rankers.ranker("lambdamrt"), "unknown ranker 'lambdamrt'; did you mean lambdamart?"),
+    ],
+)  # fmt: skip
+def test_an_unknown_name_is_one_error_with_a_suggestion(ask: Any, message: str) -> None:
+    with pytest.raises(UnknownName) as found:
+        ask()
+    assert message in str(found.value)
+    assert isinstance(found.value, CalipersError)
+    assert isinstance(found.value, KeyError)
+    assert str(pickle.loads(pickle.dumps(found.value))) == str(found.value)
+
+
+def test_all_errors_are_value_errors() -> None:
+    assert issubclass(CalipersError, ValueError)
+    with pytest.raises(ValueError, match="depth 0"):
+        cal.evaluate(QRELS, RUNS, depth=0)
+
+
+def test_our_errors_pass_through_handlers_of_value_errors(tmp_path: Path) -> None:
+    """A handler for the ValueError of int() or json.loads() must not replace the words of an error of ours."""
+    from calipers.text.bertscore import read_baseline
+
+    baseline = tmp_path / "baseline.csv"
+    baseline.write_text("LAYER,P,R,F\n1,0.5,1.5,0.5\n2,a,b,c\n")
+    for layer, message in ((1, "a baseline is below 1"), (2, "expected the columns"), (3, "no baseline for layer 3")):
+        with pytest.raises(CalipersError, match=message):
+            read_baseline(baseline, layer)
+    model = tmp_path / "model"
+    ranker = rankers.ranker("ranksvm", tune=None).fit([[0.0], [1.0], [0.0], [1.0]], [0, 1, 0, 1], qid=[1, 1, 2, 2])
+    ranker.chosen_ = {"no_such_parameter": 1}
+    ranker.save(str(model))
+    with pytest.raises(CalipersError, match=r"^ranksvm has no parameter 'no_such_parameter'"):
+        rankers.load(str(model))
+
+
+def test_an_unfitted_ranker_raises_what_scikit_learn_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    exceptions = pytest.importorskip("sklearn.exceptions")
+    for ask in (lambda r: r.predict([[1.0]]), lambda r: r.weights, lambda r: r.save("unused")):
+        with pytest.raises(exceptions.NotFittedError, match="has not been fitted") as found:
+            ask(rankers.ranker("ranksvm"))
+        assert isinstance(found.value, CalipersError)
+        again = pickle.loads(pickle.dumps(found.value))
+        assert isinstance(again, exceptions.NotFittedError)
+        assert str(again) == str(found.value)
+    from calipers.rankers import base
+
+    base._not_fitted_kind.cache_clear()
+    monkeypatch.setattr(base, "missing", lambda *modules: [*modules])  # as if there were no scikit-learn
+    with pytest.raises(CalipersError, match="has not been fitted"):
+        rankers.ranker("ranksvm").predict([[1.0]])
+    base._not_fitted_kind.cache_clear()
+
+
+# -- optional packages -----------------------------------------------------------------------------
+
+OPTIONAL = {
+    "altair", "backports", "ir_datasets", "ir_measures", "jinja2", "lightgbm", "lz4", "narwhals", "pandas", "polars",
+    "pyarrow", "pyspark", "sklearn", "torch", "transformers", "vl_convert", "xgboost",
+}  # fmt: skip
+
+
+def test_optional_packages_go_through_one_door() -> None:
+    """Each is loaded by extras.load, which says what to install."""
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            found += [f"{path}:{node.lineno}: {name}" for name in names if name.partition(".")[0] in OPTIONAL]
+    assert not found
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("package", [cal, cal.text], ids=["calipers", "calipers.text"])
+def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None:
+    stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    inside = f"{package.__name__}."
+    stated = {
+        alias.name: str(node.module).removeprefix(inside)
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith(inside)
+        for alias in node.names
+        if alias.name == alias.asname
+    }
+    stated.pop("__version__", None)
+    assert stated == package._HOME
+    assert all(getattr(package, name) is not None for name in package.__all__)
+
+
+# -- signatures ------------------------------------------------------------------------------------
+
+READERS = [
+    cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs,
+    cal.read_scores, cal.read_convention, cal.text.read_summaries, cal.text.read_preferences, rankers.read_letor_data,
+]  # fmt: skip
+OPTIONS = ["format", "columns", "max_unpacked", "name", "memory"]  # of readers, in this order; then what only one has
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_readers_take_a_source_and_the_rest_by_keyword(reader: Any) -> None:
+    first, *rest = inspect.signature(reader).parameters.values()
+    assert first.name == "source"
+    assert all(option.kind is option.KEYWORD_ONLY for option in rest)
+    names = [option.name for option in rest]
+    shared = [name for name in OPTIONS if name in names]
+    assert names[: len(shared)] == shared
+
+
+def test_policies_are_the_options_of_evaluate() -> None:
+    """What an editor shows for `meta_evaluate(..., ties=` is what `evaluate` takes, with the same types."""
+    options = {
+        name: option.annotation
+        for name, option in inspect.signature(cal.evaluate).parameters.items()
+        if option.kind is option.KEYWORD_ONLY and name not in ("progress", "warn")
+    }
+    stated = {name: getattr(kind, "__forward_arg__", kind) for name, kind in cal.Policies.__annotations__.items()}
+    assert stated == options
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((QRELS, 5), "runs cannot be of type int; expected what read_runs gives"),
+        ((QRELS, [5]), "runs cannot be of type int"),
+        ((QRELS, None), "runs cannot be of type NoneType"),
+        ((5, RUNS), "judgments cannot be of type int; expected Judgments"),
+        ((QRELS, RUNS, 5), "a measure cannot be of type int; expected a name such as 'nDCG@10'"),
+        ((QRELS, RUNS, ["AP", 5]), "a measure cannot be of type int"),
+    ],
+)
+def test_evaluate_says_what_is_wrong_with_its_input(given: Any, message: str) -> None:
+    with pytest.raises(CalipersError, match=re.escape(message)):
+        cal.evaluate(*given)
+
+
+def test_precision_is_a_word() -> None:
+    run = {"q1": {"b": 1.0, "a": 1.0 + 1e-9}, "q2": {"c": 1.0}}  # a tie in single precision
+    found = {word: cal.evaluate(QRELS, run, "RR", precision=word)["RR"][0, 0] for word in ("double", "single")}
+    assert found == {"double": 1.0, "single": 0.75}
+    assert cal.evaluate(QRELS, run, "RR", like=cal.Convention("ours", precision="single"))["RR"][0, 0] == 0.75
+    with pytest.raises(CalipersError, match=r"precision='half' .* is not double or single"):
+        cal.evaluate(QRELS, run, "RR", precision="half")  # type: ignore[arg-type]  # that is the point
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+
+def test_statistics_take_scores_as_well_as_arrays() -> None:
+    values = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2], [0.1, 0.2, 0.1, 0.3]])
+    given = cal.as_scores(values, systems=["a", "b", "c"], measure="AP")
+    turned = cal.as_scores(values[[2, 0, 1]][:, ::-1], systems=["c", "a", "b"], measure="RR")  # the same means, by name
+    assert cal.rank_correlation(given, turned) == 1.0
+    assert cal.rank_correlation(given, [2, 3, 1], "tau-a") == cal.rank_correlation([3, 2, 1], [2, 3, 1], "tau-a")
+    assert cal.swap_rate(given, [2, 3, 1]) == cal.swap_rate([3, 2, 1], [2, 3, 1])
+    assert cal.rbo(given, turned) == cal.rbo(["a", "b", "c"], ["a", "b", "c"])
+    assert cal.stability(given, samples=10).table() == cal.stability(values, ["a", "b", "c"], samples=10).table()
+    assert cal.split_half_swap_rate(given, 10).rate == cal.split_half_swap_rate(values, 10).rate
+    assert cal.compare(values).p_adjusted.tolist() == cal.compare(given).p_adjusted.tolist()
+    assert cal.discriminative_power(values)["score"] == cal.discriminative_power(given)["AP"]
+    with pytest.raises(CalipersError, match="expected scores of one measure, found nDCG@10, RR: choose one with"):
+        cal.rank_correlation(scores(), scores())
+    with pytest.raises(UnknownName, match="the system 'c' is in only one of the two"):
+        cal.rank_correlation(given, given.of_systems(["a", "b"]))
