@@ -324,7 +324,7 @@ from calipers import atomic_files as output
 from calipers import cli
 import calipers.cli.commands
 
-def run(arguments):
+def run(arguments, **options):
     with output.replacing("out") as temporary:
         Path(temporary).write_text("half")
         print("ready", flush=True)

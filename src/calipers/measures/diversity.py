@@ -26,7 +26,6 @@ Evaluating diversified search results using per-intent graded relevance, SIGIR 2
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from calipers.errors import CalipersError
@@ -162,19 +161,19 @@ class Chance(Record):
         return np.asarray(self.chance * self.of(grade))
 
 
-class Fading(Record):
+class Fading(Discount):
     """The weight of each rank, where every document above it has left a share of 1 - alpha."""
 
-    of: Callable[[Floats], Floats]
+    of: Discount
     alpha: float
 
     @property
     def smooth(self) -> bool:
-        return getattr(self.of, "smooth", False)
+        return self.of.smooth
 
     @property
     def kink(self) -> float:
-        return getattr(self.of, "kink", 0.0)
+        return self.of.kink
 
     def __call__(self, rank: Floats) -> Floats:
         return np.asarray(self.of(rank) * (1.0 - self.alpha) ** (rank - 1.0))
@@ -194,7 +193,7 @@ def _chance(rel: float, alpha: float) -> Value:
 
 def _perfect(weight: Weights, cutoff: int | None, alpha: float) -> float:
     """What k documents that answer an intent would give: the weight of each rank, fading by 1 - alpha."""
-    fading = Fading(weight.at, _probability(alpha, "alpha"))
+    fading = Fading(weight.discount, _probability(alpha, "alpha"))
     if not alpha:
         if cutoff is None:
             raise CalipersError("norm=perfect without a cutoff needs an alpha above 0")
