@@ -43,7 +43,7 @@ def coded(query: Ints, word: Words) -> tuple[Ints, Ints]:
     _, one, code = np.unique(mixed(query, word), return_index=True, return_inverse=True)
     code = code.reshape(-1)
     same = one[code]
-    if (query == query[same]).all() and (word == word[same]).all():
+    if all((column == column[same]).all() for column in (query, *word.T)):  # one by one, to hold little
         return code, one
     # Two pairs share a hash: sort them instead.
     order = np.lexsort((*word.T[::-1], query))

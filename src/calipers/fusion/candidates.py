@@ -217,22 +217,23 @@ def _gathered(runs: Sequence[Run], wholes: Iterable[WholeRun], depth: int | None
     number: dict[bytes, int] = {}
     read, queries, words = [], [], []
     for whole in wholes:
-        of_run = np.array([number.setdefault(query, len(number)) for query in whole.queries], np.int64)
+        of_run = np.array([number.setdefault(query, len(number)) for query in whole.queries], np.int32)
         read.append(whole)
         queries.append(of_run[whole.query])
         words.append(as_words(whole.documents))
     size = [len(whole.score) for whole in read]
     if not sum(size):
         raise CalipersError("the runs are empty")
-    voter, query = np.repeat(np.arange(len(read)), size), np.concatenate(queries)
-    word = side_by_side(words)
+    query, word = np.concatenate(queries), side_by_side(words)
+    del queries, words  # millions of rows: what is not needed any more makes room
     candidate, one = coded(query, word)
+    word = word[one]
     # Candidates by query, lists by run and query, each list best first.
     by_query = np.argsort(query[one], kind="stable")
     place = np.empty_like(by_query)
     place[by_query] = np.arange(len(by_query))
-    candidate, one = place[candidate], one[by_query]
-    key = voter * len(number) + query
+    candidate, one, word = place[candidate], one[by_query], word[by_query]
+    key = np.repeat(np.arange(len(read)), size) * len(number) + query
     score = np.concatenate([whole.score for whole in read])
     rows = None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
     if rows is not None:
@@ -240,7 +241,7 @@ def _gathered(runs: Sequence[Run], wholes: Iterable[WholeRun], depth: int | None
     starts = np.concatenate([[0], np.flatnonzero(np.diff(key)) + 1, [len(key)]])
     lists = key[starts[:-1]]
     _refuse_repetitions(key // len(number), candidate, rows, read, size)
-    order = by_score_then_id(score, starts, word[one], candidate)
+    order = by_score_then_id(score, starts, word, candidate)
     if depth is not None:
         rank = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
         order = order[rank < depth]
@@ -255,7 +256,7 @@ def _gathered(runs: Sequence[Run], wholes: Iterable[WholeRun], depth: int | None
         query=lists % len(number),
         candidate=candidate[order],
         score=score[order],
-        words=word[one],
+        words=word,
     )
     return ballots if depth is None else ballots.only(range(len(ballots.runs)))  # without what nobody has any more
 
