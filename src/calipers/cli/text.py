@@ -62,7 +62,7 @@ class Data:
     def open(self) -> Summaries:
         from calipers.text.summaries import read_summaries
 
-        found = read_summaries(self.data, self.max_unpacked)
+        found = read_summaries(self.data, max_unpacked=self.max_unpacked)
         if self.systems:
             found = found.of_systems(_words(self.systems))
         return found.first_references(self.use_references) if self.use_references else found
