@@ -365,7 +365,7 @@ def test_patterns_and_tables_of_repeats(tmp_path: Path) -> None:
         assert groups_by_pattern(runs, pattern) == expected, pattern
     table = tmp_path / "repeats.csv"
     table.write_text("run,system,repeat\nbert-s1,bert,1\nbert-s2,bert,2\n")
-    assert read_groups(table, runs) == expected
+    assert read_groups(table, runs=runs) == expected
     scores = cal.as_scores(np.random.default_rng(1).random((3, 5)), systems=runs)
     assert cal.repeated_runs(scores, str(table)).repeats == (2, 1)
     for pattern, message in (("x*", "no system has more"), ("(", "not a regular"), ("bert", "does not say where")):
@@ -373,7 +373,7 @@ def test_patterns_and_tables_of_repeats(tmp_path: Path) -> None:
             groups_by_pattern(runs, pattern)
     table.write_text("run,system\nnobody,bert\n")
     with pytest.raises(CalipersError, match="'nobody' is not among"):
-        read_groups(table, runs)
+        read_groups(table, runs=runs)
 
 
 # -- the command -----------------------------------------------------------------------------------------------------

@@ -557,17 +557,6 @@ def test_bad_commands(file: Path, tmp_path: Path) -> None:
     assert "need an encoder" in str(run("text", "documents", file).exception)
 
 
-def test_stub_names_what_there_is() -> None:
-    import calipers.text as text
-
-    stub = (Path(text.__file__).parent / "__init__.pyi").read_text()
-    assert sorted(re.findall(r"as (\w+)$", stub, re.MULTILINE)) == sorted(text.__all__)
-    for name in text.__all__:
-        assert getattr(text, name).__module__.startswith("calipers.text")
-    with pytest.raises(AttributeError, match="no attribute 'bleu'"):
-        text.bleu  # noqa: B018
-
-
 # -- the tables of Feng (2023) ----------------------------------------------------------------------------
 
 
