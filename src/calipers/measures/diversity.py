@@ -38,6 +38,7 @@ from calipers.measures.values import (
     DISCOUNTS,
     FLAT,
     AtLeast,
+    Discount,
     Geometric,
     StopProbability,
     Value,
