@@ -197,7 +197,7 @@ def letor(
     calipers study letor MQ2008/ --folds 5 -o study/
     calipers study letor MQ2008/ OHSUMED/ -o study/
     calipers study letor MSLR-WEB30K/ MQ2007/ --queries 1000 --normalize query -o study/
-    calipers reproduce 000 --data study/          for those two: the printed figures against yours
+    calipers reproduce karmaker2022 --data study/          for those two: the printed figures against yours
     """
     from calipers.conventions import convention
     from calipers.papers.letor_study import EIGHT, letor_study
