@@ -46,7 +46,8 @@ PAD = {  # MATH.md 6: computed, verdict
 
 
 @pytest.mark.parametrize(
-    ("paper", "dissertation"), [("karmaker2022/table-9", "feng2023/table-6.8"), ("karmaker2022/table-19", "feng2023/table-7.8")]
+    ("paper", "dissertation"),
+    [("karmaker2022/table-9", "feng2023/table-6.8"), ("karmaker2022/table-19", "feng2023/table-7.8")],
 )
 def test_pad(paper: str, dissertation: str) -> None:
     for name in (paper, dissertation):
@@ -73,7 +74,9 @@ def test_intervals_of_pad(measure: str, collection: str, low: float, high: float
     )
 
 
-@pytest.mark.parametrize("names", [("karmaker2022/table-6", "karmaker2022/table-16"), ("feng2023/table-6.5", "feng2023/table-7.5")])
+@pytest.mark.parametrize(
+    "names", [("karmaker2022/table-6", "karmaker2022/table-16"), ("feng2023/table-6.5", "feng2023/table-7.5")]
+)
 def test_tau(names: tuple[str, str]) -> None:
     cells = {**found(names[0]), **found(names[1])}
     expected = {
@@ -92,7 +95,9 @@ def test_tau(names: tuple[str, str]) -> None:
     assert {row[2] for cell, row in others.items() if cell not in impossible} == {"consistent"}
 
 
-@pytest.mark.parametrize("names", [("karmaker2022/table-10", "karmaker2022/table-20"), ("feng2023/table-6.9", "feng2023/table-7.9")])
+@pytest.mark.parametrize(
+    "names", [("karmaker2022/table-10", "karmaker2022/table-20"), ("feng2023/table-6.9", "feng2023/table-7.9")]
+)
 def test_swaps_across_collections(names: tuple[str, str]) -> None:
     cells = {**found(names[0]), **found(names[1])}
     expected = {"nDCG": (2, "differs"), "DCG-V1": (2, "differs"), "DCG-V2": (3, "exact"),
@@ -123,7 +128,9 @@ def test_a_table_that_repeats_another() -> None:
     assert {row[2] for row in found("feng2023/table-6.12").values()} == {"differs"}
 
 
-@pytest.mark.parametrize("names", [("karmaker2022/table-7", "karmaker2022/table-17"), ("feng2023/table-6.6", "feng2023/table-7.6")])
+@pytest.mark.parametrize(
+    "names", [("karmaker2022/table-7", "karmaker2022/table-17"), ("feng2023/table-6.6", "feng2023/table-7.6")]
+)
 def test_conflicts_against_significant_tests(names: tuple[str, str]) -> None:
     cells = {**found(names[0]), **found(names[1])}
     verdicts = [row[2] for row in cells.values()]
@@ -211,7 +218,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
-@pytest.mark.parametrize("name", [f"karmaker2022/table-{i}" for i in (2, 5, 6, 7, 8, 9, 10, 11, 15, 21)] + ["feng2023/table-7.11"])
+@pytest.mark.parametrize(
+    "name", [f"karmaker2022/table-{i}" for i in (2, 5, 6, 7, 8, 9, 10, 11, 15, 21)] + ["feng2023/table-7.11"]
+)
 def test_tables_run_on_a_folder_of_data(folder: Path, name: str) -> None:
     (one,) = reproductions(name)
     table = one.table(folder)

@@ -136,9 +136,9 @@ memory_option = click.option(
          "the machine's].",
 )  # fmt: skip
 how_to_read = declared(
-    click.option("--judgments-as", type=LibraryChoice("calipers.collection.sources:JUDGMENT_FORMS"),
+    click.option("--judgments-as", type=LibraryChoice("calipers.collection.sources:JUDGMENT_FORMATS"),
                  help="Do not guess what JUDGMENTS is."),
-    systems_as_option("SYSTEM", LibraryChoice("calipers.collection.sources:SYSTEM_FORMS")),
+    systems_as_option("SYSTEM", LibraryChoice("calipers.collection.sources:SYSTEM_FORMATS")),
     columns_option,
     max_unpacked_option,
     memory_option,

@@ -329,6 +329,7 @@ JSON = Format(
     name="json",
     holds="table",
     line='{query: {document: number}}, or rows as {"query": ..., "doc": ..., "score": ...}',
+    noun="a JSON file",
     matches=lambda start: _START.match(start) is not None,
     read=read_json,
     systems=systems_of_json,
