@@ -558,7 +558,7 @@ def test_bad_commands(file: Path, tmp_path: Path) -> None:
 
 
 def test_stub_names_what_there_is() -> None:
-    import calipers.text as text
+    from calipers import text
 
     stub = (Path(text.__file__).parent / "__init__.pyi").read_text()
     assert sorted(re.findall(r"as (\w+)$", stub, re.MULTILINE)) == sorted(text.__all__)

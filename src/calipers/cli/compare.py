@@ -1,4 +1,4 @@
-"""calipers compare"""
+"""The command `calipers compare`."""
 
 from __future__ import annotations
 
@@ -118,8 +118,8 @@ def command(
 ) -> None:
     """Which systems really differ: differences, intervals, p values, effect sizes, who beats whom.
 
-    The inputs are judgments and runs as for evaluate, or one or more CSV files of scores: a row a query and a column a
-    system, or system, query and measures as evaluate -q writes them.
+    The inputs are judgments and runs as for evaluate, or one or more CSV files of scores: one row per query and one
+    column per system, or system, query and measures as evaluate -q writes them.
 
     \b
     calipers compare qrels.txt runs/* -m "nDCG@10 AP" --baseline bm25 --correction holm

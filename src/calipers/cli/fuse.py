@@ -1,4 +1,4 @@
-"""calipers fuse"""
+"""The command `calipers fuse`."""
 
 from __future__ import annotations
 

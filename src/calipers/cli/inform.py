@@ -1,4 +1,4 @@
-"""calipers inform"""
+"""The command `calipers inform`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _lists = together(
 )
 @click.option("--top", type=click.IntRange(min=2), default=10, show_default=True, help="How many the best ones are.")
 @click.option("--power", is_flag=True, help="Instead: discriminative power, by Sakai's bootstrap of 1,000 samples.")
-@click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @plot_option("RIC against AP and nDCG")
 @output
 def ric(
@@ -306,7 +306,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
     show_default=True,
     help="Systems that tie: a value of their own, or left out.",
 )
-@click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @max_unpacked_option
 @strict_option
 @plot_option("each query without and with what is given")

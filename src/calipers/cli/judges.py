@@ -1,4 +1,4 @@
-"""calipers judges"""
+"""The command `calipers judges`."""
 
 from __future__ import annotations
 

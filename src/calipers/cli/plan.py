@@ -1,4 +1,4 @@
-"""calipers plan"""
+"""The command `calipers plan`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""calipers rank"""
+"""The command `calipers rank`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""calipers report"""
+"""The command `calipers report`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""calipers reproduce"""
+"""The command `calipers reproduce`."""
 
 from __future__ import annotations
 

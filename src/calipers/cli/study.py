@@ -72,7 +72,7 @@ class Groups:
     "--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Of the null value, for each group."
 )
 @click.option("--seed", default=42, show_default=True)
-@click.option("--per-sample", is_flag=True, help="One row a group instead of correlations.")
+@click.option("--per-sample", is_flag=True, help="One row per group instead of correlations.")
 @plot_option("RIC of fusions against joint RIC")
 @strict_option
 @jobs_option

@@ -1,4 +1,4 @@
-"""calipers text"""
+"""The command `calipers text`."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def command() -> None:
     calipers text correlate data.jsonl --human coherence,relevance
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
 
-    DATA is a file of JSON lines, an object a document and system (id, system, summary, references, source, human), or
-    has SummEval's layout. It may be compressed.
+    DATA is a file of JSON lines, one object per document and system (id, system, summary, references, source, human),
+    or has SummEval's layout. It may be compressed.
     """
 
 

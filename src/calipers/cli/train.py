@@ -1,4 +1,4 @@
-"""calipers train"""
+"""The command `calipers train`."""
 
 from __future__ import annotations
 

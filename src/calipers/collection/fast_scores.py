@@ -32,6 +32,7 @@ UNUSUAL = (NotFast, *FILE_ERRORS)
 
 
 
+
 class RunScores(NamedTuple):
     """One run: what it was like, and its scores, one row per plan and one column per judged query."""
 

@@ -42,7 +42,7 @@ class InformationDifference:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
-        """system_a, system_b, information_difference, delta_ap (absolute): a row a pair, the most alike first."""
+        """system_a, system_b, information_difference, delta_ap (absolute): one row per pair, the most alike first."""
         return self._table(*np.triu_indices(len(self.systems), 1))
 
     def within_bins(self, bins: int = BINS) -> Table:

@@ -1,6 +1,7 @@
 """Golbus & Aslam (2013): information tau (table 1), discriminative power by Sakai's paired bootstrap (table 2),
 information difference (table 4). Only the AP of TREC 8's systems is public; a folder can hold the
-rest."""
+rest.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ SLIPS = {("MSP-V2", "MQ2007"): ("ARank", 15, 0.116)}
 
 def scores_of(measure: str, collection: str, mended: bool = True) -> Floats:
     """The printed scores of the methods under a measure: [method, cutoff]."""
-    table = printed("karmaker2022")[SOURCES[measure.split("-")[0], collection]]
+    table = printed("karmaker2022")[SOURCES[measure.split("-", maxsplit=1)[0], collection]]
     rows = table["scores"][measure]
     found = np.array([rows[method] for method in METHODS])
     if mended and (measure, collection) in SLIPS:

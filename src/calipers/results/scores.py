@@ -173,7 +173,7 @@ class Scores:
     # -- query by query ----------------------------------------------------------------------------
 
     def per_query(self) -> Table:
-        """One row a system and query: system, query, and each measure."""
+        """One row per system and query: system, query, and each measure."""
         by_row = np.moveaxis(self.values, 0, -1).tolist()
         rows = tuple(
             (system, query, *by_row[s][q])
