@@ -37,7 +37,7 @@ class Shown:
 @click.command("evaluate")
 @inputs()
 @together("shown", Shown)
-@click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @click.option("--interval", type=float, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
 @click.option("--interval-by", type=LibraryChoice("calipers.stats.bounded_intervals:METHODS"), default="auto",
               show_default=True,

@@ -158,7 +158,7 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 @_lists
 @click.option("--draws", type=click.IntRange(min=2), default=20, show_default=True, help="Of the null value.")
 @seed_option
-@click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @output
 def joint(
     inputs: Inputs,

@@ -1,4 +1,4 @@
-"""calipers pool"""
+"""The command `calipers pool`."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ _scoring = declared(together("rouge", "calipers.text.options:TextOptions"), toge
 @_measures
 @_rouge
 @_bert
-@click.option("-q", "--per-document", is_flag=True, help="One row a system and document instead of means.")
+@click.option("-q", "--per-document", is_flag=True, help="One row per system and document instead of means.")
 @strict_option
 @output
 def score(data: Data, scoring: Scoring, bert: Bert, per_document: bool, strict: bool, output: Output) -> None:

@@ -70,7 +70,8 @@ class InformationDifference:
 
     def linkage(self, method: str = "average") -> Floats:
         """The clusters in which systems join, as SciPy writes them. Methods that need distances in space are refused:
-        the difference is not a metric."""
+        the difference is not a metric.
+        """
         if method not in LINKAGES:
             raise CalipersError(f"method={method} is not one of {', '.join(LINKAGES)}")
         if len(self.systems) < 2:
