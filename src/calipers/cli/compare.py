@@ -76,7 +76,7 @@ class Reproduced:
 )  # fmt: skip
 @click.option("--baseline", metavar="SYSTEM", help="Compare the other systems with this one only.")
 @click.option(
-    "--level", type=float, help="Of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
+    "--level", type=float, help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
 )
 @click.option(
     "--effect", type=LibraryChoice("calipers.stats.effect_sizes:EFFECTS"), default="d", show_default=True,

@@ -207,7 +207,7 @@ def alpha_option(command: Command) -> Command:
 
 
 def seed_option(command: Command) -> Command:
-    return click.option("--seed", type=int, default=42, show_default=True, help="Of everything that is drawn.")(command)
+    return click.option("--seed", type=int, default=42, show_default=True, help="Random seed.")(command)
 
 
 def repeats_option(command: Command) -> Command:

@@ -69,7 +69,7 @@ class Groups:
 @click.option("--rel", type=float, default=1.0, show_default=True, help="The smallest grade that is relevant.")
 @depth_option
 @click.option(
-    "--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Of the null value, for each group."
+    "--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Draws of the null value per group."
 )
 @click.option("--seed", default=42, show_default=True)
 @click.option("--per-sample", is_flag=True, help="One row per group instead of correlations.")
@@ -146,13 +146,13 @@ class Training:
 
 _training = together(
     "training", Training,
-    click.option("--folds", type=click.IntRange(min=1), help="Only the first so many [default: all]."),
-    click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="Of `calipers train`; repeated."),
+    click.option("--folds", type=click.IntRange(min=1), help="Only the first N folds [default: all]."),
+    click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="A ranker of `calipers train`; repeated."),
     click.option("--preset", type=LibraryChoice("calipers.rankers.presets:PRESETS"), default="quick",
                  show_default=True, help="Settings of the rankers: quick ones, or those of the papers."),
     click.option("--normalize", type=LibraryChoice("calipers.rankers.base:NORMALIZATIONS"), default="none",
                  show_default=True, help="query: every feature from 0 to 1 inside each query."),
-    click.option("--queries", type=click.IntRange(min=2), help="Take only so many, drawn at random."),
+    click.option("--queries", type=click.IntRange(min=2), help="Take only N queries, drawn at random."),
     seed_option,
     click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
                  help="Threads that grow trees; the results do not depend on it."),
@@ -171,7 +171,7 @@ _training = together(
     default="nDCG(gain=exp)@10",
     show_default=True,
     metavar="MEASURE",
-    help="What is optimised, or decides on validation data.",
+    help="The measure that is optimised, or that decides on validation data.",
 )
 @click.option("--like", metavar="PROFILE", help="Conventions of that measure, as yahoo or letor4.")
 @click.option(
@@ -234,7 +234,7 @@ def letor(
     "conventions",
     multiple=True,
     metavar="PROFILE",
-    help="To train and to evaluate under; repeated [default: definition, yahoo, letor4].",
+    help="Convention to train and evaluate under; repeated [default: definition, yahoo, letor4].",
 )
 def conventions(
     collection: str,
