@@ -96,7 +96,7 @@ class Instead:
               help="For a terminal, other programs or papers; for judging, qrels with an empty grade or JSON "
                    "lines.")  # fmt: skip
 @safe_csv_option
-@click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen.")
+@click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
 def command(runs: Runs, pooling: Pooling, instead: Instead, plot: str | None, output: Output) -> None:
     """Which documents to judge, what is worth most first.
 

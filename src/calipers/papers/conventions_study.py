@@ -176,8 +176,8 @@ def convention_study(
     names, likes = tuple(dict.fromkeys(rankers)), tuple(dict.fromkeys(like))
     for name in names:
         make(name, preset)
-    for like in likes:
-        convention(like)
+    for each in likes:
+        convention(each)
     if len(likes) < 2:
         raise CalipersError("name at least two conventions: they are compared")
     settings = {

@@ -183,7 +183,7 @@ class Scores:
         return Table(("system", "query", *self.measures), rows, self.metadata)
 
     def to_pandas(self) -> Any:
-        """A pandas frame, one row a system and query: system, query, and each measure."""
+        """A pandas frame, one row per system and query: system, query, and each measure."""
         return load("pandas", extra="frames", what="frames").DataFrame(self._columns())
 
     def to_polars(self) -> Any:
