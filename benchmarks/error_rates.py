@@ -111,7 +111,7 @@ def many(collections: int, sd: float) -> list[Rate]:
     def by_tukey(scores: Array, start: int) -> Array:
         p = np.array([tukey(each, *pairs, Settings(samples=201, seed=start + i)).p for i, each in enumerate(scores)])
         lowest.append(p[:, 0] < ALPHA)  # the first two systems
-        return (p < ALPHA).any(axis=1)
+        return np.asarray((p < ALPHA).any(axis=1))
 
     error, _ = shares(collections, by_tukey, sd, systems, queries)
     rates = [Rate("tukey", design, error, float(np.concatenate(lowest[1::2]).mean()))]

@@ -89,10 +89,10 @@ def tables(data: Path, model: str) -> str:
     """Printed and computed correlations, side by side."""
     os.environ["CALIPERS_ENCODER"] = model
     rows: list[tuple[Cell, ...]] = []
-    for each in reproductions("003/table-8.*", "003/table-9.1"):
+    for each in reproductions("feng2023/table-8.*", "feng2023/table-9.1"):
         cells = {row[1]: row[3] for row in each.table(data).rows}
         name = each.id.partition("/")[2]
-        table = printed("003")[name]
+        table = printed("feng2023")[name]
         for row in ("base", "V1", "V2"):
             measure = table["base"] if row == "base" else f"{table['base']} {row}"
             both = [f"{table['cells'][row][a]} / {float(str(cells[f'tau-b {measure}, {a}'])):.3f}" for a in ASPECTS]
@@ -125,7 +125,7 @@ def sensitivity(given: text.Summaries, model: str) -> str:
 
 def near_table_9_1(given: text.Summaries) -> str:
     """Every kind of ROUGE, way to take references, stemming and level, by how far it is from the printed row."""
-    wanted = np.array([float(printed("003")["table-9.1"]["cells"]["base"][aspect]) for aspect in ASPECTS])
+    wanted = np.array([float(printed("feng2023")["table-9.1"]["cells"]["base"][aspect]) for aspect in ASPECTS])
     found: list[tuple[float, tuple[Cell, ...]]] = []
     for count, several in ((1, "max"), (11, "max"), (11, "mean")):
         for stem in (False, True):

@@ -1,5 +1,6 @@
 """Writes the figures of ranges.md: `python docs/ranges_figures.py DATA`, DATA being a folder with trec/covid-round1 and
-trec/trec8-adhoc."""
+trec/trec8-adhoc.
+"""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ TOGETHER = ("test_packaging", "test_browser", "test_report", "test_spark", "test
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One by one to the workers, but those of such a file together. (pytest 9 loses what xdist_group marks.)"""
+    """One by one to the workers, but those of such a file together; pytest 9 loses what xdist_group marks."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByFileOrTest(LoadScopeScheduling):

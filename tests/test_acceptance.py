@@ -79,7 +79,7 @@ def test_trec_deep_learning_2019(data: Path) -> None:
 
 @pytest.mark.acceptance
 def test_trec_robust_2003(data: Path) -> None:
-    """17 runs on MAP. (The data notes say that the printed P_10 does not agree, so it is left out.)"""
+    """17 runs on MAP; the data notes say that the printed P_10 does not agree, so it is left out."""
     figures = nist(data, "trec12/robust")
     files = sorted((data / "trec/robust03").glob("input.*.xz"))
     assert len(files) == 17

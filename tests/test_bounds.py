@@ -358,7 +358,7 @@ def test_query_types_by_threshold_and_by_rank() -> None:
 
 @pytest.mark.parametrize("measure", ["nDCG@10", "V2(AP)", "V2(nDCG@10, population=collection(50))"])
 def test_judgments_are_freed_with_their_last_reference(measure: str) -> None:
-    """Not when Python next looks for circles: in a loop over large arrays that may be too late."""
+    """Not when Python next collects reference cycles: in a loop over large arrays that may be too late."""
     judgments = cal.Judgments.from_arrays([2.0, 0.0, 1.0, 0.0], group=[2, 2])
     cal.evaluate(judgments, {"a": np.array([1.0, 2.0, 3.0, 4.0])}, [measure])
     kept = weakref.ref(judgments.pool)

@@ -391,7 +391,7 @@ def test_a_path_is_read_as_the_measures_want(files: Path) -> None:
         ),
         (
             lambda f: cal.evaluate({"q": VECTOR}, f / "a.run", "V2(nDCG@5)"),
-            "nDCG@5 needs one grade a document, but these look like judgments by subtopic",
+            "nDCG@5 needs one grade per document, but these look like judgments by subtopic",
         ),
         (
             lambda f: cal.evaluate({"q": {"a": 1}}, f / "a.run", "D#-nDCG@5"),
@@ -463,7 +463,7 @@ def lines_of(path: Path) -> list[tuple[str, str, str, int]]:
 
 
 def simulated(lines: list[tuple[str, str, str, int]], seed: int, quality: float) -> dict[str, dict[str, float]]:
-    """A run of a thousand documents a topic: judged ones by their grades and noise, and unjudged ones."""
+    """A run of a thousand documents per topic: judged ones by their grades and noise, and unjudged ones."""
     draw = random.Random(seed)
     best: dict[str, dict[str, int]] = {}
     for query, _, document, grade in lines:

@@ -29,7 +29,7 @@ GRADES = [[0, 1], [0, 1, 2, 3], [-2, -1, 0, 1, 2], [0], [1], [0, 0, 0, 0, 0, 1],
 
 
 def judged(draw: random.Random, documents: list[str]) -> dict[str, int]:
-    """Judgments of some of the documents. (With grades below 0 only, pytrec_eval does not come back.)"""
+    """Judgments of some of the documents; with grades below 0 only, pytrec_eval does not come back."""
     grades = draw.choice(GRADES)
     found = {document: draw.choice(grades) for document in draw.sample(documents, draw.randint(0, len(documents)))}
     return found if not found or max(found.values()) >= 0 else {**found, next(iter(found)): 0}

@@ -116,7 +116,7 @@ def test_lists_are_scored_in_parts_that_are_not_too_large(monkeypatch):
     monkeypatch.setattr("calipers.engine.spark.worker.ROWS_AT_ONCE", 20)
     judgments, runs = SIMULATED.qrels, SIMULATED.runs
     batches = list(task_for(judgments, runs, MEASURES)(batches_of(rows_of(judgments, runs), 50)))
-    assert len(batches) == len(runs)  # one a system: no two of them have 20 rows together
+    assert len(batches) == len(runs)  # one per system: no two of them have 20 rows together
     check_equal(scores_by(batches), cal.evaluate(judgments, runs, MEASURES))
 
 

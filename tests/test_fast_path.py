@@ -1,4 +1,4 @@
-"""The short way of `calipers evaluate` gives way to the long one where it must; that both agree, tests/laws shows."""
+"""The fast path of `calipers evaluate` leaves to the full path what it must; that both agree, tests/laws shows."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def test_agrees_on_real_runs(data: Any) -> None:
 @pytest.mark.parametrize(
     "options", [["-m", "all_trec"], ["--v9"], ["-J"], ["-m", "ndcg.1=3"], ["-m", "unj"], ["-l", "0"]]
 )
-def test_the_rest_of_trec_eval_goes_the_long_way(options: list[str], tmp_path: Path) -> None:
+def test_the_rest_of_trec_eval_takes_the_full_path(options: list[str], tmp_path: Path) -> None:
     qrels, runs = write_collection(tmp_path, random.Random(2))
     assert fast_reports(read_request(["-c", qrels, *runs])) is not None
     assert fast_reports(read_request(["-c", *options, qrels, *runs])) is None
 
 
-def test_trec_eval_refuses_missing_queries_the_long_way(tmp_path: Path) -> None:
+def test_trec_eval_refuses_missing_queries_on_the_full_path(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("q1 0 a 1\nq2 0 a 1\n")
     (tmp_path / "run").write_text("q1 Q0 a 1 1 t\n")
     files = [str(tmp_path / "qrels"), str(tmp_path / "run")]
@@ -94,7 +94,7 @@ UNUSUAL_MEASURES = ["ERR@10", "V2(nDCG@10)", "P", "P@0", "AP(norm=k)@10", "nDCG(
 
 
 @pytest.mark.parametrize("measure", [*UNUSUAL_MEASURES, "nDCG(gain={1:3})", "gm_map", "nosuch", "AP(rel=x)", "P("])
-def test_other_measures_go_the_long_way(measure: str, tmp_path: Path) -> None:
+def test_other_measures_take_the_full_path(measure: str, tmp_path: Path) -> None:
     qrels, runs = write_collection(tmp_path, random.Random(0))
     assert fast_answer(qrels, runs, ["AP"]) is not None
     assert fast_answer(qrels, runs, ["AP", measure]) is None
@@ -118,13 +118,13 @@ def test_other_measures_go_the_long_way(measure: str, tmp_path: Path) -> None:
         ("2 qid:1 1:0.5 2\n", "q1 Q0 a 1 1 t\n"),
     ],
 )
-def test_what_is_unusual_goes_the_long_way(qrels: str, run: str, tmp_path: Path) -> None:
+def test_what_is_unusual_takes_the_full_path(qrels: str, run: str, tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text(qrels)
     (tmp_path / "run").write_text(run)
     assert fast_answer(str(tmp_path / "qrels"), [str(tmp_path / "run")], ["AP"]) is None
 
 
-def test_missing_files_go_the_long_way(tmp_path: Path) -> None:
+def test_missing_files_take_the_full_path(tmp_path: Path) -> None:
     qrels, runs = write_collection(tmp_path, random.Random(0))
     assert fast_answer(qrels, [str(tmp_path / "none")], ["AP"]) is None
     assert fast_answer(str(tmp_path / "none"), runs, ["AP"]) is None

@@ -546,7 +546,18 @@ def outcome(call: Callable[[], Any]) -> Any:
         found = call()
     except scanner.ScanError as error:
         return error.message, error.line
-    names = ("query", "length", "tied", "offsets", "document", "score", "first", "last", "docid_rank", "input_rank")
+    names: tuple[str, ...] = (
+        "query",
+        "length",
+        "tied",
+        "offsets",
+        "document",
+        "score",
+        "first",
+        "last",
+        "docid_rank",
+        "input_rank",
+    )
     if found.scattered:
         names = ()  # without regrouping there is nothing to compare; with it, the plain test has the columns
     return [comparable(getattr(found, name)) for name in (*names, "unjudged", "scattered")]

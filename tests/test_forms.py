@@ -74,7 +74,7 @@ def test_what_users_hand_over_is_known_to_be_unknown() -> None:
 def test_a_share_of_a_users_divisor_reads_everything() -> None:
     form = cal.parse("DCG@3").form
     assert form.reach == 3
-    assert (form / (lambda of, lists: lists.length)).reach is None
+    assert (form / (lambda of, lists: lists.length.astype(float))).reach is None
 
 
 def test_only_normalisations_say_that_they_are() -> None:

@@ -23,7 +23,7 @@ from conftest import Require
 # As written they would take minutes; only these numbers are others here.
 SMALLER = {"--samples 100": "--samples 2", "--queries 1000": "--queries 50"}
 # These train dozens of models, or start Spark: each has a process and a folder of its own.
-APART = re.compile(r"calipers study (letor|conventions)|--engine spark|reproduce 000 --data")
+APART = re.compile(r"calipers study (letor|conventions)|--engine spark|reproduce karmaker2022 --data")
 
 
 def commands(command: click.Command, name: str = "calipers") -> Iterator[tuple[str, click.Command]]:
@@ -119,7 +119,7 @@ def test_the_long_examples_run_too(
             write_collection(where / name, queries=60 if "MSLR" in example else 15, seed=seed)
     calls = [typed[example]]
     if "MSLR" in example:  # what this one writes, another one reads
-        calls += [typed[other] for other in RUN if "reproduce 000 --data" in other]
+        calls += [typed[other] for other in RUN if "reproduce karmaker2022 --data" in other]
         assert len(calls) == 2
     for call in calls:
         command = [sys.executable, "-m", "calipers", *call]
@@ -249,7 +249,7 @@ def test_completion_can_be_set_up(shell: str) -> None:
         ("compare qrels.txt runs/bm25.gz runs/system01.gz --baseline bm52", "did you mean bm25?"),
         ("evaluate qrels.txt run.txt --like trec_evl", "trec_eval"),
         ("inform rik", "Did you mean 'ric'?"),
-        ("reproduce 000/table-99", "table"),
+        ("reproduce karmaker2022/table-99", "table"),
         ("evaluate qrels.txt run.txt --baseline bm25", "--format markdown or latex"),
     ],
 )

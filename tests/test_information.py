@@ -693,7 +693,7 @@ def test_inform_tau(folder: Path) -> None:
 
 
 def test_tables_1_and_4_from_a_folder(tmp_path: Path, folder: Path) -> None:
-    one, four = reproductions("004/table-1", "004/table-4")
+    one, four = reproductions("golbus2013/table-1", "golbus2013/table-4")
     assert {row[4] for table in (one.table(), four.table()) for row in table.rows} == {"needs data"}
     draw = np.random.default_rng(2)
     place = tmp_path / "web2010"

@@ -320,11 +320,11 @@ def test_effects_are_those_of_evaluating_under_either(collection: Path) -> None:
         for p in range(len(tested["human"].a)):
             yes = [bool(tested[name].significant[m, p]) for name in ("human", "llm-b")]
             sign = [np.sign(tested[name].outcomes[m].difference[p]) for name in ("human", "llm-b")]
-            kind = {(True, False): "missed", (False, True): "false"}.get((yes[0], yes[1]))
+            group = {(True, False): "missed", (False, True): "false"}.get((yes[0], yes[1]))
             if all(yes):
-                kind = "agree" if sign[0] == sign[1] else "conflict"
-            if kind:
-                four[kind] += 1
+                group = "agree" if sign[0] == sign[1] else "conflict"
+            if group:
+                four[group] += 1
         assert {name: cells[name] for name in four} == four
         ranks = [rankdata(-of) for of in (ours, theirs)]
         assert cells["largest_drop"] == (ranks[1] - ranks[0]).max()

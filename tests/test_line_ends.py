@@ -28,6 +28,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
 from calipers.native import plain as _plain
 from calipers.native.ids import Ids
+from calipers.native.scan_error import ScanError
 from calipers.native.scanner import COMPILED
 
 QUERIES = ("1", "2", "3", "4", "5", "nobody judged this")
@@ -115,7 +116,7 @@ def short(known: str, path: str) -> Any:
     try:
         index = read_graded(known, plans)
         return [[scores] for scores in score_runs([path], index, by_id=True, jobs=2)[0].scores]
-    except (NotFast, CalipersError, _plain.ScanError):
+    except (NotFast, CalipersError, ScanError):
         return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +45,7 @@ def collection() -> tuple[dict[str, dict[str, float]], dict[str, dict[str, dict[
 # -- families --------------------------------------------------------------------------------------------------------
 
 
-def test_cutoffs_make_a_family_and_normalisation_has_a_base(collection: tuple) -> None:
+def test_cutoffs_make_a_family_and_normalisation_has_a_base(collection: tuple[Any, Any]) -> None:
     scores = cal.evaluate(*collection, [*MEASURES, "AP(rel=2)", "RBP(p=0.8)@10"])
     found = families(scores)
     assert [f.name for f in found] == ["nDCG", "V1(nDCG)", "V2(nDCG)", "AP(rel=2)", "RBP(p=0.8)"]
@@ -60,7 +61,7 @@ def test_cutoffs_make_a_family_and_normalisation_has_a_base(collection: tuple) -
 # -- discriminative power and conflicts ------------------------------------------------------------------------------
 
 
-def test_power_counts_the_tests_of_all_cutoffs(collection: tuple) -> None:
+def test_power_counts_the_tests_of_all_cutoffs(collection: tuple[Any, Any]) -> None:
     scores = cal.evaluate(*collection, MEASURES)
     power = discriminative_power(scores, alpha=0.1)
     compared = cal.compare(scores, correction=None, alpha=0.1)
@@ -163,7 +164,7 @@ def test_stability_of_a_ranking() -> None:
 # -- sets ------------------------------------------------------------------------------------------------------------
 
 
-def test_sets_by_difference_are_the_ends_of_it(collection: tuple) -> None:
+def test_sets_by_difference_are_the_ends_of_it(collection: tuple[Any, Any]) -> None:
     qrels, runs = collection
     names = MEASURES[:2]
     scores = cal.evaluate(qrels, runs, names)
@@ -183,7 +184,7 @@ def test_sets_by_difference_are_the_ends_of_it(collection: tuple) -> None:
         set_size(2.5, 10)
 
 
-def test_broad_and_focused_are_balanced(collection: tuple) -> None:
+def test_broad_and_focused_are_balanced(collection: tuple[Any, Any]) -> None:
     judgments = cal.Judgments.from_dict(collection[0])
     sets = broad_and_focused(judgments)
     share = [np.mean([g >= 2 for g in grades.values()]) for grades in collection[0].values()]
@@ -193,7 +194,7 @@ def test_broad_and_focused_are_balanced(collection: tuple) -> None:
 
 
 @pytest.mark.parametrize("form", ["dicts", "arrays"])
-def test_halves_of_the_documents(collection: tuple, form: str) -> None:
+def test_halves_of_the_documents(collection: tuple[Any, Any], form: str) -> None:
     """Each document is in one half; a half's scores are those of the run without the other documents."""
     qrels, runs = collection
     judgments: cal.Judgments = cal.Judgments.from_dict(qrels)
@@ -225,7 +226,7 @@ def test_halves_of_the_documents(collection: tuple, form: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def meta(collection: tuple) -> MetaEvaluation:
+def meta(collection: tuple[Any, Any]) -> MetaEvaluation:
     return meta_evaluate(*collection, MEASURES, ("all", "uninformative", "ideal", "left", "right"), Choices(size=8))
 
 
@@ -236,7 +237,7 @@ def test_every_table_has_a_row_a_measure(meta: MetaEvaluation, name: str) -> Non
     assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_tables_say_what_their_parts_say(meta: MetaEvaluation, collection: tuple) -> None:
+def test_tables_say_what_their_parts_say(meta: MetaEvaluation, collection: tuple[Any, Any]) -> None:
     scores = cal.evaluate(*collection, MEASURES)
     averages = np.array([np.nanmean(scores.values[i : i + 2], axis=(0, 2)) for i in (0, 2, 4)])
     assert meta.averages["all"] == pytest.approx(averages)
@@ -253,7 +254,9 @@ def test_tables_say_what_their_parts_say(meta: MetaEvaluation, collection: tuple
     assert meta.across(meta).rows[0][1:] == (0, 0, 0, 0, 0)
 
 
-def test_the_base_decides_the_sets_even_where_it_is_not_asked_for(collection: tuple, meta: MetaEvaluation) -> None:
+def test_the_base_decides_the_sets_even_where_it_is_not_asked_for(
+    collection: tuple[Any, Any], meta: MetaEvaluation
+) -> None:
     alone = meta_evaluate(*collection, MEASURES[2:4], ("ideal",), Choices(size=8))
     assert [f.name for f in alone.families] == ["V1(nDCG)"]
     assert alone.views["ideal"][0].queries == meta.views["ideal"][1].queries
@@ -280,7 +283,7 @@ def run(*arguments: object) -> Result:
 
 
 @pytest.fixture(scope="module")
-def files(collection: tuple, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def files(collection: tuple[Any, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("metaeval")
     qrels, runs = collection
     (folder / "qrels.txt").write_text(

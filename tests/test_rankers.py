@@ -20,6 +20,7 @@ from calipers.rankers import (
     LambdaMART,
     LetorData,
     ListNet,
+    RankBoost,
     Ranker,
     RankNet,
     RankSVM,
@@ -568,7 +569,7 @@ def test_rankboost_is_the_papers(train: LetorData) -> None:
         score += alpha * h
         D *= np.exp(-alpha * (h[better] - h[worse]))
         D /= D.sum()
-    machine = RANKERS["rankboost"](rounds=6, thresholds=10**6).fit(X, y, qid=train.qid)
+    machine = RankBoost(rounds=6, thresholds=10**6).fit(X, y, qid=train.qid)
     assert machine.predict(X) == pytest.approx(score, abs=1e-9)
 
 
@@ -594,7 +595,7 @@ def test_more_restarts_are_never_worse_on_validation_data(train: LetorData, vali
 
 
 @pytest.mark.parametrize("kind", [RankNet, ListNet])
-def test_networks_rank_without_pytorch(kind: type[Ranker], train: LetorData) -> None:
+def test_networks_rank_without_pytorch(kind: type[RankNet | ListNet], train: LetorData) -> None:
     """NumPy's forward pass is PyTorch's."""
     torch = Require().module("torch")
     machine = kind(epochs=2, hidden=(5, 3)).fit(train.X, train.y, qid=train.qid)

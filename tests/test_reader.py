@@ -502,9 +502,9 @@ def test_threads_catch_what_a_file_can_cause_and_nothing_else(place: int) -> Non
 
     for error in (CalipersError("bad"), ScanError("bad"), OSError("bad"), MemoryError("bad")):
         assert reader.in_threads(tasks(error)) is None
-    for error in (TypeError("a mistake"), AssertionError("a mistake"), ValueError("a mistake")):
-        with pytest.raises(type(error), match="a mistake"):
-            reader.in_threads(tasks(error))
+    for mistake in (TypeError("a mistake"), AssertionError("a mistake"), ValueError("a mistake")):
+        with pytest.raises(type(mistake), match="a mistake"):
+            reader.in_threads(tasks(mistake))
     assert reader.in_threads([lambda: 1, lambda: 2]) == [1, 2]
 
 

@@ -14,7 +14,7 @@ from calipers.errors import CalipersError
 from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
 from calipers.papers.normalisation_tables import _pad_interval, averages_of
 from calipers.papers.printed_figures import VERDICTS, cut, decimals, judged
-from calipers.papers.registry import Reproduction, listing, printed, reproductions
+from calipers.papers.registry import ALIASES, Reproduction, listing, printed, reproductions
 
 NONE = ("consistent", "needs data")
 
@@ -26,7 +26,7 @@ def found(name: str) -> dict[str, tuple[str, float, str, str]]:
 
 
 PAD = {  # MATH.md 6: computed, verdict
-    "000/table-9": {
+    "karmaker2022/table-9": {
         "MSLR-WEB30K, nDCG, all": (29.780, "differs"),
         "MSLR-WEB30K, DCG-V1, all": (35.789, "exact"),
         "MSLR-WEB30K, DCG-V2, all": (46.720, "exact"),
@@ -34,7 +34,7 @@ PAD = {  # MATH.md 6: computed, verdict
         "MQ2007, DCG-V1, all": (2.1101, "differs"),
         "MQ2007, DCG-V2, all": (6.4357, "within rounding"),
     },
-    "000/table-19": {
+    "karmaker2022/table-19": {
         "MSLR-WEB30K, MAP, all": (25.578, "exact"),
         "MSLR-WEB30K, MSP-V1, all": (31.842, "exact"),
         "MSLR-WEB30K, MSP-V2, all": (97.510, "within rounding"),
@@ -46,7 +46,8 @@ PAD = {  # MATH.md 6: computed, verdict
 
 
 @pytest.mark.parametrize(
-    ("paper", "dissertation"), [("000/table-9", "003/table-6.8"), ("000/table-19", "003/table-7.8")]
+    ("paper", "dissertation"),
+    [("karmaker2022/table-9", "feng2023/table-6.8"), ("karmaker2022/table-19", "feng2023/table-7.8")],
 )
 def test_pad(paper: str, dissertation: str) -> None:
     for name in (paper, dissertation):
@@ -58,7 +59,7 @@ def test_pad(paper: str, dissertation: str) -> None:
 
 
 def test_what_is_said_about_the_odd_ones() -> None:
-    cells = found("000/table-19")
+    cells = found("karmaker2022/table-19")
     assert "97.389 with max as printed" in cells["MSLR-WEB30K, MSP-V2, all"][3]
     assert "ARank@15 read as 0.116; as printed 22.845" in cells["MQ2007, MSP-V2, all"][3]
 
@@ -73,7 +74,9 @@ def test_intervals_of_pad(measure: str, collection: str, low: float, high: float
     )
 
 
-@pytest.mark.parametrize("names", [("000/table-6", "000/table-16"), ("003/table-6.5", "003/table-7.5")])
+@pytest.mark.parametrize(
+    "names", [("karmaker2022/table-6", "karmaker2022/table-16"), ("feng2023/table-6.5", "feng2023/table-7.5")]
+)
 def test_tau(names: tuple[str, str]) -> None:
     cells = {**found(names[0]), **found(names[1])}
     expected = {
@@ -92,7 +95,9 @@ def test_tau(names: tuple[str, str]) -> None:
     assert {row[2] for cell, row in others.items() if cell not in impossible} == {"consistent"}
 
 
-@pytest.mark.parametrize("names", [("000/table-10", "000/table-20"), ("003/table-6.9", "003/table-7.9")])
+@pytest.mark.parametrize(
+    "names", [("karmaker2022/table-10", "karmaker2022/table-20"), ("feng2023/table-6.9", "feng2023/table-7.9")]
+)
 def test_swaps_across_collections(names: tuple[str, str]) -> None:
     cells = {**found(names[0]), **found(names[1])}
     expected = {"nDCG": (2, "differs"), "DCG-V1": (2, "differs"), "DCG-V2": (3, "exact"),
@@ -106,13 +111,13 @@ def test_swaps_across_collections(names: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "000/table-11",
-        "000/table-21",
-        "003/table-6.10",
-        "003/table-7.10",
-        "003/table-6.11",
-        "003/table-7.11",
-        "003/table-7.12",
+        "karmaker2022/table-11",
+        "karmaker2022/table-21",
+        "feng2023/table-6.10",
+        "feng2023/table-7.10",
+        "feng2023/table-6.11",
+        "feng2023/table-7.11",
+        "feng2023/table-7.12",
     ],
 )
 def test_all_other_swap_rates_are_steps_of_a_28th(name: str) -> None:
@@ -120,10 +125,12 @@ def test_all_other_swap_rates_are_steps_of_a_28th(name: str) -> None:
 
 
 def test_a_table_that_repeats_another() -> None:
-    assert {row[2] for row in found("003/table-6.12").values()} == {"differs"}
+    assert {row[2] for row in found("feng2023/table-6.12").values()} == {"differs"}
 
 
-@pytest.mark.parametrize("names", [("000/table-7", "000/table-17"), ("003/table-6.6", "003/table-7.6")])
+@pytest.mark.parametrize(
+    "names", [("karmaker2022/table-7", "karmaker2022/table-17"), ("feng2023/table-6.6", "feng2023/table-7.6")]
+)
 def test_conflicts_against_significant_tests(names: tuple[str, str]) -> None:
     cells = {**found(names[0]), **found(names[1])}
     verdicts = [row[2] for row in cells.values()]
@@ -136,29 +143,29 @@ def test_conflicts_against_significant_tests(names: tuple[str, str]) -> None:
 
 def test_increases() -> None:
     for number in ("8.1", "8.2", "8.3"):
-        cells = found(f"003/table-{number}")
+        cells = found(f"feng2023/table-{number}")
         assert {row[2] for cell, row in cells.items() if not cell.startswith("tau-b")} == {"exact"}
-    assert [found(f"003/table-{n}")["mean"][0] for n in ("8.1", "8.2", "8.3")] == ["160", "210", "-1.02"]
-    rouge = found("003/table-9.1")
+    assert [found(f"feng2023/table-{n}")["mean"][0] for n in ("8.1", "8.2", "8.3")] == ["160", "210", "-1.02"]
+    rouge = found("feng2023/table-9.1")
     assert rouge["mean"][1:3] == (pytest.approx(0.7775), "exact")
     assert rouge["ROUGE V2, fluency"][1:3] == (0.04, "differs")
 
 
 def test_claims() -> None:
-    abstract = found("003/abstract")
+    abstract = found("feng2023/abstract")
     assert [(row[0], row[2]) for row in abstract.values()] == [
         ("23", "exact"), ("19", "differs"), ("28", "exact"), ("26", "exact")
     ]  # fmt: skip
     assert [round(row[1], 1) for row in abstract.values()] == [23.2, 16.1, 28.8, 26.1]
-    text = found("000/text")
+    text = found("karmaker2022/text")
     rounded = [row[0] for row in text.values() if row[2] == "within rounding"]
     assert rounded == ["26"], "36 of 140 is the one that is rounded"
     assert {row[2] for row in text.values()} == {"exact", "within rounding"}
 
 
 def test_the_dissertation_repeats_the_papers_scores() -> None:
-    for one in reproductions("003"):
-        if printed("003").get(one.id[4:], {}).get("kind") == "scores":
+    for one in reproductions("feng2023"):
+        if printed("feng2023").get(one.id.removeprefix("feng2023/"), {}).get("kind") == "scores":
             assert {row[4] for row in one.table().rows} == {"exact"}, one.id
 
 
@@ -173,7 +180,7 @@ def test_orderings_are_safe_against_rounding() -> None:
 
 def test_every_table_gives_verdicts() -> None:
     names = [row[0] for row in listing().rows]
-    assert {f"000/table-{i}" for i in range(2, 22)} <= set(names)
+    assert {f"karmaker2022/table-{i}" for i in range(2, 22)} <= set(names)
     for one in reproductions():
         table = one.table()
         assert table.columns == ("table", "cell", "printed", "computed", "verdict", "reason")
@@ -211,7 +218,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
-@pytest.mark.parametrize("name", [f"000/table-{i}" for i in (2, 5, 6, 7, 8, 9, 10, 11, 15, 21)] + ["003/table-7.11"])
+@pytest.mark.parametrize(
+    "name", [f"karmaker2022/table-{i}" for i in (2, 5, 6, 7, 8, 9, 10, 11, 15, 21)] + ["feng2023/table-7.11"]
+)
 def test_tables_run_on_a_folder_of_data(folder: Path, name: str) -> None:
     (one,) = reproductions(name)
     table = one.table(folder)
@@ -220,13 +229,13 @@ def test_tables_run_on_a_folder_of_data(folder: Path, name: str) -> None:
 
 
 def test_folders_without_the_data(folder: Path, tmp_path: Path) -> None:
-    (one,) = reproductions("000/table-2")
+    (one,) = reproductions("karmaker2022/table-2")
     with pytest.raises(CalipersError, match="has neither of the collections; expected for each of MSLR-WEB30K"):
         one.table(tmp_path)
     with pytest.raises(CalipersError, match="no such directory"):
         one.table(tmp_path / "nowhere")
     (tmp_path / "MQ2007").mkdir()
-    (three,) = reproductions("000/table-3")
+    (three,) = reproductions("karmaker2022/table-3")
     with pytest.raises(CalipersError, match=r"there is no file judgments.txt"):
         three.table(tmp_path)
     assert {row[4] for row in one.table(tmp_path).rows} == {"needs data"}, "the other collection"
@@ -234,7 +243,7 @@ def test_folders_without_the_data(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.acceptance
 def test_table_2_of_the_information_paper(data: Path) -> None:
-    (one,) = reproductions("004/table-2")
+    (one,) = reproductions("golbus2013/table-2")
     rows = {row[1]: row for row in one.table(data / "scores").rows}
     assert rows["TREC 8, AP"][4] in ("exact", "within rounding")
     assert rows["TREC 8, AP"][3] == pytest.approx(0.716, abs=0.004)
@@ -248,20 +257,31 @@ def test_table_2_of_the_information_paper(data: Path) -> None:
 def test_the_command() -> None:
     runner = CliRunner()
     listed = runner.invoke(root, ["reproduce", "--list"], standalone_mode=False)
-    assert "000/table-9" in listed.stdout
-    shown = runner.invoke(root, ["reproduce", "000/table-9", "--format", "json"], standalone_mode=False)
+    assert "karmaker2022/table-9" in listed.stdout
+    shown = runner.invoke(root, ["reproduce", "karmaker2022/table-9", "--format", "json"], standalone_mode=False)
     assert shown.exception is None
     first = json.loads(shown.stdout)[0]
     assert (first["printed"], first["verdict"]) == ("31", "differs")
     assert "18 figures: 3 exact, 1 within rounding, 2 differs, 12 needs data" in shown.stderr
     assert "--data FOLDER: for each of MSLR-WEB30K" in shown.stderr
-    both = runner.invoke(root, ["reproduce", "000", "003", "--format", "csv"], standalone_mode=False)
+    both = runner.invoke(root, ["reproduce", "karmaker2022", "feng2023", "--format", "csv"], standalone_mode=False)
     assert both.stdout.count("\n") > 1000
     for arguments, message in (
         ((), "name a table"),
-        (("000/table-99",), "nothing to reproduce is called '000/table-99'"),
+        (("karmaker2022/table-99",), "nothing to reproduce is called 'karmaker2022/table-99'"),
     ):
         assert message in str(runner.invoke(root, ["reproduce", *arguments], standalone_mode=False).exception)
+
+
+def test_numbers_are_other_names() -> None:
+    for number, paper in ALIASES.items():
+        old, new = reproductions(number), reproductions(paper)
+        assert [each.id for each in old] == [each.id.replace(paper, number) for each in new] != []
+    assert [each.id for each in reproductions("000/table-1?", "karmaker2022/table-10")] == [
+        f"000/table-{n}" for n in range(10, 20)
+    ]
+    (one,) = reproductions("000/table-9")
+    assert one.table().rows[0][0] == "000/table-9"
 
 
 def test_others_can_add_to_the_list() -> None:

@@ -178,7 +178,7 @@ def test_letor_lines_that_are_refused(scanner: ModuleType, line: bytes, message:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"1 2", "expected one score a line, found 2 fields"),
+        (b"1 2", "expected one score per line, found 2 fields"),
         (b"one", "score 'one' is not a number"),
         (b"inf", "score 'inf' is not a finite number"),
     ],
@@ -481,7 +481,7 @@ def test_a_long_list_finds_the_document_that_is_there_twice(compiled: ModuleType
 
 @pytest.mark.parametrize("offsets", [[0, 1], [0, 1, 3], [1, 1, 2], [0, 2, 1, 2], [], [0, 3, 2]])
 def test_index_checks_its_offsets(scanner: ModuleType, offsets: list[int]) -> None:
-    with pytest.raises(ValueError, match="one part a query"):
+    with pytest.raises(ValueError, match="one part per query"):
         scanner.JudgedIndex(Ids.of(["q1", "q2"]), np.array(offsets, np.int64), Ids.of(["a", "b"]))
 
 

@@ -68,8 +68,9 @@ def test_the_t_test_and_its_interval_are_scipys(seed: int) -> None:
 
 @pytest.mark.parametrize(("seed", "queries", "digits"), [(0, 30, 1), (1, 30, 9), (2, 12, 1), (3, 9, 9), (4, 70, 2)])
 def test_wilcoxon_is_scipys(seed: int, queries: int, digits: int) -> None:
-    """Exact without ties, exact for few queries with ties (which takes SciPy seconds a pair), else by the normal
-    approximation: as SciPy decides, once it is given differences without rounding errors."""
+    """Exact without ties, exact for few queries with ties (which takes SciPy seconds per pair), else by the normal
+    approximation: as SciPy decides, once it is given differences without rounding errors.
+    """
     scores = random_scores(seed, systems=4 if queries == 12 else 12, queries=queries, digits=digits)
     outcome = wilcoxon(scores, *all_pairs(len(scores)))
     for k, x, y in each_pair(scores, outcome):

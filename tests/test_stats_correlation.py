@@ -164,7 +164,7 @@ def test_ties_of_overlap_are_averaged(x: list[int], y: list[int]) -> None:
 
     scored = [dict(zip("abcd", map(float, scores), strict=True)) for scores in (x, y)]
     values = [rbo(s, t, 0.7).value for s in orders(x) for t in orders(y)]
-    assert rbo(*scored, 0.7).value == pytest.approx(np.mean(values))
+    assert rbo(scored[0], scored[1], 0.7).value == pytest.approx(np.mean(values))
 
 
 def test_other_rules_for_ties() -> None:

@@ -103,7 +103,7 @@ def test_layouts_say_the_same(tmp_path: Path, file: Path) -> None:
         {"id": line["id"], "model_id": line["system"], "decoded": line["summary"],
          "text": plain.documents[plain.ids.index(str(line["id"]))].source,
          "references": list(plain.documents[plain.ids.index(str(line["id"]))].references),
-         "expert_annotations": [{a: v + by for a, v in line["human"].items()} for by in (-1, 1)]}
+         "expert_annotations": [{a: v + by for a, v in dict(line["human"]).items()} for by in (-1, 1)]}
         for line in LINES
     ]  # fmt: skip
     for other in (read_summaries(packed), read_summaries(written(tmp_path / "released.jsonl", released))):
@@ -562,7 +562,7 @@ def test_bad_commands(file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.acceptance
 def test_table_9_1_beside_the_printed_one(data: Path) -> None:
-    shown = run("reproduce", "003/table-9.1", "--data", data, "--format", "json")
+    shown = run("reproduce", "feng2023/table-9.1", "--data", data, "--format", "json")
     rows = {row["cell"]: row for row in json.loads(shown.stdout)}
     aspects = ("coherence", "consistency", "fluency", "relevance")
     cells = [f"tau-b ROUGE{row}, {aspect}" for row in ("", " V1", " V2") for aspect in aspects]
@@ -580,10 +580,10 @@ def test_table_9_1_beside_the_printed_one(data: Path) -> None:
 
 def test_tables_need_data(tmp_path: Path) -> None:
     for name in ("8.1", "8.2", "8.3", "9.1"):
-        rows = json.loads(run("reproduce", f"003/table-{name}", "--format", "json").stdout)
+        rows = json.loads(run("reproduce", f"feng2023/table-{name}", "--format", "json").stdout)
         assert sum(row["verdict"] == "needs data" for row in rows) == 12
     (tmp_path / "SummEval.json").write_text("{}")
-    rows = json.loads(run("reproduce", "003/table-8.1", "--data", tmp_path, "--format", "json").stdout)
+    rows = json.loads(run("reproduce", "feng2023/table-8.1", "--data", tmp_path, "--format", "json").stdout)
     assert {row["reason"] for row in rows if row["verdict"] == "needs data"} == {
         "a model: encoder/ in the folder, or CALIPERS_ENCODER"
     }

@@ -54,7 +54,7 @@ def trec_eval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def values(text: str) -> dict[tuple[str, str], str]:
-    """{(measure, query): value}"""
+    """The values by (measure, query)."""
     return {(name.strip(), query): value for name, query, value in (line.split("\t") for line in text.splitlines())}
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn's ndcg_score on a 2-D array, a row a query: its fastest use by far."""
+"""scikit-learn's ndcg_score on a 2-D array, one row per query: its fastest use by far."""
 
 import json
 import sys

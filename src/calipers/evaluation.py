@@ -69,8 +69,8 @@ def evaluate(
 
     judgments: from `read_qrels` and the like, a path, `irds:DATASET_ID`, a frame, or {query: {document: grade}};
         for measures of diversity from `read_subtopics`, a path, or {query: {subtopic: {document: grade}}}.
-    runs: from `read_runs`, paths, frames, {query: {document: score}}, {name: that}, or arrays of one score a label.
-    like: the tool whose conventions fill what is left open, as `trec_eval` (10.0), `letor4`, `lightgbm` (see
+    runs: from `read_runs`, paths, frames, {query: {document: score}}, {name: that}, or arrays of one score per label.
+    like: the tool whose conventions hold where nothing is given, as `trec_eval` (10.0), `letor4`, `lightgbm` (see
         `calipers.conventions`), a TOML file, or a Convention. What is given here, or in the name of a measure, wins.
     ties: what documents of equal score count as: `average` over all their orders, or one order: by document
         id (`docid`, trec_eval's), as in the `input`, `best` or `worst`.
@@ -241,7 +241,7 @@ def reads_subtopics(measures: Iterable[Measure]) -> bool:
     reads = {measure.reads: measure for measure in measures}
     if len(reads) > 1:
         raise CalipersError(
-            f"{reads['subtopics']!r} needs judgments by subtopic and {reads['grades']!r} one grade a document: "
+            f"{reads['subtopics']!r} needs judgments by subtopic and {reads['grades']!r} one grade per document: "
             "ask for them apart, each with its own judgments"
         )
     return "subtopics" in reads

@@ -109,7 +109,7 @@ class Pool:
     @cached_property
     def everything(self) -> Population:
         """All the judged documents of each query."""
-        # The pool keeps them, so they must not keep the pool: what goes in a circle is freed late.
+        # The pool keeps them, so they must not keep the pool: a reference cycle is freed late.
         return Population(proxy(self), np.arange(self.queries), self.size, self.offsets, np.arange(len(self.grade)))
 
 

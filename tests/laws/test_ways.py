@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,8 +55,9 @@ def test_what_is_scattered_is_sorted_on_disk(tmp_path: Path) -> None:
 
 
 def test_the_twin_is_put_back() -> None:
-    from calipers.collection import reader
+    from calipers.collection import reader as module
 
+    reader: Any = module
     before = reader.RunScanner
     with plain_twin():
         assert reader.RunScanner is not before

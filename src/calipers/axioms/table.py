@@ -82,7 +82,7 @@ def annotated(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Tab
 
 
 def reasons(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Table:
-    """One line a measure and property: the verdict, how it is known, and the counterexample or the proof."""
+    """One line per measure and property: the verdict, how it is known, and the counterexample or the proof."""
     return Table(
         ("measure", "property", "verdict", "known", "why"),
         tuple((row.measure, name, row[name].word, row[name].how, _why(row, name)) for row in rows for name in columns),

@@ -1,4 +1,4 @@
-"""calipers audit"""
+"""The command `calipers audit`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""calipers bounds"""
+"""The command `calipers bounds`."""
 
 from __future__ import annotations
 

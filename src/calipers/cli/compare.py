@@ -1,4 +1,4 @@
-"""calipers compare"""
+"""The command `calipers compare`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Reproduced:
 )  # fmt: skip
 @click.option("--baseline", metavar="SYSTEM", help="Compare the other systems with this one only.")
 @click.option(
-    "--level", type=float, help="Of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
+    "--level", type=float, help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
 )
 @click.option(
     "--effect", type=LibraryChoice("calipers.stats.effect_sizes:EFFECTS"), default="d", show_default=True,
@@ -118,8 +118,8 @@ def command(
 ) -> None:
     """Which systems really differ: differences, intervals, p values, effect sizes, who beats whom.
 
-    The inputs are judgments and runs as for evaluate, or one or more CSV files of scores: a row a query and a column a
-    system, or system, query and measures as evaluate -q writes them.
+    The inputs are judgments and runs as for evaluate, or one or more CSV files of scores: one row per query and one
+    column per system, or system, query and measures as evaluate -q writes them.
 
     \b
     calipers compare qrels.txt runs/* -m "nDCG@10 AP" --baseline bm25 --correction holm

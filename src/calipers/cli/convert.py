@@ -1,4 +1,4 @@
-"""calipers convert"""
+"""The command `calipers convert`."""
 
 from __future__ import annotations
 

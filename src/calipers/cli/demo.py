@@ -1,4 +1,4 @@
-"""calipers demo"""
+"""The command `calipers demo`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""calipers evaluate"""
+"""The command `calipers evaluate`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Shown:
 @click.command("evaluate")
 @inputs()
 @together("shown", Shown)
-@click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @click.option("--interval", type=float, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
 @click.option("--interval-by", type=LibraryChoice("calipers.stats.bounded_intervals:METHODS"), default="auto",
               show_default=True,
@@ -62,7 +62,7 @@ def command(
     """Score runs under measures.
 
     JUDGMENTS are TREC qrels or a labelled LETOR file; a SYSTEM is a TREC run, or, beside LETOR judgments, a file with
-    one score a line. Files may be compressed; directories and globs stand for the files in them, - for standard input.
+    one score per line. Files may be compressed; a directory or glob stands for the files in it, - for standard input.
 
     \b
     calipers evaluate qrels.txt runs/*.gz -m "nDCG@{5,10} AP RR P@10 Recall@1000 RBP(p=0.8)"

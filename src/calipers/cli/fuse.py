@@ -1,4 +1,4 @@
-"""calipers fuse"""
+"""The command `calipers fuse`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Kept:
 @click.option(
     "--method",
     type=LibraryChoice("calipers.fusion.methods:METHODS", case_sensitive=False),
-    help="How to fuse [default: combmnz].",
+    help="Method of fusion [default: combmnz].",
 )
 @click.option(
     "--normalize",
@@ -82,7 +82,7 @@ class Kept:
     "weights",
     multiple=True,
     metavar="NUMBER|NAME=NUMBER",
-    help="Of the runs, in their order or by name; repeated.",
+    help="Weight of a run, in their order or by name; may be repeated.",
 )
 @click.option("-k", "constant", type=float, default=60.0, show_default=True, help="The constant of rrf.")
 @click.option("-p", "persistence", type=float, default=0.8, show_default=True, help="The persistence of rbc.")
@@ -107,7 +107,7 @@ class Kept:
     "--output",
     metavar="FILE",
     type=OUTPUT,
-    help="Write there: TREC's format, or what the ending says (.json, .parquet, .run.gz ...).",
+    help="Write to this file: TREC's format, or what the ending says (.json, .parquet, .run.gz ...).",
 )
 def command(
     runs: Runs,

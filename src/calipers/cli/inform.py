@@ -1,4 +1,4 @@
-"""calipers inform"""
+"""The command `calipers inform`."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ _lists = together(
     is_flag=True,
     help="Instead: tau and rho of RIC with AP, nDCG and GAP, for all systems and the best ones.",
 )
-@click.option("--top", type=click.IntRange(min=2), default=10, show_default=True, help="How many the best ones are.")
+@click.option("--top", type=click.IntRange(min=2), default=10, show_default=True, help="How many systems are the best.")
 @click.option("--power", is_flag=True, help="Instead: discriminative power, by Sakai's bootstrap of 1,000 samples.")
-@click.option("-q", "--per-query", is_flag=True, help="One row a system and query instead of means.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @plot_option("RIC against AP and nDCG")
 @output
 def ric(
@@ -156,9 +156,9 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 @command.command("joint")
 @inputs(measures=False)
 @_lists
-@click.option("--draws", type=click.IntRange(min=2), default=20, show_default=True, help="Of the null value.")
+@click.option("--draws", type=click.IntRange(min=2), default=20, show_default=True, help="Draws of the null value.")
 @seed_option
-@click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @output
 def joint(
     inputs: Inputs,
@@ -222,7 +222,7 @@ def joint(
     type=LibraryChoice("calipers.information.difference:LINKAGES"),
     default="average",
     show_default=True,
-    help="Of the dendrogram.",
+    help="How clusters of the dendrogram are joined.",
 )
 @plot_option("dendrogram, heat map and scatter")
 @output
@@ -289,8 +289,8 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
 @command.command("tau")
 @score_files
 @click.option("--x", metavar="MEASURE", help="One measure [default: all pairs of measures].")
-@click.option("--y", metavar="MEASURE", help="The other one.")
-@click.option("--given", multiple=True, metavar="MEASURE", help="Taken as known; may be repeated.")
+@click.option("--y", metavar="MEASURE", help="The measure to compare it with.")
+@click.option("--given", multiple=True, metavar="MEASURE", help="A measure that is taken as known; may be repeated.")
 @click.option(
     "-m",
     "--measure",
@@ -306,7 +306,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
     show_default=True,
     help="Systems that tie: a value of their own, or left out.",
 )
-@click.option("-q", "--per-query", is_flag=True, help="One row a query instead of means.")
+@click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @max_unpacked_option
 @strict_option
 @plot_option("each query without and with what is given")

@@ -1,4 +1,4 @@
-"""calipers judges"""
+"""The command `calipers judges`."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Asked:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="Of the intervals.",
+    help="Level of the intervals.",
 )
 @click.option(
     "--draws",

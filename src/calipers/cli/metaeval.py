@@ -1,4 +1,4 @@
-"""calipers metaeval"""
+"""The command `calipers metaeval`."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class ChartFile(FileName):
         return value
 
 
-class MeasureNames(click.ParamType):  # type: ignore[type-arg]  # likewise
+class MeasureNames(click.ParamType):  # type: ignore[type-arg]  # the same
     """Measures by name, separated by blanks; the shell completes the last."""
 
     name = "names"
@@ -183,7 +183,7 @@ class Profile(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
 def like_option(command: Command) -> Command:
     return click.option(
         "--like", type=Profile(),
-        help="Fill what is left open with the conventions of this tool, as trec_eval (10.0), letor4, yahoo, lightgbm, "
+        help="Take what is not given from the conventions of this tool, as trec_eval (10.0), letor4, yahoo, lightgbm, "
              "letor4:stated, or a TOML file.",
     )(command)  # fmt: skip
 
@@ -207,7 +207,7 @@ def alpha_option(command: Command) -> Command:
 
 
 def seed_option(command: Command) -> Command:
-    return click.option("--seed", type=int, default=42, show_default=True, help="Of everything that is drawn.")(command)
+    return click.option("--seed", type=int, default=42, show_default=True, help="Random seed.")(command)
 
 
 def repeats_option(command: Command) -> Command:

@@ -82,11 +82,11 @@ _format = declared(
 # One table, as `output`.
 output = together(
     "output", Output, _format,
-    click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen."),
+    click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen."),
 )  # fmt: skip
 # Several tables, as `output`.
 several_outputs = together(
     "output", Output, _format,
     click.option("-o", "--output", "file", metavar="FILE", type=OutputFile(folder=True),
-                 help="Write there instead of to the screen; into a folder, one file per table."),
+                 help="Write to this file, not to the screen; into a folder, one file per table."),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""calipers plan"""
+"""The command `calipers plan`."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ class Budget:
 @inputs(optional=True)
 @together("design", Design)
 @click.option("--difference", type=float, metavar="D",
-              help="To be found between two systems [default: what the queries at hand can show].")  # fmt: skip
-@click.option("--power", type=float, default=0.8, show_default=True, help="Chance of finding it.")
+              help="Difference between two systems [default: what the queries at hand can show].")  # fmt: skip
+@click.option("--power", type=float, default=0.8, show_default=True, help="Chance of finding the difference.")
 @alpha_option
 @click.option("--pairs", default="1", show_default=True, metavar="N|all", callback=_pairs,
               help="Pairs that will be tested, or all of these systems: alpha is divided by them.")  # fmt: skip
 @click.option("--queries", type=click.IntRange(min=2), metavar="N",
-              help="At hand: what can they detect? [default: those of the pilot].")  # fmt: skip
+              help="Queries at hand: what can they detect? [default: those of the pilot].")  # fmt: skip
 @click.option("--design", type=LibraryChoice("calipers.planning.sample_size:ALL_DESIGNS"), default="t",
               show_default=True,
               help="Paired t; one-way or two-way (queries as blocks) analysis of variance, D being the range of the "
@@ -97,7 +97,7 @@ class Budget:
 @click.option("--frontier", is_flag=True, help="With --budget: the best for less than the whole budget, too.")
 @repeats_option
 @click.option(
-    "--samples", type=click.IntRange(min=1), help="Of each simulated test [default: 1000, or what alpha needs]."
+    "--samples", type=click.IntRange(min=1), help="Samples of each simulated test [default: 1000, or what alpha needs]."
 )
 @seed_option
 @plot_option("the power curves, or the budget's frontier")

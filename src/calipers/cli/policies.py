@@ -88,7 +88,7 @@ def significance_options(
                      help="For the number of pairs, within each measure. Tukey's and Dunnett's need none."),
         alpha_option,
         click.option("--samples", metavar="N|all", callback=samples_of,
-                     help="Of the tests that sample; all enumerates, where few queries allow it."),
+                     help="Samples of tests that draw; all enumerates, where few queries allow it."),
         seed_option,
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""calipers pool"""
+"""The command `calipers pool`."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Instead:
 @together("instead", Instead)
 @together("output", Output)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
-@click.option("--depth", type=click.IntRange(min=1), help="Only the first so many documents of each list.")
+@click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list.")
 @click.option("--budget", type=click.IntRange(min=1), help="At most so many documents, over all queries.")
 @click.option("--judged", metavar="JUDGMENTS", type=FILE,
               help="What is judged already; with measures: judge next what decides most.")  # fmt: skip
@@ -74,14 +74,14 @@ class Instead:
 @click.option("-p", "persistence", type=float, default=0.8, show_default=True, help="The persistence of RBP.")
 @measures_option
 @click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
-              help="Of the method next: documents that nobody retrieved.")  # fmt: skip
+              help="For the method next: documents that nobody retrieved.")  # fmt: skip
 @click.option("--max-grade", type=float, metavar="GRADE",
-              help="Of the method next: the largest grade that a document may get.")  # fmt: skip
+              help="For the method next: the largest grade that a document may get.")  # fmt: skip
 @click.option("--shares", is_flag=True, help="Instead: the share of each system's score that the pool covers.")
 @click.option("--simulate", metavar="JUDGMENTS", type=FILE,
               help="Instead: hide these judgments, and see how fast ways of judging settle the order.")  # fmt: skip
 @click.option("--steps", type=click.IntRange(min=2), default=20, show_default=True,
-              help="Of --simulate: how often it is looked at.")  # fmt: skip
+              help="For --simulate: how often it is looked at.")  # fmt: skip
 @click.option("--leave-out", metavar="CSV", type=FILE,
               help="Instead: what each run and group loses where documents that it alone found are unjudged; CSV "
                    "whose first two columns are systems and their groups. Needs --judged.")  # fmt: skip
@@ -96,7 +96,7 @@ class Instead:
               help="For a terminal, other programs or papers; for judging, qrels with an empty grade or JSON "
                    "lines.")  # fmt: skip
 @safe_csv_option
-@click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen.")
+@click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
 def command(runs: Runs, pooling: Pooling, instead: Instead, plot: str | None, output: Output) -> None:
     """Which documents to judge, what is worth most first.
 

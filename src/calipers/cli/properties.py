@@ -1,4 +1,4 @@
-"""calipers properties"""
+"""The command `calipers properties`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Search:
 
 @click.command("properties")
 @click.argument("measures", nargs=-1, metavar="[MEASURE]...")
-@click.option("--why", is_flag=True, help="One line a property: counterexample, proof, or how far was searched.")
+@click.option("--why", is_flag=True, help="One line per property: counterexample, proof, or how far was searched.")
 @click.option("--all", "everything", is_flag=True, help="More measures, and two more properties.")
 @click.option("--prefer", metavar="PROPERTIES", help='Sort by these, the most wanted first, as "bounded,localized".')
 @click.option("--find", metavar="PROPERTIES", help='Only the measures that have all of these, as "bounded monotone".')

@@ -1,4 +1,4 @@
-"""calipers queries"""
+"""The command `calipers queries`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""calipers ranges"""
+"""The command `calipers ranges`."""
 
 from __future__ import annotations
 

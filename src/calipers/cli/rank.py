@@ -1,4 +1,4 @@
-"""calipers rank"""
+"""The command `calipers rank`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from calipers.cli.options import FILE, OUTPUT, max_unpacked_option, note, show
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
 @click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")
 @max_unpacked_option
-@click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Write there instead of to the screen.")
+@click.option("-o", "--output", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
 def command(model: str, files: tuple[str, ...], sparse: bool, max_unpacked: int | None, output: str | None) -> None:
-    """Score the documents of LETOR (SVMlight) files with a trained model: one number a line, in the order of the files.
+    """Score the documents of LETOR (SVMlight) files with a trained model: one number per line, in the files' order.
 
     \b
     calipers rank model.cal S5 -o scores.txt

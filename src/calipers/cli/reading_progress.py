@@ -19,7 +19,7 @@ def progress_option(command: Any) -> Any:
 
     return click.option(
         "--progress/--no-progress", "show", default=None,
-        help="Show how much has been read and what is left [default: on a terminal].",
+        help="Show how much has been read and how long the rest takes [default: on a terminal].",
     )(command)  # fmt: skip
 
 
@@ -115,7 +115,8 @@ class _Lines:
 
 
 def progress_line(done: int, total: int, seconds: float) -> str:
-    """
+    """One line about how far reading has come.
+
     >>> progress_line(500_000_000, 2_000_000_000, 10)
     'calipers: read 0.50 of 2.00 GB (25%), 30 s left'
     """

@@ -1,4 +1,4 @@
-"""calipers report"""
+"""The command `calipers report`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @together("choices", "calipers.report.material:Choices")
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
-@click.option("--title", default="", help="Of the page [default: the systems and the judgments].")
+@click.option("--title", default="", help="Title of the page [default: the systems and the judgments].")
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
               help="How many documents of each ranking the page shows.")  # fmt: skip
 @click.option("--judge", "judges", multiple=True, metavar="JUDGMENTS", type=FILE,

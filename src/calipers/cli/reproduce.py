@@ -1,4 +1,4 @@
-"""calipers reproduce"""
+"""The command `calipers reproduce`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from calipers.errors import CalipersError
 
 @click.command("reproduce")
 @click.argument("tables", nargs=-1, metavar="[TABLE...]")
-@click.option("--list", "listing", is_flag=True, help="What can be reproduced.")
-@click.option("--data", metavar="FOLDER", type=FILE, help="Where the data is that a table needs.")
+@click.option("--list", "listing", is_flag=True, help="List the tables that can be reproduced.")
+@click.option("--data", metavar="FOLDER", type=FILE, help="The folder with the data that a table needs.")
 @output
 def command(tables: tuple[str, ...], listing: bool, data: str | None, output: Output) -> None:
     """The printed figures of the papers against computed ones, cell by cell.
 
-    A TABLE is named by its document and number; 000 stands for all of a document. Verdicts: exact (the computed figure,
-    cut at the printed digits, is the printed one), within rounding, differs, impossible; consistent where nothing can
-    be recomputed but nothing speaks against it; needs data.
+    A TABLE is named by its paper and number (--list shows all); the paper alone stands for all of its tables. 000, 003
+    and 004 are other names of karmaker2022, feng2023 and golbus2013. Verdicts: exact (the computed figure, cut at the
+    printed digits, is the printed one), within rounding, differs, impossible, consistent (cannot be recomputed, and
+    no other printed figure contradicts it), needs data.
 
     \b
     calipers reproduce --list
-    calipers reproduce 000/table-9
-    calipers reproduce 000 003 --format csv
-    calipers reproduce 004/table-2 --data scores/
+    calipers reproduce karmaker2022/table-9
+    calipers reproduce karmaker2022 feng2023 --format csv
+    calipers reproduce golbus2013/table-2 --data scores/
     """
     from calipers.papers.printed_figures import VERDICTS
     from calipers.papers.registry import listing as list_of_tables
@@ -36,7 +37,7 @@ def command(tables: tuple[str, ...], listing: bool, data: str | None, output: Ou
         output.write(list_of_tables())
         return
     if not tables:
-        raise CalipersError("name a table, as in calipers reproduce 000/table-9; --list shows what there is")
+        raise CalipersError("name a table, as in calipers reproduce karmaker2022/table-9; --list shows what there is")
     chosen = reproductions(*tables)
     found = [each.table(data) for each in chosen]
     joined = Table(found[0].columns, tuple(row for table in found for row in table.rows))

@@ -69,10 +69,10 @@ class Groups:
 @click.option("--rel", type=float, default=1.0, show_default=True, help="The smallest grade that is relevant.")
 @depth_option
 @click.option(
-    "--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Of the null value, for each group."
+    "--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Draws of the null value per group."
 )
 @click.option("--seed", default=42, show_default=True)
-@click.option("--per-sample", is_flag=True, help="One row a group instead of correlations.")
+@click.option("--per-sample", is_flag=True, help="One row per group instead of correlations.")
 @plot_option("RIC of fusions against joint RIC")
 @strict_option
 @jobs_option
@@ -146,13 +146,13 @@ class Training:
 
 _training = together(
     "training", Training,
-    click.option("--folds", type=click.IntRange(min=1), help="Only the first so many [default: all]."),
-    click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="Of `calipers train`; repeated."),
+    click.option("--folds", type=click.IntRange(min=1), help="Only the first N folds [default: all]."),
+    click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="A ranker of `calipers train`; repeated."),
     click.option("--preset", type=LibraryChoice("calipers.rankers.presets:PRESETS"), default="quick",
                  show_default=True, help="Settings of the rankers: quick ones, or those of the papers."),
     click.option("--normalize", type=LibraryChoice("calipers.rankers.base:NORMALIZATIONS"), default="none",
                  show_default=True, help="query: every feature from 0 to 1 inside each query."),
-    click.option("--queries", type=click.IntRange(min=2), help="Take only so many, drawn at random."),
+    click.option("--queries", type=click.IntRange(min=2), help="Take only N queries, drawn at random."),
     seed_option,
     click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
                  help="Threads that grow trees; the results do not depend on it."),
@@ -171,7 +171,7 @@ _training = together(
     default="nDCG(gain=exp)@10",
     show_default=True,
     metavar="MEASURE",
-    help="What is optimised, or decides on validation data.",
+    help="The measure that is optimised, or that decides on validation data.",
 )
 @click.option("--like", metavar="PROFILE", help="Conventions of that measure, as yahoo or letor4.")
 @click.option(
@@ -197,7 +197,7 @@ def letor(
     calipers study letor MQ2008/ --folds 5 -o study/
     calipers study letor MQ2008/ OHSUMED/ -o study/
     calipers study letor MSLR-WEB30K/ MQ2007/ --queries 1000 --normalize query -o study/
-    calipers reproduce 000 --data study/          for those two: the printed figures against yours
+    calipers reproduce karmaker2022 --data study/          for those two: the printed figures against yours
     """
     from calipers.conventions import convention
     from calipers.papers.letor_study import EIGHT, letor_study
@@ -234,7 +234,7 @@ def letor(
     "conventions",
     multiple=True,
     metavar="PROFILE",
-    help="To train and to evaluate under; repeated [default: definition, yahoo, letor4].",
+    help="Convention to train and evaluate under; repeated [default: definition, yahoo, letor4].",
 )
 def conventions(
     collection: str,

@@ -1,4 +1,4 @@
-"""calipers text"""
+"""The command `calipers text`."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def command() -> None:
     calipers text correlate data.jsonl --human coherence,relevance
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
 
-    DATA is a file of JSON lines, an object a document and system (id, system, summary, references, source, human), or
-    has SummEval's layout. It may be compressed.
+    DATA is a file of JSON lines, one object per document and system (id, system, summary, references, source, human),
+    or has SummEval's layout. It may be compressed.
     """
 
 
@@ -122,7 +122,7 @@ _data = together(
     click.option("--use-references", type=click.IntRange(min=1), metavar="N",
                  help="Only the first N references of each document."),
     click.option("--references", "several", type=LibraryChoice("calipers.text.overlap:SEVERAL"), default="max",
-                 show_default=True, help="Of several references: the best, or the mean over all."),
+                 show_default=True, help="With several references: the best score, or the mean."),
     max_unpacked_option,
 )  # fmt: skip
 _rouge = declared(
@@ -136,7 +136,7 @@ _rouge = declared(
     click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
                  help="Upper bound of ROUGE: 1, or what a summary of this length can reach."),
     click.option("--draws", type=click.IntRange(min=2), default=1000, show_default=True,
-                 help="Of random summaries, where an expected ROUGE is sampled."),
+                 help="Random summaries, where an expected ROUGE is sampled."),
     click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True),
 )  # fmt: skip
 _bert = together(
@@ -144,15 +144,15 @@ _bert = together(
     click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
                  help="Model of BERTScore: its name on the Hugging Face hub, or a folder."),
     click.option("--layer", type=click.IntRange(min=0),
-                 help="Its layer [default: the best known, else the last]."),
+                 help="Layer of the model [default: the best known, else the last]."),
     click.option("--idf", is_flag=True, help="Weigh tokens by how few references have them."),
     click.option("--baseline", metavar="FILE", type=FILE,
                  help="Rescale by this file of bert-score's (LAYER,P,R,F)."),
     click.option("-k", "k", default="reference", show_default=True, callback=_length,
                  metavar="reference|candidate|N", help="Tokens of the expected summary of BERTScore."),
     click.option("--tokens", type=LibraryChoice("calipers.text.options:CHOICES"), default="most", show_default=True,
-                 help="Which tokens of the source it has: by likeness to the document."),
-    click.option("--repeated", is_flag=True, help="It may have a token as often as the source does."),
+                 help="Tokens of that summary: by likeness to the document."),
+    click.option("--repeated", is_flag=True, help="Let it repeat tokens as often as the source does."),
     click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU where there is one]."),
     click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True,
                  help="Texts that are encoded together."),
@@ -170,7 +170,7 @@ _scoring = declared(together("rouge", "calipers.text.options:TextOptions"), toge
 @_measures
 @_rouge
 @_bert
-@click.option("-q", "--per-document", is_flag=True, help="One row a system and document instead of means.")
+@click.option("-q", "--per-document", is_flag=True, help="One row per system and document instead of means.")
 @strict_option
 @output
 def score(data: Data, scoring: Scoring, bert: Bert, per_document: bool, strict: bool, output: Output) -> None:
@@ -218,8 +218,8 @@ class People:
               help="Over means of systems, over systems for each document, or over all summaries.")  # fmt: skip
 @click.option("--coefficient", default="tau-b", show_default=True, metavar="A,B,...", help="tau-b, spearman, pearson.")
 @click.option("--samples", type=click.IntRange(min=0), default=1000, show_default=True,
-              help="Of documents, for the intervals; 0 for none.")  # fmt: skip
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
+              help="Resamples of documents for the intervals; 0 for none.")  # fmt: skip
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--preferences", metavar="FILE", type=FILE,
               help="Instead: win, lost and tie of normalised measures against pairwise human preferences "
                    "(CSV: id, first, second, preferred).")  # fmt: skip

@@ -1,4 +1,4 @@
-"""calipers train"""
+"""The command `calipers train`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Settings:
               help="Validation data; repeated.")  # fmt: skip
 @click.option(
     "--metric", default="nDCG(gain=exp)@10", show_default=True, metavar="MEASURE",
-    help="What is optimised, or decides on validation data.",
+    help="The measure that is optimised, or that decides on validation data.",
 )  # fmt: skip
 @like_option
 @click.option(

@@ -1,4 +1,4 @@
-"""calipers trec_eval"""
+"""The command `calipers trec_eval`."""
 
 from __future__ import annotations
 

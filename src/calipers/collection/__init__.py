@@ -1,0 +1,1 @@
+"""Judgments and runs: model, reader, formats, writing, simulation."""

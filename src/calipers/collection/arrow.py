@@ -106,7 +106,7 @@ def numbers(column: Any, name: str, what: str, file: str | None = None, before: 
 
 
 def _array(column: Any) -> NDArray[Any]:
-    """Numbers without gaps, as they lie in memory. (Arrow's own `to_numpy` would load pandas.)"""
+    """Numbers without gaps, as they lie in memory; Arrow's own `to_numpy` would load pandas."""
     if not len(column):
         return np.zeros(0, column.type.to_pandas_dtype())
     content = np.frombuffer(column.buffers()[1], column.type.to_pandas_dtype())

@@ -31,7 +31,6 @@ class NotFast(Exception):
 UNUSUAL = (NotFast, *FILE_ERRORS)
 
 
-
 class RunScores(NamedTuple):
     """One run: what it was like, and its scores, one row per plan and one column per judged query."""
 

@@ -313,7 +313,8 @@ def blocks(
 
 def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
     """The first bytes of a file, unpacked, whatever the blocks or joined members that they come in: as many as its
-    first line takes that is neither empty nor a comment."""
+    first line takes that is neither empty nor a comment.
+    """
     source = blocks(path, max_unpacked=max_unpacked, size=START)
     start, wanted = bytearray(), START
     try:

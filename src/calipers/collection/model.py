@@ -74,7 +74,7 @@ class Judgments:
         group: ArrayLike | None = None,
         name: str = "judgments",
     ) -> Judgments:
-        """From one label a document, with one query id a document or the number of documents of each query.
+        """From one label per document, with one query id per document or the number of documents of each query.
 
         >>> Judgments.from_arrays([0, 2, 1], group=[2, 1]).queries
         ('1', '2')
@@ -362,7 +362,7 @@ class ArrayRun:
 
 @dataclass(eq=False)
 class ScoreFile:
-    """A file with one score a line, in the order of the labels of a LETOR file."""
+    """A file with one score per line, in the order of the labels of a LETOR file."""
 
     path: str
     given_name: str | None = None

@@ -37,7 +37,7 @@ def files_of(path: str) -> list[str]:
 
 
 def _matching(pattern: str) -> Iterator[str]:
-    """The files that a pattern matches. `**` stands for folders within folders, each once: links may go in circles."""
+    """The files that a pattern matches. `**` stands for folders within folders, each once: links may form cycles."""
     from glob import glob, has_magic
 
     head, deep, tail = pattern.partition("**")

@@ -147,7 +147,7 @@ class Simulation:
         return np.concatenate(parts)
 
     def write(self, folder: str | Path, *, compress: str = "", shuffle: bool = False) -> tuple[Path, list[Path]]:
-        """Write `qrels.txt` and one TREC run a system, `<system>.run`; return where they are.
+        """Write `qrels.txt` and one TREC run per system, `<system>.run`; return where they are.
 
         `compress` is "", "gz", "bz2" or "xz". `shuffle` puts the lines of each run in random order.
         """
@@ -164,7 +164,7 @@ class Simulation:
         return qrels, runs
 
     def write_letor(self, folder: str | Path, *, features: int = 3, compress: str = "") -> tuple[Path, list[Path]]:
-        """Write `labels.svm` (SVMlight with qid and docid) and `<system>.scores`, one score a line.
+        """Write `labels.svm` (SVMlight with qid and docid) and `<system>.scores`, one score per line.
 
         The features are the grade with more and more noise, enough to train something on.
         """
@@ -221,7 +221,7 @@ class Simulation:
             )
 
     def _judged(self, topics: Integers, quality: float, rng: np.random.Generator) -> tuple[Floats, Integers]:
-        """What the system thinks of the judged documents, a row a topic, -inf after its pool; pool sizes."""
+        """What the system thinks of the judged documents, one row per topic, -inf after its pool; pool sizes."""
         sizes = np.diff(self.offsets)[topics]
         within = _within(sizes, int(sizes.max()))
         first, last = self.offsets[topics[0]], self.offsets[topics[-1] + 1]

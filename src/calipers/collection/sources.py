@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.column_names import check_roles
 from calipers.collection.files import Path
-from calipers.collection.formats import FORMATS, TABLES, sniff, table_format
+from calipers.collection.formats import FORMATS, TABLES, names_of, sniff, table_format
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
 from calipers.collection.ir_datasets import PREFIX, read_irds
 from calipers.collection.model import FileRun, Judgments, Run, ScoreFile
@@ -22,8 +22,8 @@ from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.scanner import ColumnScanner, LetorScanner
 
-JUDGMENT_FORMATS = ("qrels", "subtopics", "letor", *TABLES)
-SYSTEM_FORMATS = ("run", "scores", *TABLES)
+JUDGMENT_FORMATS = (*names_of("judgments", "labels", "table"), "subtopics")
+SYSTEM_FORMATS = names_of("run", "scores", "table")
 
 
 class Frame(Protocol):
@@ -195,9 +195,4 @@ def _table(path: str, format: str, value: str, max_unpacked: int | None, columns
 
 
 def _a(format: str) -> str:
-    return {
-        "run": "a run",
-        "qrels": "qrels",
-        "letor": "a LETOR file",
-        "scores": "a file of one number per line",
-    }.get(format, format)
+    return FORMATS[format].noun if format in FORMATS else format

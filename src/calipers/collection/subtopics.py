@@ -118,7 +118,7 @@ class SubtopicJudgments(Judgments):
         assert columns.second is not None
         query = columns.query.astype(np.int64)
         words = as_words(columns.documents)
-        # Subtopics are numbered in each query, by first appearance; documents likewise.
+        # Subtopics and documents are numbered in each query, by first appearance.
         intent, intent_line = _by_first_line(*coded(query, as_words(columns.second)), query)
         document, document_line = _by_first_line(*coded(query, words), query)
         grade = _once(columns, name, intent, document, len(document_line))

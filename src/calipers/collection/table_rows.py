@@ -1,4 +1,4 @@
-"""Tables of judgments and of runs: a row a document, in columns that are read at once.
+"""Tables of judgments and of runs: one row per document, in columns that are read at once.
 
 Whatever a table was (CSV, Parquet, rows of JSON, a frame), it becomes `Rows`. Ids stay one block of bytes; no row is
 ever a Python object. A run goes through the same scanner as a run of lines, some rows at a time.

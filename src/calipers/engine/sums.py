@@ -23,7 +23,7 @@ from calipers.stats.differences import NOISE, Differences, blocks, root_of_squar
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """The sums of some differences: one entry a pair of systems."""
+    """The sums of some differences: one entry per pair of systems."""
 
     n: Floats
     total: Floats

@@ -7,7 +7,7 @@
 
 "Above, and otherwise by grade" is no order: runs A B C D and C D A B, B and D relevant, put A over B, B over C by
 grade, C over D, and D over A by grade. So the result of sorting with it would depend on the sort. Here what has to stay
-above what is a directed graph; documents that it ties into a circle are taken as one; and of those with nothing left
+above what is a directed graph; documents on a cycle are taken as one; and of those with nothing left
 above them the one with the best grade comes next, ties by id, ascending: A B C D.
 
 So only `naive` is a bound. The other two take the best document that is allowed at each rank, and an order that puts a
@@ -83,7 +83,7 @@ def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
     """The ballots on queries that have judgments, with the grades of the candidates."""
     if judgments.pool.by_subtopic:
         raise CalipersError(
-            "the bounds need one grade a document, but these look like judgments by subtopic", file=judgments.name
+            "the bounds need one grade per document, but these look like judgments by subtopic", file=judgments.name
         )
     index = judgments.index
     place = [index.query(encode(query)) for query in ballots.queries]
@@ -142,7 +142,7 @@ def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above
 def emitted(worth: Floats, upper: Ints, above: Above) -> Ints:
     """The documents in an order that keeps to the graph, the best that is free at each step; given by ascending id."""
     component, above = _condensed(len(worth), upper, above)
-    by_grade = np.argsort(-worth, kind="stable")  # inside a circle: by grade, then id
+    by_grade = np.argsort(-worth, kind="stable")  # inside a cycle: by grade, then id
     inside = by_grade[np.argsort(component[by_grade], kind="stable")]
     start = np.searchsorted(component[inside], np.arange(above.shape[1] + 1))
     best = -worth[inside[start[:-1]]]
@@ -166,24 +166,27 @@ def emitted(worth: Floats, upper: Ints, above: Above) -> Ints:
 
 
 def _condensed(size: int, upper: Ints, above: Above) -> tuple[Ints, Above]:
-    """The graph with each circle as one: the component of each document, and [component, component] which stay above
-    which. Those that stand above some come first."""
+    """The graph with each cycle as one node.
+
+    The component of each document, and [component, component] which stay above which. Those that stand above some come
+    first.
+    """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    circles, label = connected_components(csr_array(above[:, upper]), directed=True, connection="strong")
+    cycles, label = connected_components(csr_array(above[:, upper]), directed=True, connection="strong")
     component = np.empty(size, np.int64)
     rest = np.ones(size, bool)
     rest[upper] = False
     component[upper] = label
-    component[rest] = np.arange(circles, circles + rest.sum())
-    joined = np.zeros((circles, circles + int(rest.sum())), bool)
-    if circles == len(upper):
+    component[rest] = np.arange(cycles, cycles + rest.sum())
+    joined = np.zeros((cycles, cycles + int(rest.sum())), bool)
+    if cycles == len(upper):
         joined[np.ix_(label, component)] = above
     else:
-        by_circle = np.argsort(label, kind="stable")
-        starts = np.searchsorted(label[by_circle], np.arange(circles))
-        rows = np.logical_or.reduceat(above[by_circle], starts, axis=0)
+        by_cycle = np.argsort(label, kind="stable")
+        starts = np.searchsorted(label[by_cycle], np.arange(cycles))
+        rows = np.logical_or.reduceat(above[by_cycle], starts, axis=0)
         columns = np.argsort(component, kind="stable")
         joined = np.logical_or.reduceat(
             rows[:, columns], np.searchsorted(component[columns], np.arange(joined.shape[1])), axis=1

@@ -1,7 +1,7 @@
 """Fusion by majorities: of two documents, which do more runs put above the other?
 
 A document that a run does not retrieve stands below all that it does; about two that it lacks the run says nothing.
-Majorities can go round in a circle (a over b, b over c, c over a), so there may be no order that respects them all.
+Majorities can form a cycle (a over b, b over c, c over a), so there may be no order that respects them all.
 """
 
 from __future__ import annotations

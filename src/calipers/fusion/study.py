@@ -52,7 +52,7 @@ class FusionStudy:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
-        """fusion, RIC, tau, rho, RMSE: a row a fusion or bound, against the joint RIC of the same systems (table 3).
+        """fusion, RIC, tau, rho, RMSE: one row per fusion or bound, against the joint RIC of its systems (table 3).
 
         Two rows are for comparison: the best single system of each group, and the null value of the joint RIC.
         """
@@ -70,7 +70,7 @@ class FusionStudy:
         return Table(("fusion", "RIC", "tau", "rho", "RMSE"), rows, self.metadata)
 
     def per_sample(self) -> Table:
-        """sample, systems, joint, null, best, and RIC of each fusion: a row a sample."""
+        """sample, systems, joint, null, best, and RIC of each fusion: one row per sample."""
         columns = (self.joint, self.null, self.best, *self.ric.values())
         rows: tuple[tuple[Cell, ...], ...] = tuple(
             (i + 1, " ".join(self.systems[s] for s in group), *(float(column[i]) for column in columns))

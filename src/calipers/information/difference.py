@@ -42,7 +42,7 @@ class InformationDifference:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
-        """system_a, system_b, information_difference, delta_ap (absolute): a row a pair, the most alike first."""
+        """system_a, system_b, information_difference, delta_ap (absolute): one row per pair, the most alike first."""
         return self._table(*np.triu_indices(len(self.systems), 1))
 
     def within_bins(self, bins: int = BINS) -> Table:
@@ -70,7 +70,8 @@ class InformationDifference:
 
     def linkage(self, method: str = "average") -> Floats:
         """The clusters in which systems join, as SciPy writes them. Methods that need distances in space are refused:
-        the difference is not a metric."""
+        the difference is not a metric.
+        """
         if method not in LINKAGES:
             raise CalipersError(f"method={method} is not one of {', '.join(LINKAGES)}")
         if len(self.systems) < 2:

@@ -163,7 +163,8 @@ def with_combined(panel: Panel, names: Any) -> Panel:
 
 def reliability(panel: Panel, judges: int) -> Table:
     """judge, accuracy, and the probability that the judge gives each grade where it is the true one, by Dawid and
-    Skene's EM over the first so many judges beside the human; nothing of the human's labels is used."""
+    Skene's EM over the first so many judges beside the human; nothing of the human's labels is used.
+    """
     found = dawid_skene(panel.grade[1 : judges + 1])
     rows: list[tuple[Cell, ...]] = [
         (name, float(accuracy), *np.diag(matrix).tolist())

@@ -77,7 +77,8 @@ def filled_table(
     **policies: Unpack[Policies],
 ) -> Table:
     """One row per judge, measure and system: the score with the holes filled, what share of it rests on people and on
-    the judge, and the score from the human's labels alone."""
+    the judge, and the score from the human's labels alone.
+    """
     rows: list[tuple[Cell, ...]] = []
     alone = means(human)
     for judge in judges:

@@ -47,7 +47,8 @@ class Scale(Record):
         return max(self.grades) <= 1
 
     def __str__(self) -> str:
-        """
+        """The grades, separated by commas.
+
         >>> str(Scale((0.0, 1.0, 2.0)))
         '0, 1, 2'
         """

@@ -301,7 +301,8 @@ class JudgeStudy:
         self, judge: str, measure: str | None = None, draws: int = LABEL_DRAWS, seed: int = SEED
     ) -> tuple[Floats, Floats]:
         """The mean of each system under a judge's labels, and [A, B]: the chance that A beats B under labels that the
-        human could have given, drawn by the judge's own confusion matrix."""
+        human could have given, drawn by the judge's own confusion matrix.
+        """
         if draws < 1:
             raise CalipersError(f"draws {draws} is not a whole number of at least 1")
         name = self.effect.measures[0] if measure is None else measure
@@ -309,7 +310,8 @@ class JudgeStudy:
 
     def chances(self, draws: int = LABEL_DRAWS, seed: int = SEED) -> Table:
         """judge, measure, system_a, system_b, difference, chance: of each pair, the better one by the judge's labels
-        first, the chance that it still is under drawn labels."""
+        first, the chance that it still is under drawn labels.
+        """
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
             for measure in self.effect.measures:

@@ -35,7 +35,7 @@ IDEAL_CHOICES = ("exact", "k")
 class Bounds:
     """The bounds of measures, query by query; arrays are in the order of `queries`.
 
-    With the population `retrieved` of several runs, arrays have one line a system.
+    With the population `retrieved` of several runs, arrays have one line per system.
     """
 
     measures: tuple[str, ...]
@@ -62,7 +62,7 @@ class Bounds:
         }
 
     def table(self) -> Table:
-        """One row a query and measure: query, measure, n, relevant, ideal, expected, sd, worst."""
+        """One row per query and measure: query, measure, n, relevant, ideal, expected, sd, worst."""
         shape = (max(len(self.systems), 1), len(self.queries))
         arrays = [(self.ideal[m], self.expected[m], self.sd[m], self.worst[m]) for m in self.measures]
         lines = [[a.reshape(shape).tolist() for a in four] for four in arrays]

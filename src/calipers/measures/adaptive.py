@@ -31,7 +31,7 @@ def inst(T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
 
 
 class Adaptive(Record):
-    """Between two documents with a gain, i + T + T_i is i plus a constant a, and the ratios telescope:
+    """Between two documents with a gain, i + T + T_i is i plus a constant a, and the ratios telescope.
 
         W(i) = W(s) * ((s + a - 1) / (i + a - 1))^2     from rank s on, where the stretch begins
 

@@ -75,6 +75,8 @@ class Overlap(Record):
 
 
 class PairsInOrder(Record):
+    """Of the pairs of a relevant and another document in the top k, the share that is in the right order."""
+
     rel: float
     cutoff: int | None
 

@@ -47,12 +47,12 @@ def _numbers(root: Root, text: str) -> list[tuple[str, Parameters]]:
 
 def _one_number(root: Root, text: str) -> list[tuple[str, Parameters]]:
     """One number; trec_eval leaves further ones alone."""
-    return [(f"{root.name}_{text}", {root.parameter: _number(root, text.split(",")[0])})]
+    return [(f"{root.name}_{text}", {root.parameter: _number(root, text.split(",", maxsplit=1)[0])})]
 
 
 def _root_of_number(root: Root, text: str) -> list[tuple[str, Parameters]]:
     """set_F's weight is the square of the beta in F_beta."""
-    weight = _number(root, text.split(",")[0])
+    weight = _number(root, text.split(",", maxsplit=1)[0])
     if weight < 0:
         raise CalipersError(f"parameter {weight:g} of '{root.name}' is below 0")
     return [(f"{root.name}_{text}", {root.parameter: math.sqrt(weight)})]

@@ -92,7 +92,8 @@ def alpha_ndcg(**parameters: Any) -> Form:
 @measure("NRBP", cutoff=None, rel=1, alpha=0.5, beta=0.5, reads="subtopics")
 def nrbp(cutoff: int | None, rel: float, alpha: float, beta: float) -> Form:
     """Novelty- and rank-biased precision: a reader who goes on with probability beta, and values an intent less each
-    time that it has been answered."""
+    time that it has been answered.
+    """
     if not 0 <= beta < 1:
         raise CalipersError(f"beta={beta} of 'NRBP' is not a probability below 1")
     share = (1.0 - beta) / (1.0 - (1.0 - _probability(alpha, "alpha")) * beta)
@@ -182,7 +183,8 @@ class Fading(Discount):
 
 def _fading(weight: Weights, rel: float, alpha: float, intents: IntentWeights, over: float = 1.0) -> Form:
     """The sum over ranks of weight * sum over intents of J * (1 - alpha)^seen: a reader who stops with probability
-    alpha, once for all."""
+    alpha, once for all.
+    """
     if _probability(alpha, "alpha") == 0:
         return IntentAware(Linear(weight, AtLeast(rel)), intents, over)
     return IntentAware(Cascade(weight, _chance(rel, alpha)), intents, alpha * over)

@@ -89,7 +89,8 @@ class PairInformation(Form):
 
     def worst(self, population: Population) -> Floats:
         """With a sign, the reverse: -1 for a whole pool. Without one, half of the pairs in order: 0, or a little more
-        where their number is odd. Where a set of retrieved documents has no such order, the end that tells less."""
+        where their number is odd. Where a set of retrieved documents has no such order, the end that tells less.
+        """
         if self.signed:
             return super().worst(population)
         return population.once(("worst", self), lambda: self._balanced(population))

@@ -216,7 +216,7 @@ class Measure:
 
     @property
     def reads(self) -> Reads:
-        """What judgments it needs: one grade a document, or one for each subtopic."""
+        """What judgments it needs: one grade per document, or one for each subtopic."""
         of = self.parameters.get("of")
         return of.reads if isinstance(of, Measure) else self.declaration.reads
 
@@ -270,10 +270,10 @@ def _unlike(measure: Measure) -> str:
     if measure.reads == "subtopics":
         return (
             f"{measure!r} needs judgments by subtopic (query subtopic document grade), but these look like plain ones, "
-            "with one grade a document"
+            "with one grade per document"
         )
     return (
-        f"{measure!r} needs one grade a document, but these look like judgments by subtopic (query subtopic document "
+        f"{measure!r} needs one grade per document, but these look like judgments by subtopic (query subtopic document "
         "grade); they are for ERR-IA, alpha-nDCG, D#-nDCG and the like"
     )
 

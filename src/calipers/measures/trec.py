@@ -174,7 +174,8 @@ def _per_nonrelevant(lists: Lists) -> Floats:
 
 class InferredPrecisions(Record):
     """At each relevant document, at rank i: 1/i for itself and, for the i - 1 above it, the share of them that is
-    in the pool times the share of the judged that is relevant."""
+    in the pool times the share of the judged that is relevant.
+    """
 
     reader = "That of AP, whose precisions are estimated where documents are not judged."
     ignores_unjudged = True
@@ -189,6 +190,8 @@ class InferredPrecisions(Record):
 
 
 class LogOdds(Record):
+    """log((1 + S) / (1 + R - S)), where S is the sum of the precisions at relevant documents."""
+
     rel: float
     can_be_negative: ClassVar[bool] = True
 
@@ -217,7 +220,7 @@ class IdealGains(Record):
         return np.arange(len(self.gain)) - np.repeat(self.offsets[:-1], np.diff(self.offsets)) + 1
 
     def sums(self, values: Floats, query: Ints, rank: Ints) -> Floats:
-        """The sum of the values, one a document, of each query's first documents down to the rank."""
+        """The sum of the values, one per document, of each query's first documents down to the rank."""
         total = np.concatenate([[0.0], np.cumsum(values)])
         start = self.offsets[query]
         return np.asarray(total[np.minimum(start + rank, self.offsets[query + 1])] - total[start])
@@ -245,6 +248,8 @@ class GainsBehindIdeal(Record):
 
 
 class AtEachRelevant(Record):
+    """The mean of nDCG over the ranks of the relevant documents; those not found count at the end of the list."""
+
     value: Value
 
     def __call__(self, lists: Lists) -> Floats:
@@ -260,6 +265,8 @@ class AtEachRelevant(Record):
 
 
 class AtEachLevel(Record):
+    """The mean of nDCG over the depths at which the ideal ranking goes from one grade to the next."""
+
     value: Value
     rel: float
 
@@ -274,7 +281,7 @@ class AtEachLevel(Record):
         depths[query, column] = depth
         best = np.full((pool.queries, width), np.inf)
         best[query, column] = ideal.dcg(query, depth)
-        # A row a list and a column a level: what the list gains between one level's depth and the next one's.
+        # One row per list and one column per level: what the list gains between one level's depth and the next one's.
         gain = lists.worth(self.value) / np.log2(lists.first + 1.0)
         band = (depths[lists.query[lists.list]] < lists.first[:, None]).sum(axis=1)
         cell = lists.list * (width + 1) + band

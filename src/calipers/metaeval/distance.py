@@ -13,7 +13,7 @@ DENOMINATORS = ("absolute", "literal")
 
 
 def percentage_absolute_difference(scores: ArrayLike, denominator: str = "absolute") -> float:
-    """PAD: the mean over the pairs of systems of 100 |a - b| / max(a, b), of one score a system.
+    """PAD: the mean over the pairs of systems of 100 |a - b| / max(a, b), of one score per system.
 
     denominator: `absolute` takes |max(a, b)|, so that two negative scores have a distance too; `literal` is the
     formula as printed, where they count against it. A pair whose larger score is 0 is left out.

@@ -25,7 +25,8 @@ class Family:
 
 
 def without_cutoff(name: str) -> str:
-    """
+    """The name of a measure without its cutoff.
+
     >>> without_cutoff("V1(nDCG(gain=exp)@10)")
     'V1(nDCG(gain=exp))'
     """

@@ -22,7 +22,7 @@ from calipers.stats.significance import SEED, Samples
 
 @dataclass(frozen=True, eq=False)
 class DiscriminativePower:
-    """Of each family of measures: its achieved significance levels, one a pair of systems and cutoff."""
+    """Of each family of measures: its achieved significance levels, one per pair of systems and cutoff."""
 
     families: tuple[Family, ...]
     levels: tuple[Floats, ...]  # of each family, descending
@@ -44,7 +44,7 @@ class DiscriminativePower:
         return Table(("measure", "significant", "tests", "power"), tuple(rows), self.metadata).with_best(("power",))
 
     def curve(self, family: str | None = None) -> Table:
-        """The curve of achieved significance levels: a row a pair, sorted by descending p. Lower is better."""
+        """The curve of achieved significance levels: one row per pair, sorted by descending p. Lower is better."""
         chosen = self.families if family is None else (self.families[self._place(family)],)
         rows = [
             (each.name, rank, float(p))

@@ -939,7 +939,7 @@ private:
 
 // ------------------------------------------------------------------------------------------ scattered queries
 
-// The lines of each query, packed: length of the id, id, lines since the query's last one, score. About ten bytes a
+// The lines of each query, packed: length of the id, id, lines since the query's last one, score. About ten bytes per
 // line beside the id. Chunks start small, for there may be many queries with few documents.
 class Bins {
 public:

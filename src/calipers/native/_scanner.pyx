@@ -641,7 +641,7 @@ cdef class LetorScanner(Lines):
 cdef class FeatureScanner(Lines):
     """The features of all lines of a LETOR (SVMlight) file.
 
-    While every row has the features 1 to n and no other, no index is kept: a full file takes eight bytes an entry.
+    While every row has the features 1 to n and no other, no index is kept: a full file takes eight bytes per entry.
     """
 
     cdef vector[int64_t] start
@@ -735,7 +735,7 @@ cdef class FeatureScanner(Lines):
 
 
 cdef class NumberScanner(Lines):
-    """A file with one score a line."""
+    """A file with one score per line."""
 
     cdef vector[double] value
 
@@ -821,7 +821,7 @@ cdef class JudgedIndex(Index):
         if not cuts(document_cuts, document_offsets.count, data.count):
             raise ValueError("the ids of the documents are damaged")
         if parts.count != query_offsets.count or not cuts(part_cuts, parts.count, document_offsets.count - 1):
-            raise ValueError("offsets do not cut the documents into one part a query")
+            raise ValueError("offsets do not cut the documents into one part per query")
         if document_offsets.count >= 2**31 or query_offsets.count >= 2**31:
             raise ValueError("too many judgments: rows are counted in 32 bits")
         cdef uint64_t seed = new_seed()
@@ -916,7 +916,7 @@ cdef class GradedIndex(Index):
 cdef class RunScanner(Lines):
     """A run against the judgments: keeps the judged documents and where they rank.
 
-    `depth` keeps that many documents a query, the first in trec_eval's order; 0 keeps all. `single` compares scores
+    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. `single` compares scores
     as float32. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
     the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
     """

@@ -1,4 +1,4 @@
-"""What the scanners hand over: plain columns, one row a line or one row a judged document."""
+"""What the scanners hand over: plain columns, one row per line or one row per judged document."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def feature_line(line: bytes) -> list[tuple[int, float]] | None:
 def number_line(line: bytes) -> float:
     fields = _FIELD.findall(line)
     if len(fields) != 1:
-        raise ScanError(f"expected one score a line, found {len(fields)} fields")
+        raise ScanError(f"expected one score per line, found {len(fields)} fields")
     return number(fields[0], "score")
 
 
@@ -311,7 +311,7 @@ class FeatureScanner(_Lines):
 
 
 class NumberScanner(_Lines):
-    """A file with one score a line."""
+    """A file with one score per line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -339,7 +339,7 @@ class JudgedIndex:
         bounds = [int(x) for x in offsets]
         covers = len(bounds) == len(queries) + 1 and bounds[0] == 0 and bounds[-1] == len(documents)
         if not covers or bounds != sorted(bounds):
-            raise ValueError("offsets do not cut the documents into one part a query")
+            raise ValueError("offsets do not cut the documents into one part per query")
         self._queries = {query: q for q, query in enumerate(queries)}
         if len(self._queries) < len(queries):
             raise ValueError("a query occurs twice")
@@ -372,7 +372,7 @@ _Judged = tuple[int, float, int, int, int, int]  # row, score, first, last, doci
 class RunScanner(_Lines):
     """A run against the judgments: keeps the judged documents and where they rank.
 
-    `depth` keeps that many documents a query, the first in trec_eval's order; 0 keeps all. `single` compares scores
+    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. `single` compares scores
     as float32. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
     the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
     """
@@ -567,7 +567,8 @@ def rank_documents(
     scores: dict[str, float], names: list[str], start: int, end: int, single: bool
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Of one query's {document: score}: how many there are and how many tie with another; then, for those of
-    names[start:end] that are among them, their places in names, their scores, and the ranks that their ties span."""
+    names[start:end] that are among them, their places in names, their scores, and the ranks that their ties span.
+    """
     if not 0 <= start <= end <= len(names):
         raise ValueError("these are not places in the names")
     ranked = np.fromiter(scores.values(), np.float64, len(scores))

@@ -99,7 +99,8 @@ class ConventionStudy:
     def training(self) -> Table:
         """What another convention in training changes: the difference in nDCG@10 to training under the first one, both
         evaluated under that; its standard error, the p value of a paired t test over the queries, and in how many folds
-        the two models rank all documents alike."""
+        the two models rank all documents alike.
+        """
         from scipy.special import stdtr
 
         rows: list[tuple[Cell, ...]] = []
@@ -121,7 +122,8 @@ class ConventionStudy:
 
     def orders(self) -> Table:
         """Kendall's tau between the orders of the rankers (trained under the first convention) that two conventions of
-        evaluation give, at nDCG@10, and which ranker each puts first."""
+        evaluation give, at nDCG@10, and which ranker each puts first.
+        """
         rows: list[tuple[Cell, ...]] = []
         for one, other in combinations(range(len(self.conventions)), 2):
             left, right = self.means[:, 0, one, -1], self.means[:, 0, other, -1]
@@ -174,8 +176,8 @@ def convention_study(
     names, likes = tuple(dict.fromkeys(rankers)), tuple(dict.fromkeys(like))
     for name in names:
         make(name, preset)
-    for like in likes:
-        convention(like)
+    for each in likes:
+        convention(each)
     if len(likes) < 2:
         raise CalipersError("name at least two conventions: they are compared")
     settings = {

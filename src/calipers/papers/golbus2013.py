@@ -1,6 +1,7 @@
 """Golbus & Aslam (2013): information tau (table 1), discriminative power by Sakai's paired bootstrap (table 2),
-information difference (table 4). Only the AP of TREC 8's systems is public; who has the rest can put it into a
-folder."""
+information difference (table 4). Only the AP of TREC 8's systems is public; a folder can hold the
+rest.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +18,15 @@ FILES = {("TREC 8", "AP"): "adhoc8_ap.csv"}
 SEEDS = 10
 DATA = "AP of the systems of TREC 8"
 LAYOUT = (
-    "adhoc8_ap.csv: AP of the systems of TREC 8's ad hoc task, a row a topic and a column a system "
+    "adhoc8_ap.csv: AP of the systems of TREC 8's ad hoc task, one row per topic and one column per system "
     "(published with Urbano, Lima & Hanjalic, SIGIR 2019)"
 )
 
 
-@reproduction("004/table-2", "Discriminative power of AP, nDCG and RIC on TREC 8 and 9", DATA, LAYOUT)
+@reproduction("golbus2013/table-2", "Discriminative power of AP, nDCG and RIC on TREC 8 and 9", DATA, LAYOUT)
 def _table_2(folder: Path | None) -> Sequence[Figure]:
     found = []
-    for collection, figures in printed("004")["table-2"]["cells"].items():
+    for collection, figures in printed("golbus2013")["table-2"]["cells"].items():
         for measure, figure in figures.items():
             cell = f"{collection}, {measure}"
             file = FILES.get((collection, measure))
@@ -39,7 +40,7 @@ def _table_2(folder: Path | None) -> Sequence[Figure]:
 
 
 def _power(cell: str, figure: str, path: Path) -> Figure:
-    """Sakai's bootstrap, 1,000 samples, two-sided, as the document says; and how much that depends on the samples."""
+    """Sakai's bootstrap, 1,000 samples, two-sided, as the paper says; and how much that depends on the samples."""
     from calipers.results.score_files import read_scores
 
     scores = read_scores(path, measures="AP")
@@ -61,15 +62,15 @@ def _power(cell: str, figure: str, path: Path) -> Figure:
 
 
 @reproduction(
-    "004/table-1",
+    "golbus2013/table-1",
     "Information tau of diversity measures, given ad hoc measures",
     "scores of the systems of TREC's web tracks",
     "web2010/ and web2011/ with ERR-IA.csv, alpha-nDCG.csv, D#-nDCG.csv, ERR.csv and nDCG.csv: at rank 20, "
-    "a row a topic and a column a system",
+    "one row per topic and one column per system",
 )
 def _table_1(folder: Path | None) -> Sequence[Figure]:
     found = []
-    for collection, figures in printed("004")["table-1"]["cells"].items():
+    for collection, figures in printed("golbus2013")["table-1"]["cells"].items():
         place = None if folder is None else folder / f"web{collection.split()[1]}"
         for row, figure in figures.items():
             cell = f"{collection}, {row}"
@@ -92,13 +93,13 @@ def _information_tau(folder: Path, names: Sequence[str]) -> float:
 
 
 @reproduction(
-    "004/table-4",
+    "golbus2013/table-4",
     "Information difference and difference in AP of systems of TREC 8",
     "runs of TREC 8's ad hoc task",
     "trec8/qrels.txt and trec8/runs/ with the ten pairs of runs of the table",
 )
 def _table_4(folder: Path | None) -> Sequence[Figure]:
-    cells = printed("004")["table-4"]["cells"]
+    cells = printed("golbus2013")["table-4"]["cells"]
     computed: dict[str, tuple[float, float]] = {}
     if folder is not None and (folder / "trec8/qrels.txt").is_file():
         from calipers.information.difference import information_difference

@@ -89,7 +89,7 @@ class RankerStudy:
 
     def scores_beside(self) -> Table:
         """ranker, nDCG@10 as printed for each collection of the paper, and ours for each of these."""
-        tables = printed("000")
+        tables = printed("karmaker2022")
         place = tables["table-2"]["cutoffs"].index(10)
         columns = ("ranker", *(f"{name} (printed)" for name in PRINTED), *(each.name for each in self.collections))
         rows: list[tuple[Cell, ...]] = []
@@ -102,7 +102,7 @@ class RankerStudy:
     def beside(self) -> Table:
         """table, figure, measure, set, what is printed for each collection of the paper, and ours for each of these."""
         rows: list[tuple[Cell, ...]] = []
-        for name, table in printed("000").items():
+        for name, table in printed("karmaker2022").items():
             kind = table["kind"]
             if kind in _DERIVED:
                 cells = table["cells"]

@@ -22,8 +22,8 @@ SIZE = {"MSLR-WEB30K": 0.1, "MQ2007": 0.5}  # of the uninformative and ideal set
 SIZE_ACROSS = {"MSLR-WEB30K": 0.05, "MQ2007": 0.5}  # as large as each other, for 10,000 and 1,000 queries
 DATA = "MSLR-WEB30K and MQ2007, ranked by eight methods"
 LAYOUT = (
-    f"for each of {' and '.join(COLLECTIONS)} a folder with judgments.txt (LETOR form) and a file of one score a line "
-    f"for each method: {', '.join(f'{method}.txt' for method in METHODS)}; any of them may be compressed"
+    f"for each of {' and '.join(COLLECTIONS)} a folder with judgments.txt (LETOR form) and a file of one score per "
+    f"line for each method: {', '.join(f'{method}.txt' for method in METHODS)}; any of them may be compressed"
 )
 FAMILIES = {
     "nDCG": [

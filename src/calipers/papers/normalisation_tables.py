@@ -49,7 +49,7 @@ SLIPS = {("MSP-V2", "MQ2007"): ("ARank", 15, 0.116)}
 
 def scores_of(measure: str, collection: str, mended: bool = True) -> Floats:
     """The printed scores of the methods under a measure: [method, cutoff]."""
-    table = printed("000")[SOURCES[measure.split("-")[0], collection]]
+    table = printed("karmaker2022")[SOURCES[measure.split("-", maxsplit=1)[0], collection]]
     rows = table["scores"][measure]
     found = np.array([rows[method] for method in METHODS])
     if mended and (measure, collection) in SLIPS:
@@ -76,7 +76,7 @@ def _scores(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
                 cell, figure = f"{measure}@{cutoff} {method}", f"{rows[method][k]:g}"
                 if computed is not None:
                     yield judged(cell, figure, computed[m, k], otherwise="another training or sample of queries")
-                elif document == "003":
+                elif document == "feng2023":
                     yield _as_in_the_paper(cell, figure, measure, table["dataset"], m, k)
                 else:
                     yield Figure(cell, figure, None, NEEDS_DATA)
@@ -241,7 +241,7 @@ def _swaps_across_sets(document: str, name: str, folder: Path | None) -> Iterato
             if study and collection in study.collections:
                 value = study.swaps_between(collection, measure, one, other)
                 yield judged(cell, figure, value, otherwise="another training or sample of queries")
-            elif (document, name) == ("003", "table-6.12"):
+            elif (document, name) == ("feng2023", "table-6.12"):
                 yield Figure(cell, figure, 0.0, DIFFERS, "repeats table 6.11; the text says 0 for all three")
             else:
                 yield attainable(cell, figure, _STEPS, _A_STEP)
@@ -250,19 +250,19 @@ def _swaps_across_sets(document: str, name: str, folder: Path | None) -> Iterato
 # -- claims in the text ------------------------------------------------------------------------------
 
 
-@reproduction("000/text", "Percentages in the text of sections 4.4 and 4.5")
+@reproduction("karmaker2022/text", "Percentages in the text of sections 4.4 and 4.5")
 def _text(folder: Path | None) -> Sequence[Figure]:
     found = []
-    for claim in printed("000")["text"]["claims"]:
+    for claim in printed("karmaker2022")["text"]["claims"]:
         first, second = claim["of"]
         value = 100 * first / second if claim["as"] == "share" else 100 * (second - first) / first
         found.append(judged(claim["claim"], claim["printed"], value))
     return found
 
 
-@reproduction("003/abstract", "Improvements that the abstract claims")
+@reproduction("feng2023/abstract", "Improvements that the abstract claims")
 def _abstract(folder: Path | None) -> Sequence[Figure]:
-    tables = printed("000")
+    tables = printed("karmaker2022")
 
     def gain(collection: str) -> float:
         """The mean over nDCG and MAP of what V2 finds more, in percent of all tests, on uninformative queries."""
@@ -335,7 +335,7 @@ def _add(document: str, name: str, table: Any) -> None:
     reproduction(f"{document}/{name}", _title(table, what), DATA, LAYOUT)(run)
 
 
-for _document in ("000", "003"):
+for _document in ("karmaker2022", "feng2023"):
     for _name, _table in printed(_document).items():
         if _table["kind"] in _KINDS:
             _add(_document, _name, _table)

@@ -1,10 +1,10 @@
-"""What can be reproduced: a list to which every part of the package adds its own."""
+"""The list of printed tables that can be reproduced. Each module of `_MODULES` adds its own."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
@@ -20,13 +20,15 @@ Check = Callable[[Path | None], Sequence[Figure]]
 
 # The modules that add to the list.
 _MODULES = ("normalisation_tables", "summeval_printed", "golbus2013")
+# The numbers that papers had before they had names.
+ALIASES = {"000": "karmaker2022", "003": "feng2023", "004": "golbus2013"}
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A printed table, and how to come by its figures."""
+    """A printed table, and how its figures are computed."""
 
-    id: str  # document/table
+    id: str  # paper/table
     title: str
     check: Check
     data: str = ""  # that some of its figures need, in short
@@ -55,19 +57,27 @@ def reproduction(id: str, title: str, data: str = "", layout: str = "") -> Calla
 
 
 def reproductions(*patterns: str) -> list[Reproduction]:
-    """All that can be reproduced, or what is named, as 000/table-9 or "000/*"."""
+    """All that can be reproduced, or what is named: karmaker2022/table-9, karmaker2022, or "karmaker2022/*".
+
+    What is asked for by a number of ALIASES (000/table-9) keeps it as its id, so that scripts find what they asked for.
+    """
     for module in _MODULES:
         import_module(f"calipers.papers.{module}")
     every = sorted(_FOUND.values(), key=lambda each: _order(each.id))
     if not patterns:
         return every
-    found: list[Reproduction] = []
+    found: dict[str, Reproduction] = {}
     for pattern in patterns:
-        matching = [each for each in every if fnmatch(each.id, pattern) or each.id.split("/")[0] == pattern]
+        asked, slash, table = pattern.partition("/")
+        paper = ALIASES.get(asked, asked)
+        name = paper + slash + table
+        matching = [each for each in every if fnmatch(each.id, name) or each.id.split("/")[0] == name]
         if not matching:
             raise CalipersError(f"nothing to reproduce is called '{pattern}'; calipers reproduce --list shows what is")
-        found += [each for each in matching if each not in found]
-    return found
+        for each in matching:
+            shown = replace(each, id=asked + each.id.removeprefix(paper)) if asked in ALIASES else each
+            found.setdefault(each.id, shown)
+    return list(found.values())
 
 
 def listing() -> Table:
@@ -77,9 +87,9 @@ def listing() -> Table:
 
 
 @cache
-def printed(document: str) -> dict[str, Any]:
-    """The figures of a document, as they are printed."""
-    text = files("calipers.papers").joinpath("printed", f"{document}.json").read_text(encoding="utf-8")
+def printed(paper: str) -> dict[str, Any]:
+    """The figures of a paper, as they are printed."""
+    text = files("calipers.papers").joinpath("printed", f"{paper}.json").read_text(encoding="utf-8")
     tables: dict[str, Any] = json.loads(text)
     return tables
 
@@ -94,9 +104,9 @@ def _folder(folder: str | Path | None) -> Path | None:
 
 
 def _order(id: str) -> tuple[str, list[float], str]:
-    """By document, then by the numbers of the table."""
-    document, _, rest = id.partition("/")
-    return document, list(_numbers(rest)), rest
+    """By paper, then by the numbers of the table."""
+    paper, _, rest = id.partition("/")
+    return paper, list(_numbers(rest)), rest
 
 
 def _numbers(text: str) -> Iterator[float]:

@@ -2,7 +2,7 @@
 
     settings.json       what the models depend on; a folder with other settings is refused
     fold1/NAME.cal      a model
-    fold1/NAME.txt      its scores of the test file, one a line
+    fold1/NAME.txt      its scores of the test file, one per line
 
 Every file is written whole or not at all. A model depends on its data, its parameters and its seed, never on what was
 trained before it. So it does not matter where a study was cut.

@@ -35,7 +35,7 @@ LAYOUT = (
 
 def correlations(name: str, folder: Path | None) -> list[Figure]:
     """The correlations of a table; those that cannot be computed from what the folder has need data."""
-    table = printed("003")[name]
+    table = printed("feng2023")[name]
     cells: Mapping[str, Mapping[str, str]] = {row: table["cells"][row] for row in ROWS}
     path = None if folder is None else _file(folder)
     encoder = None if folder is None else _encoder(folder)

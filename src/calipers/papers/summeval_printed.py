@@ -25,7 +25,7 @@ SLIPS = {("table-9.1", "V2", "fluency"): 0.04}
 
 
 def _increases(name: str, folder: Path | None) -> Sequence[Figure]:
-    table = printed("003")[name]
+    table = printed("feng2023")[name]
     cells = table["cells"]
     found: list[Figure] = []
     values: list[float] = []
@@ -68,4 +68,4 @@ def _interval(cells: Any, version: str, aspect: str, after: float) -> tuple[floa
 
 
 for _name, _title in TABLES.items():
-    reproduction(f"003/{_name}", _title, DATA, LAYOUT)(partial(_increases, _name))
+    reproduction(f"feng2023/{_name}", _title, DATA, LAYOUT)(partial(_increases, _name))

@@ -1,4 +1,4 @@
-"""What rankers learn from: a matrix of features, a label a document, and which documents belong to one query."""
+"""What rankers learn from: a matrix of features, one label per document, and which documents belong to one query."""
 
 from __future__ import annotations
 

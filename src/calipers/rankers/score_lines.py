@@ -1,4 +1,4 @@
-"""Score files: one number a line, in the order of the test file, so that they are read back to the last bit."""
+"""Score files: one number per line, in the order of the test file, so that they are read back to the last bit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from calipers.lists import Floats
 
 
 def score_lines(scores: Floats) -> str:
-    """
+    """One line per score, in as many digits as are needed to read it back.
+
     >>> import numpy as np
     >>> score_lines(np.array([0.1, -2.0]))
     '0.1\\n-2.0\\n'

@@ -46,7 +46,7 @@ def synthetic_letor(
     """
     if queries < 1 or informative < 1 or noisy < 0 or documents < 10:
         raise CalipersError(
-            "synthetic data needs a query, an informative feature, and ten documents a query on average"
+            "synthetic data needs a query, an informative feature, and ten documents per query on average"
         )
     random = np.random.default_rng(seed)
     size = np.clip(random.poisson(documents, queries), 10, None)

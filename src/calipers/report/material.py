@@ -145,7 +145,8 @@ class Material:
     @cached_property
     def ranges(self) -> Ranges:
         """What the unjudged documents could change, of the measures that have ranges; `unranged` says why others lack
-        them."""
+        them.
+        """
         from calipers.unjudged.score_ranges import ranges
 
         if self.policies.get("condensed"):

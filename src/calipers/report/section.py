@@ -18,7 +18,7 @@ class Section:
 
     sentence: str
     values: Mapping[str, Any] = field(default_factory=dict)  # for the section's template
-    charts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of each place, a chart a measure
+    charts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of each place, one chart per measure
     finding: tuple[str, str] | None = None  # a figure and its words, for the top of the page
 
 
@@ -47,7 +47,7 @@ Maker = Callable[[Material, Detail], Section]
 
 
 def by_measure(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The specifications of charts, one a measure."""
+    """The specifications of charts, one per measure."""
     return {name: chart_spec(chart) for name, chart in names.items()}
 
 

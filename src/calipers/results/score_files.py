@@ -1,4 +1,4 @@
-"""Scores that somebody has computed already: matrices of queries x systems, or a row a system and query."""
+"""Scores that somebody has computed already: matrices of queries x systems, or one row per system and query."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def read_scores(
 ) -> Scores:
     """Scores from CSV files.
 
-    Either a matrix, a row a query and a column a system, with or without a first column of query ids: its measure is
-    named by `measures`, or by the file. Or a table as `evaluate --per-query` writes it: system, query, and a column a
-    measure. Fields that are empty or NA are undefined. Of several files, the systems and queries that all of them
-    have are kept, and the metadata counts the others; `strict` refuses to leave any out.
+    Either a matrix, one row per query and one column per system, with or without a first column of query ids: its
+    measure is named by `measures`, or by the file. Or a table as `evaluate --per-query` writes it: system, query, and
+    one column per measure. Fields that are empty or NA are undefined. Of several files, the systems and queries that
+    all of them have are kept, and the metadata counts the others; `strict` refuses to leave any out.
     """
     named = [source] if isinstance(source, str | Path) else list(source)
     if not named:

@@ -173,7 +173,7 @@ class Scores:
     # -- query by query ----------------------------------------------------------------------------
 
     def per_query(self) -> Table:
-        """One row a system and query: system, query, and each measure."""
+        """One row per system and query: system, query, and each measure."""
         by_row = np.moveaxis(self.values, 0, -1).tolist()
         rows = tuple(
             (system, query, *by_row[s][q])
@@ -183,7 +183,7 @@ class Scores:
         return Table(("system", "query", *self.measures), rows, self.metadata)
 
     def to_pandas(self) -> Any:
-        """A pandas frame, one row a system and query: system, query, and each measure."""
+        """A pandas frame, one row per system and query: system, query, and each measure."""
         return load("pandas", extra="frames", what="frames").DataFrame(self._columns())
 
     def to_polars(self) -> Any:

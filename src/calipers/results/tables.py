@@ -102,8 +102,10 @@ class Table(Record):
         return out.getvalue()
 
     def to_json(self) -> str:
-        """A list of objects, one a row; where scores follow another tool's conventions, each says whose, and where some
-        are not exact, which and why."""
+        """A list of objects, one per row.
+
+        Where scores follow another tool's conventions, each says whose, and where some are not exact, which and why.
+        """
         import json
 
         like = {"like": self.metadata["like"]} if self.metadata.get("like") else {}

@@ -179,7 +179,7 @@ class Comparison:
     systems: tuple[str, ...]
     a: Ints  # of each pair, the place of its first system
     b: Ints
-    outcomes: tuple[Outcome, ...]  # one a measure
+    outcomes: tuple[Outcome, ...]  # one per measure
     p_adjusted: Floats  # [measure, pair]
     means: Floats  # [measure, system]
     alpha: float = 0.05

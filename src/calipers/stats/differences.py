@@ -23,7 +23,7 @@ NOISE = 1e-13  # a sum below this share of what it sums, or a spread of the mean
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """One row a pair, one column a query; 0 where the pair does not share the query."""
+    """One row per pair, one column per query; 0 where the pair does not share the query."""
 
     value: Floats
     shared: Bools

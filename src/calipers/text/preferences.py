@@ -38,7 +38,8 @@ class Preference:
 
 def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
     """CSV with the columns id, first, second, preferred: a line an annotator's verdict. The last is first, second, the
-    name of one of the two systems, or tie."""
+    name of one of the two systems, or tie.
+    """
     name = os.fspath(source)
     try:
         with open(source, encoding="utf-8-sig", newline="") as file:

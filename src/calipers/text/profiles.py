@@ -35,7 +35,7 @@ ORDERS = ("heterogeneity", "mean", "deviation", "id")
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """One entry a document in each array."""
+    """One entry per document in each array."""
 
     documents: tuple[str, ...]
     encoder: str
@@ -74,7 +74,7 @@ class Profiles:
         return order[:size], order[len(order) - size :]
 
     def table(self, by: str = "heterogeneity", top: int | None = None) -> Table:
-        """A row a document; with `top`, only so many at either end of the order."""
+        """One row per document; with `top`, only so many at either end of the order."""
         order = self.order(by).tolist()
         if top is not None and 2 * top < len(order):
             order = order[:top] + order[-top:]

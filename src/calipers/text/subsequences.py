@@ -166,7 +166,8 @@ def union_matches(reference: Sequence[Sequence[str]], candidate: Sequence[Sequen
 
 def _one_subsequence(one: Sequence[str], other: Sequence[str]) -> set[int]:
     """The places in `one` of a longest common subsequence; of several, the one found from the end, ties going back in
-    `other` first, as the ROUGE packages do."""
+    `other` first, as the ROUGE packages do.
+    """
     if len(one) * len(other) > MOST_CELLS:
         raise CalipersError(
             f"a sentence of {len(one):,} words beside one of {len(other):,} is too long for ROUGE-Lsum: put each "

@@ -2,8 +2,8 @@
 
 Two layouts are read, plain or packed:
 
-    JSON lines    an object a document and system: id, system, summary, references (a list, or one text), source, human
-                  (an object of scores). A document's source and references may stand in one of its lines only.
+    JSON lines    one object per document and system: id, system, summary, references (a list, or one text), source,
+                  human (an object of scores). A document's source and references may stand in one of its lines only.
     SummEval      one object: {id: {src, ref_summs, sys_summs: {system: {sys_summ, scores}}}}
 
 Fields may also have the names of SummEval's first release (decoded, model_id, text, expert_annotations).

@@ -47,7 +47,7 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
         def result(self) -> float:
             return sum(self.values) / len(self.values) if self.values else math.nan
 
-    class CalipersMeasure(base):  # type: ignore[misc]  # likewise
+    class CalipersMeasure(base):  # type: ignore[misc]  # the base class is untyped
         NAME = __name__ = name if like is None else f"{name}[{rules.name}]"
         PRETTY_NAME = NAME
         SHORT_DESC = ours.declaration.sentence

@@ -145,7 +145,8 @@ class Ranges:
         self, measure: str | None = None, test: str = "t", correction: str = "holm", alpha: float = 0.05
     ) -> tuple[int, int]:
         """How many pairs differ significantly with unjudged documents counting 0, and how many of these could still
-        turn because they are open."""
+        turn because they are open.
+        """
         from calipers.unjudged.pair_ranges import could_turn
 
         pairs = self.pair_ranges(measure)

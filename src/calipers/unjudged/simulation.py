@@ -206,7 +206,8 @@ def _depth_order(world: _World) -> Ints:
 
 def _move_to_front(world: _World) -> Ints:
     """One judgment per query in turn; of a query, the system of highest priority goes on down its list, and one that
-    meets a document that is not relevant loses priority."""
+    meets a document that is not relevant loses priority.
+    """
     lists, (systems, queries) = world.lists, world.opened.shape
     relevant = (lists.pool.grade >= 1).tolist()
     documents, offsets = lists.document.tolist(), lists.offsets.tolist()

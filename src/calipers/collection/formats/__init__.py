@@ -1,4 +1,9 @@
-"""The formats that files may have. A new one is a module beside this one, and a row in the table."""
+"""The formats that files may have.
+
+A new format that can be read is one module beside this one and one row in FORMATS. What a user may force by name
+(`--judgments-as`, `--systems-as`) and what messages call a file follow from its `Format`. Formats that can be written
+are the rows of `calipers.collection.writing`.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +19,22 @@ from calipers.collection.formats.parquet import PARQUET
 from calipers.collection.formats.trec import QRELS, RUN
 from calipers.errors import CalipersError
 
-__all__ = ["FORMATS", "TABLES", "Format", "first_line", "sniff", "table_format"]
+__all__ = ["FORMATS", "TABLES", "Format", "first_line", "names_of", "sniff", "table_format"]
 
-# The first that matches is it: a line of LETOR may have any number of fields, and so may a header.
+# Tried in this order: a line of LETOR may have any number of fields, and so may a header.
 FORMATS: dict[str, Format[Any]] = {format.name: format for format in (LETOR, PARQUET, JSON, CSV, QRELS, RUN, SCORES)}
-TABLES = tuple(name for name, format in FORMATS.items() if format.holds == "table")
+
+
+def names_of(*holds: str) -> tuple[str, ...]:
+    """The names of the formats whose files hold one of these: judgments, labels, run, scores, table.
+
+    >>> names_of("run", "scores")
+    ('run', 'scores')
+    """
+    return tuple(name for name, format in FORMATS.items() if format.holds in holds)
+
+
+TABLES = names_of("table")
 
 
 def sniff(path: Path, *, max_unpacked: int | None = None) -> str:

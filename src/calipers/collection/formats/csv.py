@@ -143,6 +143,7 @@ CSV = Format(
     name="csv",
     holds="table",
     line="a header with columns for query, document, and score or grade",
+    noun="a CSV file",
     matches=_is_csv,
     read=read_csv,
     systems=systems_of_csv,

@@ -47,6 +47,7 @@ class Format(Generic[Content]):
     name: str
     holds: str
     line: str  # what a line looks like, for messages
+    noun: str  # what messages call such a file
     matches: Callable[[bytes], bool]
     read: Reader[Content]
     retrieve: Retriever | None = None

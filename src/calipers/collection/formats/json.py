@@ -1,7 +1,7 @@
 """JSON, as pytrec_eval's and ranx's users keep judgments and runs, and JSON lines.
 
-{query: {document: number}}                       one object, or one a line
-{"query": ..., "doc": ..., "score": ...}          rows: a list of them, or one a line
+{query: {document: number}}                       one object, or one per line
+{"query": ..., "doc": ..., "score": ...}          rows: a list of them, or one per line
 """
 
 from __future__ import annotations
@@ -329,6 +329,7 @@ JSON = Format(
     name="json",
     holds="table",
     line='{query: {document: number}}, or rows as {"query": ..., "doc": ..., "score": ...}',
+    noun="a JSON file",
     matches=lambda start: _START.match(start) is not None,
     read=read_json,
     systems=systems_of_json,

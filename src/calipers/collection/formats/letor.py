@@ -1,7 +1,7 @@
-"""Learning to rank: labelled lines with features, and files with one score a line that belong to them.
+"""Learning to rank: labelled lines with features, and score files that belong to them, one score per line.
 
 letor    label qid:ID 1:0.3 2:0.1 ... #docid = GX000-00     (SVMlight; features are skipped)
-scores   one number a line
+scores   one number per line
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def read_letor(path: Path, *, max_unpacked: int | None = None) -> Labels:
 
 
 def read_scores(path: Path, *, max_unpacked: int | None = None) -> NDArray[np.float64]:
-    """One score a line."""
+    """One score per line."""
     return scan(path, NumberScanner, max_unpacked=max_unpacked)
 
 
@@ -32,12 +32,20 @@ def _is_letor(start: bytes) -> bool:
     return len(fields) > 1 and fields[1].startswith(b"qid:")
 
 
-LETOR = Format(name="letor", holds="labels", line="label qid:ID 1:0.3 2:0.1 ...", matches=_is_letor, read=read_letor)
+LETOR = Format(
+    name="letor",
+    holds="labels",
+    line="label qid:ID 1:0.3 2:0.1 ...",
+    noun="a LETOR file",
+    matches=_is_letor,
+    read=read_letor,
+)
 
 SCORES = Format(
     name="scores",
     holds="scores",
     line="one score",
+    noun="a file of one number per line",
     matches=lambda start: len(first_fields(start)) == 1,
     read=read_scores,
 )

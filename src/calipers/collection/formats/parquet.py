@@ -267,6 +267,7 @@ PARQUET = Format(
     name="parquet",
     holds="table",
     line="columns for query, document, and score or grade",
+    noun="a Parquet file",
     matches=lambda start: start.startswith(b"PAR1"),
     read=read_parquet,
     systems=systems_of_parquet,

@@ -1,4 +1,4 @@
-"""TREC's judgments and runs: a line a document, fields between blanks.
+"""TREC's judgments and runs: one line per document, fields separated by blanks.
 
 qrels   query iteration document grade
 run     query Q0 document rank score tag        (the rank field is not read: scores decide)
@@ -33,6 +33,7 @@ QRELS = Format(
     name="qrels",
     holds="judgments",
     line="query iteration document grade",
+    noun="qrels",
     matches=lambda start: len(first_fields(start)) == 4,
     read=read_qrels,
 )
@@ -41,6 +42,7 @@ RUN = Format(
     name="run",
     holds="run",
     line="query Q0 document rank score tag",
+    noun="a run",
     matches=lambda start: len(first_fields(start)) == 6,
     read=read_run,
     retrieve=scan_run,

@@ -65,7 +65,7 @@ def _here(master: str) -> dict[str, str]:
     return {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        # A few a core: what a partition needs is what it keeps, and Spark's 200 are for clusters.
+        # A few per core: what a partition needs is what it keeps, and Spark's 200 are for clusters.
         "spark.sql.shuffle.partitions": str(4 * int(cores[1] if cores else os.cpu_count() or 1)),
     }
 

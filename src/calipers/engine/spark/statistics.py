@@ -38,8 +38,8 @@ def measures_of(scores: Frame) -> list[str]:
     found = [field.name for field in scores.schema if isinstance(field.dataType, T.DoubleType)]
     if not {"system", "query"} <= set(scores.columns) or not found:
         raise CalipersError(
-            "these are no scores: expected the columns system, query and one a measure, as spark.evaluate gives them; "
-            f"the columns are {', '.join(scores.columns)}"
+            "these are no scores: expected the columns system, query and one per measure, as spark.evaluate gives "
+            f"them; the columns are {', '.join(scores.columns)}"
         )
     return found
 
@@ -201,7 +201,8 @@ def discriminative_power(
 
 def collect(scores: Frame) -> Scores:
     """All scores as `calipers.Scores`, on the driver: for what needs them in one place. Queries are in their order as
-    text."""
+    text.
+    """
     from calipers.results.scores import Coverage, Scores
 
     measures, systems = measures_of(scores), systems_of(scores)

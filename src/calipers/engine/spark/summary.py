@@ -45,7 +45,8 @@ class Summary(Record):
 
 def summarise(scores: Frame) -> Summary:
     """The summary of scores; they are read three times, so `persist` them before. A query that is much larger than the
-    others is named in the log."""
+    others is named in the log.
+    """
     measures = measures_of(scores)
     plain = [not _is_normalised(scores, name) for name in measures]
     with translated():

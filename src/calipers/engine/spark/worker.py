@@ -319,7 +319,7 @@ class Longest:
             whose = "the judgments have" if system == JUDGMENTS else f"system '{self._systems[system]}' has"
             raise CalipersError(
                 f"query '{query}' is too large for an executor: {whose} more than {self._most:,} rows of it; cut lists "
-                "with depth, or raise largest_list and give executors the memory, about 100 bytes a row"
+                "with depth, or raise largest_list and give executors the memory, about 100 bytes per row"
             )
 
 
@@ -340,7 +340,8 @@ def _tell_skew(known: Judgments, rows: Ints) -> None:
 
 class Flat(Record):
     """Of each partition of judgments: how many queries, the largest pool, and for how many queries of each normalised
-    measure all rankings score the same."""
+    measure all rankings score the same.
+    """
 
     task: Task
 

@@ -1,5 +1,6 @@
 """The few shapes that measures have. A measure is written once, as one of them; its value under ties, its ideal
-and its expected value are then derived, never written again."""
+and its expected value are then derived, never written again.
+"""
 
 from calipers.measures.forms.base import (
     CUTOFF,

@@ -210,7 +210,8 @@ class Form(Record):
     @property
     def sorted_is_best(self) -> bool:
         """Whether the best ranking of any documents is known: best first, as no score falls by a better document
-        moving up."""
+        moving up.
+        """
         return False
 
     @property

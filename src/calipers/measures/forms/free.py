@@ -72,7 +72,8 @@ class Deterministic(Form):
 
     def moments(self, lists: Lists) -> tuple[Floats, Floats, Floats]:
         """Over the orders that the ties of each list allow: the mean, the standard deviation, and the standard
-        error of the mean, which is 0 where all orders were tried."""
+        error of the mean, which is 0 where all orders were tried.
+        """
         return lists.once(("moments", self), lambda: self._moments(lists))
 
     def _moments(self, lists: Lists) -> tuple[Floats, Floats, Floats]:
@@ -200,8 +201,9 @@ def _few_ways(one: Lists, most: int) -> bool:
 
 
 def _orders(lists: Lists, i: int, most: int, random: np.random.Generator) -> tuple[Ints, bool]:
-    """Ranks of the rows of list i, a line an order of its ties: all orders where they are at most `most`, or else
-    so many drawn ones, which the flag tells."""
+    """Ranks of the rows of list i, one line per order of its ties: all orders where they are at most `most`, or else
+    so many drawn ones, which the flag tells.
+    """
     one = some_lists(lists, np.array([i]))
     spans = [
         (start, int(one.first[start]), int(one.last[start]), members)

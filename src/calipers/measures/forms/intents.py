@@ -89,12 +89,14 @@ class IntentAware(Form):
 
     def ideal(self, population: Population) -> Floats:
         """Of the order that takes at each rank the document that adds most: the best there is where what a document
-        adds does not depend on those above it, and close to it elsewhere, where finding the best is not feasible."""
+        adds does not depend on those above it, and close to it elsewhere, where finding the best is not feasible.
+        """
         return population.once(("ideal", self), lambda: self.score(self.best(population)))
 
     def worst(self, population: Population) -> Floats:
         """Of the order that takes at each rank the document that adds least; as with the ideal, not always the worst
-        that there is, but never above the mean."""
+        that there is, but never above the mean.
+        """
         return population.once(
             ("worst", self), lambda: np.minimum(self.score(self.least_first(population)), self.expected(population))
         )
@@ -150,7 +152,7 @@ class _Gains(Record):
             return intents.worth(self.of.stop)
         if isinstance(self.of, Linear):
             return intents.worth(self.of.value)
-        rel = cast(Paired, self.of).rel
+        rel = cast("Paired", self.of).rel
         return np.asarray(AtLeast(rel)(intents.grade) / np.maximum(intents.relevant(rel), 1)[intents.query])
 
 
@@ -158,11 +160,11 @@ class IntentShare(Share):
     """A form by intent divided by something that the order of the documents does not change."""
 
     def ideal(self, population: Population) -> Floats:
-        of = cast(IntentAware, self.of)
+        of = cast("IntentAware", self.of)
         return population.once(("ideal", self), lambda: self.score(of.best(population)))
 
     def worst(self, population: Population) -> Floats:
-        of = cast(IntentAware, self.of)
+        of = cast("IntentAware", self.of)
         return population.once(
             ("worst", self), lambda: np.minimum(self.score(of.least_first(population)), self.expected(population))
         )

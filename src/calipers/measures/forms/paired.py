@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Paired(Form):
-    """SP@k: the sum over ranks i <= k of rel_i * P@i, with
+    """SP@k: the sum over ranks i <= k of rel_i * P@i.
 
         rel_i * P@i = (1 / i) * (sum over j <= i of rel_i * rel_j).
 
@@ -78,7 +78,8 @@ class Paired(Form):
 
     def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
         """Expected: k p^2, which takes P@i and rel_i for independent and is always too small.
-        Ideal: k, even where fewer than k documents are relevant."""
+        Ideal: k, even where fewer than k documents are relevant.
+        """
         n = population.size.astype(np.float64)
         depth = n if self.cutoff is None else np.full(len(n), float(self.cutoff))
         relevant = population.shuffled.count(population.shuffled.grade >= self.rel)

@@ -77,7 +77,7 @@ class Peak(Form):
         return unknown.all(steps.grade[-1 if largest else 0])
 
     def _straddling(self, tie: Lists, value: Floats, best: Floats) -> None:
-        """Raise `best` to its mean over what the straddling tie, at most one a list, may show."""
+        """Raise `best` to its mean over what the straddling tie, at most one per list, may show."""
         assert self.cutoff is not None
         order = np.lexsort((-value, tie.list))
         value, member = value[order], tie.list

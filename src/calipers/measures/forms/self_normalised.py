@@ -136,7 +136,8 @@ class SelfNormalisedGain(Form):
 
     def _mean(self, fixed: Floats, actual: float, members: Floats, start: int, end: int) -> tuple[float, float]:
         """The mean for one list, and its standard error: `fixed` values surely shown, `members` in a tie of ranks
-        start to end."""
+        start to end.
+        """
         assert self.weight.cutoff is not None
         shown, size = self.weight.cutoff - start + 1, end - start + 1
         values = np.unique(np.concatenate([fixed, members]))[::-1]
@@ -155,7 +156,8 @@ class SelfNormalisedGain(Form):
 
 def _compositions(available: Sequence[int], worthless: int, drawn: int) -> tuple[Floats, Ints, bool]:
     """All the ways to draw from kinds of documents: their chances, and how many of each kind are drawn. Of too many
-    ways some are taken at random, which the flag tells."""
+    ways some are taken at random, which the flag tells.
+    """
     log_ways = np.zeros(1)
     composition = np.zeros((1, 0), np.int64)
     for kind in available:

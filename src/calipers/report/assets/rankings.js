@@ -1,4 +1,4 @@
-// The rankings of one query: a line a system, a cell a document; the same document lights up in all lists.
+// The rankings of one query: one line per system, one cell per document; the same document lights up in all lists.
 const data = JSON.parse(document.getElementById("rankings-data").textContent);
 const dialog = document.getElementById("ranking");
 const select = document.getElementById("measure");

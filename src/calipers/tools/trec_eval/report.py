@@ -156,7 +156,7 @@ def _by_query(
 
 
 def _relevance_strings(lists: Lists, place: int, length: int, shown: Ints) -> list[str]:
-    """A character a document for the first ranks: its grade, '>' above 9, '-' unjudged, '.' for a grade below 0."""
+    """One character per document for the first ranks: its grade, '>' above 9, '-' unjudged, '.' for a grade below 0."""
     if length == 0:
         return [""] * len(shown)
     queries = lists.pool.queries
