@@ -578,6 +578,14 @@ def test_top_of_large_segments(compiled: ModuleType, depth: int) -> None:
         assert [*map(comparable, found)] == [*map(comparable, expected)]
 
 
+def test_number_distinct(scanner: ModuleType) -> None:
+    number, first = scanner.number_distinct(np.array([7, 0, 7, 2**64 - 1, 0], np.uint64))
+    assert (number.tolist(), first.tolist()) == ([0, 1, 0, 2, 1], [0, 1, 3])
+    many = np.random.default_rng(6).integers(0, 9_000, 20_000).astype(np.uint64) << np.uint64(40)
+    for keys in (many, many[:0]):
+        assert [*map(comparable, scanner.number_distinct(keys))] == [*map(comparable, _plain.number_distinct(keys))]
+
+
 def test_large_segments(compiled: ModuleType) -> None:
     rng = np.random.default_rng(3)
     for score in (rng.random(50_001), rng.integers(0, 99, 30_000) / 7, 1 + rng.integers(0, 9999, 20_000) * 2.0**-52):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.native.ids import Ids
+from calipers.native.scanner import number_distinct
 
 Ints = NDArray[np.integer[Any]]
 Words = NDArray[np.uint64]
@@ -40,8 +41,9 @@ def side_by_side(words: Sequence[Words]) -> Words:
 
 def coded(query: Ints, word: Words) -> tuple[Ints, Ints]:
     """A number for each pair of query and document, and a row that has it: by a hash, then checked."""
-    _, one, code = np.unique(mixed(query, word), return_index=True, return_inverse=True)
-    code = code.reshape(-1)
+    code: Ints
+    one: Ints
+    code, one = number_distinct(mixed(query, word))
     same = one[code]
     if all((column == column[same]).all() for column in (query, *word.T)):  # one by one, to hold little
         return code, one

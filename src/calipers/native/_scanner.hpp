@@ -486,6 +486,34 @@ private:
     }
 };
 
+// Numbers n keys in order of first appearance, equal ones alike; `first` gets the place where each number appears first.
+inline void number_keys(const uint64_t* key, size_t n, uint64_t seed, int64_t* number, std::vector<int64_t>& first) {
+    struct Numbered {
+        uint64_t key;
+        int64_t number;
+    };
+    const auto slot_of = [seed](const std::vector<Numbered>& slots, uint64_t k) {
+        size_t mask = slots.size() - 1, i = mix(k ^ seed, 0x9e3779b97f4a7c15u) & mask;
+        while (slots[i].number >= 0 && slots[i].key != k) i = (i + 1) & mask;
+        return i;
+    };
+    std::vector<Numbered> slots(1 << 10, Numbered{0, -1});
+    for (size_t row = 0; row < n; ++row) {
+        if (slots.size() < 2 * (first.size() + 1)) {
+            std::vector<Numbered> larger(2 * slots.size(), Numbered{0, -1});
+            for (const Numbered& each : slots)
+                if (each.number >= 0) larger[slot_of(larger, each.key)] = each;
+            slots.swap(larger);
+        }
+        Numbered& slot = slots[slot_of(slots, key[row])];
+        if (slot.number < 0) {
+            slot = {key[row], static_cast<int64_t>(first.size())};
+            first.push_back(static_cast<int64_t>(row));
+        }
+        number[row] = slot.number;
+    }
+}
+
 // ----------------------------------------------------------------------------------------------------- sorting
 
 inline void exchange(uint64_t& a, uint64_t& b) {

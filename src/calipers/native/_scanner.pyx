@@ -63,6 +63,8 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     cppclass OfQuery "calipers::Judged::OfQuery":
         int64_t find(const uint8_t* p, size_t n, uint64_t hash) noexcept
 
+    void number_keys(const uint64_t* key, size_t n, uint64_t seed, int64_t* number, vector[int64_t]& first) except +
+
     cppclass Sorter:
         pass
 
@@ -1369,6 +1371,20 @@ def top_segments(score, offsets, Py_ssize_t depth):
     if missing:
         raise ValueError("a score is NaN")
     return int64s(top.order), int32s(top.first), int32s(top.last), int64s(top.offsets), int32s(top.tied)
+
+
+def number_distinct(keys):
+    """A number for each 64-bit key, in order of first appearance, and the place where each number appears first."""
+    import numpy
+
+    cdef Borrowed given = Borrowed(keys, "uint64")
+    number = numpy.empty(given.count, "int64")
+    cdef Borrowed numbers = Borrowed(number, "int64", True)
+    cdef vector[int64_t] first
+    cdef uint64_t seed = new_seed()
+    with nogil:
+        number_keys(<const uint64_t*> given.view.buf, given.count, seed, <int64_t*> numbers.view.buf, first)
+    return number, int64s(first)
 
 
 def symmetric_means(size, start, members, stop, Py_ssize_t depth):

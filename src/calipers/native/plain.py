@@ -530,6 +530,15 @@ def top_segments(
     return order[kept], first[kept], last[kept], np.searchsorted(kept, offsets).astype(np.int64), tied
 
 
+def number_distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A number for each 64-bit key, in order of first appearance, and the place where each number appears first."""
+    _, first, code = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    return number[code.reshape(-1)], first[order].astype(np.int64)
+
+
 def symmetric_means(
     size: NDArray[np.integer],
     start: NDArray[np.integer],
