@@ -186,14 +186,14 @@ def convention_study(
     }  # fmt: skip
     workshop = Workshop.open(str(Path(folder) / collection.name), settings, say or (lambda text: None))
     scores: dict[tuple[str, str], list[Floats]] = {(name, like): [] for name in names for like in likes}
-    for like in likes:
+    for rules in likes:
         for fold in collection.folds:
             for name in names:
-                machine = make(name, preset, metric=METRIC, like=like, normalize=normalize, seed=seed)
+                machine = make(name, preset, metric=METRIC, like=rules, normalize=normalize, seed=seed)
                 if "jobs" in machine.get_params():
                     machine.set_params(jobs=jobs)
-                part = "".join(c if c.isalnum() or c in "-_." else "_" for c in like)
-                scores[name, like].append(workshop.scores(machine, collection, fold, part))
+                part = "".join(c if c.isalnum() or c in "-_." else "_" for c in rules)
+                scores[name, rules].append(workshop.scores(machine, collection, fold, part))
                 if progress:
                     progress(1)
     return _evaluated(collection, names, likes, {key: tuple(each) for key, each in scores.items()})
