@@ -282,7 +282,7 @@ def test_a_file_beside_itself_agrees_in_everything(collection: Path) -> None:
         assert (row["conflict"], row["missed"], row["false"]) == ("0", "0", "0")
     assert cal.judges(human, human, map="human:>=1").panel.scale("human").grades == (0.0, 1.0)
     with pytest.raises(TypeError, match="depht"):
-        cal.judges(human, human, depht=3)
+        cal.judges(human, human, depht=3)  # type: ignore[call-arg]
 
 
 def test_one_grade_only_is_said(tmp_path: Path) -> None:

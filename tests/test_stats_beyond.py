@@ -411,12 +411,3 @@ def test_a_warning_names_the_query_that_decides(
         main()
     _, err = capfd.readouterr()
     assert "1 of 1 significant pair under AP would not be significant without one query: new and old (query q5)" in err
-
-
-def test_the_command_line_knows_every_choice_of_the_library() -> None:
-    """It names them without loading what has them."""
-    from calipers.cli import options
-    from calipers.stats.effect_sizes import EFFECTS
-
-    assert tuple(TESTS) == options.COMPARISON_TESTS
-    assert tuple(EFFECTS) == options.EFFECTS
