@@ -82,7 +82,7 @@ class Kept:
     "weights",
     multiple=True,
     metavar="NUMBER|NAME=NUMBER",
-    help="Weight of a run, in their order or by name; may be repeated.",
+    help="Weight of a run, in the order of the runs or by name; repeated.",
 )
 @click.option("-k", "constant", type=float, default=60.0, show_default=True, help="The constant of rrf.")
 @click.option("-p", "persistence", type=float, default=0.8, show_default=True, help="The persistence of rbc.")
