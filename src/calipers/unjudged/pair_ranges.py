@@ -284,7 +284,7 @@ class _Linear:
         zeros = unknown - nonzero if most is None else np.minimum(unknown - nonzero, most)
         high, took = self._highest(base, difference[:, ::-1], zeros, query, unknown)
         low, also = self._highest(-base, -difference, zeros, query, unknown)
-        return -low, high, max(took, also)
+        return 0.0 - low, high, max(took, also)
 
     def _differences(self, q: int, a: Ints, b: Ints, dense: Floats) -> Floats:
         """[pair, document of either list]: w_A - w_B, padded with 0; a document of both counts once."""
@@ -414,6 +414,6 @@ def _at_equal_numbers(
                 return np.where(nothing, np.maximum(value, 0.0), value)
 
             high[here, q] = largest(la, lb, unknown[here], query[here])
-            low[here, q] = -largest(lb, la, unknown[here], query[here])
+            low[here, q] = 0.0 - largest(lb, la, unknown[here], query[here])
             start = stop
     return low, high
