@@ -318,7 +318,11 @@ def test_standard_input_that_is_closed(folder: Path, tmp_path: Path) -> None:
 
 
 WAITING = """\
-import sys, time
+import signal, sys, time
+
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)  # whatever started the tests may ignore them
+
 from pathlib import Path
 from calipers import atomic_files as output
 from calipers import cli

@@ -333,7 +333,7 @@ def test_like_reads_grades_as_the_tool_does() -> None:
 
 
 def test_unknown_conventions_are_named() -> None:
-    with pytest.raises(CalipersError, match="trec_eval-9"):
+    with pytest.raises(CalipersError, match="did you mean trec_eval"):
         cal.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["AP"], like="trec-eval")
 
 
