@@ -44,6 +44,7 @@ from calipers.measures.grammar import parse_all
 from calipers.native import plain as _plain
 from calipers.native import scanner
 from calipers.results import tables
+from calipers.results.printable import visible
 from laws.odd import PACKINGS, TREC, Collection, Rows
 
 Values = dict[tuple[int, str, str], float | None]  # system, measure, query; None where undefined
@@ -129,15 +130,15 @@ def refused(error: CalipersError, folder: Path) -> Outcome:
 
 
 def plain_words(message: str, folder: Path) -> str:
-    """A message without what differs by the way: folders, endings of files, `calipers:`."""
-    message = message.strip().removeprefix("calipers: ").replace(f"{folder}/", "")
+    """A message without what differs by the way: folders, endings of files, `calipers:`, control characters."""
+    message = visible(message.strip()).removeprefix("calipers: ").replace(f"{folder}/", "")
     message = re.sub(r"\b(qrels|run\d)(\.\w+)+", r"\1", message)
     return re.sub(r"answers a query of .*", "answers a query of the judgments", message)
 
 
 def without_place(message: str) -> str:
     """Without file, line or row: tables have no lines."""
-    return re.sub(r"^(?:(?:qrels|run\d|run|judgments)(?::\d+)?: )?(?:row \d+: )?", "", message)
+    return re.sub(r"^(?:(?:qrels|runs|run\d|run|judgments)(?::\d+)?: )?(?:row \d+: )?", "", message)
 
 
 def library(
