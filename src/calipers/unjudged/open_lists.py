@@ -59,7 +59,8 @@ class OpenLists:
         """Read some runs. Only queries with judgments are kept."""
         index = _Judged(judgments)
         read = []
-        with ThreadPoolExecutor(jobs or cpu_count() or 1) as pool:
+        # More threads than processors: one unpacks while another sorts.
+        with ThreadPoolExecutor(jobs or 2 * (cpu_count() or 1)) as pool:
             for each in pool.map(lambda run: _read(run, index, depth), runs):
                 read.append(each)
                 if progress:
