@@ -25,6 +25,7 @@ import pytest
 import calipers as cal
 from calipers.cli import commands
 from calipers.collection import files
+from calipers.collection.arrow import coded
 from calipers.collection.formats import json as json_format
 from calipers.collection.formats import sniff
 from calipers.collection.run_names import files_of
@@ -627,3 +628,12 @@ def test_a_number_of_gigabytes_is_one(option: str, value: str, tmp_path: Path) -
     (tmp_path / "q").write_text("1 0 a 1\n")
     (tmp_path / "r").write_text("1 Q0 a 1 1 t\n")
     assert commands.run(["evaluate", str(tmp_path / "q"), str(tmp_path / "r"), option, value]) == 2
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_a_dictionary_that_lacks_what_a_row_names_is_damaged(index: int) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    indices = arrow.array([0, index], arrow.int32())
+    column = arrow.DictionaryArray.from_arrays(indices, arrow.array(["q", "p"]), safe=False)
+    with pytest.raises(CalipersError, match="column 'query' is damaged"):
+        coded(arrow.chunked_array([column]), "query", None, ordered=True)

@@ -81,6 +81,8 @@ def coded(column: Any, name: str, file: str | None = None, ordered: bool = True)
             column = column.cast(pa.large_string()).dictionary_encode()
     column = _whole(column)
     code = _array(column.indices)
+    if len(code) and not 0 <= code.min() <= code.max() < len(column.dictionary):
+        raise CalipersError(f"column '{name}' is damaged: a row names a value that its dictionary lacks", file=file)
     if not ordered:
         return ids(column.dictionary, name, file), code.astype(np.int32, copy=False)
     # A dictionary may hold a value twice, hold values that no row has, and null; what is null was refused before.
