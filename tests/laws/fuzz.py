@@ -61,7 +61,7 @@ def collections(start: int, count: int, drawn: int | None, end: float) -> tuple[
 
 
 def scanner_rounds(start: int, count: int, end: float) -> tuple[list[str], Counter[str]]:
-    import fuzz_scanner
+    from laws import fuzz_scanner
 
     compiled = fuzz_scanner.load(None)
     done: Counter[str] = Counter()

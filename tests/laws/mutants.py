@@ -115,13 +115,19 @@ MUTANTS = (
     ),
     Mutant("drop_in: double precision", "src/calipers/tools/pytrec_eval.py", "single=_RULES.single", "single=False"),
     # What others read.
-    Mutant("escape: & in LaTeX", "src/calipers/results/tables.py", '"&%$#_{}"', '"%$#_{}"', ("tests/test_tables.py",)),
+    Mutant(
+        "escape: & in LaTeX",
+        "src/calipers/results/tables.py",
+        '"&%$#_{}"',
+        '"%$#_{}"',
+        ("tests/results/test_tables.py",),
+    ),
     Mutant(
         "escape: < in a script",
         "src/calipers/plot/page.py",
         'for character in "<>&\\u2028\\u2029":',
         'for character in ">&\\u2028\\u2029":',
-        ("tests/test_report.py", "-k", "script"),
+        ("tests/report/test_report.py", "-k", "script"),
     ),
     Mutant("output: written in place", "src/calipers/atomic_files.py", "yield temporary", "yield output", ACCIDENTS),
 )

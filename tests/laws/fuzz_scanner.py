@@ -1,6 +1,6 @@
 """Feeds the compiled scanner and its plain twin the same lines, good and bad, and compares what they make of them.
 
-    python tests/fuzz_scanner.py --seconds 10 --seed 1 [--extension path/of/a/_scanner.so]
+    python tests/laws/fuzz_scanner.py --seconds 10 --seed 1 [--extension path/of/a/_scanner.so]
 
 Prints the seed and the input of the first difference, and exits with 1. Meant to be run under AddressSanitizer too, so
 it imports nothing but the two scanners.

@@ -33,8 +33,9 @@ from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.registry import declared
 from calipers.measures.values import DISCOUNTS, LinearGain
+from conftest import ROOT
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = ROOT / "docs"
 
 # Moffat (2013), Table 2: bounded, monotone, convergent, top-weighted, localized, complete, realizable; with notes.
 TABLE_2 = """

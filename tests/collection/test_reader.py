@@ -29,7 +29,7 @@ from calipers.errors import CalipersError
 from calipers.native.columns import Retrieved
 from calipers.native.ids import Ids
 from calipers.native.scanner import JudgedIndex, ScanError
-from fuzz_scanner import comparable
+from laws.fuzz_scanner import comparable
 
 QRELS = b"1 0 a 1\n1 0 b 0\n2 0 c 2\n"
 RUN = b"1 Q0 a 1 3.5 mine\n1 Q0 x 2 2.5 mine\n1 Q0 b 3 1.5 mine\n2 Q0 c 1 9 mine\n3 Q0 c 1 1 mine\n"

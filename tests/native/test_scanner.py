@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fuzz_scanner
 from calipers.native import plain as _plain
 from calipers.native.ids import Ids
 from calipers.native.scan_error import ScanError, shown
-from fuzz_scanner import comparable, fields_of, outcome
+from laws import fuzz_scanner
+from laws.fuzz_scanner import comparable, fields_of, outcome
 
 
 @pytest.fixture(scope="session")

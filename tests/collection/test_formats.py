@@ -33,7 +33,7 @@ from calipers.errors import CalipersError
 from calipers.native import plain as _plain
 from calipers.native import scanner
 from calipers.native.ids import Ids
-from fuzz_scanner import comparable
+from laws.fuzz_scanner import comparable
 
 QRELS = {"1": {"a": 1, "b": 0}, "2": {"c": 2, "d": -1}}
 RUN = {"1": {"a": 3.5, "x": 2.5, "b": 1.5}, "2": {"c": 9.0}, "3": {"c": 1.0}}

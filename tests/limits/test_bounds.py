@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import arrays
 import calipers as cal
 import oracle
 from calipers.limits.normalisation import Limits, upper, v1, v2, v2s, worst_to_ideal
-from test_measures_exact import LARGEST, MEASURES
+from oracle_measures import LARGEST, MEASURES
 
 NEAR = 1e-12
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from conftest import ROOT
+
 COMPILED = (".pyx", ".hpp")
 SOURCES = [ROOT / "setup.py", *(file for file in (ROOT / "src").rglob("*") if file.suffix in COMPILED)]
 SECONDS = os.environ.get("CALIPERS_FUZZ_SECONDS", "10")
@@ -45,7 +46,7 @@ def test_fuzz_under_address_sanitizer(flags: str, tmp_path: Path, require: Any) 
     extensions = [*(tmp_path / "built").rglob("_scanner*")]
     assert len(extensions) == 1, built.stdout + built.stderr
 
-    fuzz = [sys.executable, str(ROOT / "tests" / "fuzz_scanner.py"), "--seconds", SECONDS, "--extension"]
+    fuzz = [sys.executable, str(ROOT / "tests" / "laws" / "fuzz_scanner.py"), "--seconds", SECONDS, "--extension"]
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "src"),

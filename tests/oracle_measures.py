@@ -1,0 +1,119 @@
+"""The measures by name, each with its definition in the oracle: whatever is tested exactly goes through this table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import oracle
+
+# The largest grade of the generated judgments, by which ERR and graded RBP divide.
+LARGEST = 4
+
+
+def cutoffs(name: str, function: Callable[..., Any], cuts: tuple[int | None, ...], **given: Any) -> dict[str, Any]:
+    """The measure at several cutoffs, None being the whole list and 50 beyond every list."""
+    return {
+        name if k is None else f"{name}@{k}": partial(function, **given, **({} if k is None else {"k": k}))
+        for k in cuts
+    }
+
+
+def moffat(rank: int) -> Fraction:
+    """1 / (i (i + 1)), which sums to 1 over all ranks."""
+    return Fraction(1, rank * (rank + 1))
+
+
+ALL: tuple[int | None, ...] = (None, 1, 3, 50)
+CUT: tuple[int | None, ...] = (1, 3, 50)
+TABLE = {0: 0, 1: 1, 2: Fraction(5, 2), 3: 7, 4: 10}
+TABLE_NAME = "{0:0,1:1,2:2.5,3:7,4:10}"
+GAP_T = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
+GAP_NAME = "GAP(t=[0.5,0.25,0.25])"
+graded: dict[str, Any] = {"max_grade": LARGEST}
+
+MEASURES: dict[str, oracle.Measure] = {
+    **cutoffs("P", oracle.precision, CUT),
+    **cutoffs("P(rel=2)", oracle.precision, CUT, rel=2),
+    **cutoffs("Recall", oracle.recall, ALL),
+    **cutoffs("Recall(rel=2)", oracle.recall, (3,), rel=2),
+    **cutoffs("RPrec", oracle.r_precision, ALL),
+    **cutoffs("RPrec(rel=2)", oracle.r_precision, (None, 3), rel=2),
+    **cutoffs("Success", oracle.success, ALL),
+    **cutoffs("Success(rel=2)", oracle.success, (1, 3), rel=2),
+    **cutoffs("HIT", oracle.hit, ALL),
+    **cutoffs("HIT(gain=exp)", oracle.hit, (1, 3), gain="exp"),
+    **cutoffs("RR", oracle.reciprocal_rank, ALL),
+    **cutoffs("RR(rel=2)", oracle.reciprocal_rank, (None, 3), rel=2),
+    **cutoffs("AP", oracle.average_precision, ALL),
+    **cutoffs("AP(rel=2)", oracle.average_precision, ALL, rel=2),
+    **cutoffs("AP(norm=k)", oracle.average_precision, CUT, norm="k"),
+    **cutoffs("AP(norm=min)", oracle.average_precision, CUT, norm="min"),
+    **cutoffs("AP(rel=2,norm=min)", oracle.average_precision, (3,), rel=2, norm="min"),
+    **cutoffs("SP", oracle.sum_precision, ALL),
+    **cutoffs("SP(rel=2)", oracle.sum_precision, (3,), rel=2),
+    **cutoffs("SN-AP", oracle.sn_ap, ALL),
+    **cutoffs("SN-AP(rel=2)", oracle.sn_ap, (3,), rel=2),
+    **cutoffs("DCG", oracle.dcg, ALL),
+    **cutoffs("DCG(gain=exp)", oracle.dcg, (None, 3), gain="exp"),
+    **cutoffs("DCG(discount=jk2)", oracle.dcg, ALL, discount="jk2"),
+    **cutoffs("DCG(discount=zipf)", oracle.dcg, (None, 3), discount="zipf"),
+    **cutoffs("DCG(discount=none)", oracle.dcg, (3,), discount="none"),
+    **cutoffs("nDCG", oracle.ndcg, ALL),
+    **cutoffs("nDCG(gain=exp)", oracle.ndcg, ALL, gain="exp"),
+    **cutoffs("nDCG(gain=exp,discount=jk2)", oracle.ndcg, (None, 3), gain="exp", discount="jk2"),
+    **cutoffs("SDCG", oracle.sdcg, CUT),
+    **cutoffs("SDCG(gain=exp)", oracle.sdcg, (3,), gain="exp"),
+    **cutoffs("SN-DCG", oracle.sn_dcg, ALL),
+    **cutoffs("SN-DCG(gain=exp)", oracle.sn_dcg, (3,), gain="exp"),
+    **cutoffs("RBP", oracle.rbp, ALL),
+    **cutoffs("RBP(p=0.5)", oracle.rbp, (None, 3), p="0.5"),
+    **cutoffs("RBP(p=0.95,rel=2)", oracle.rbp, (None, 3), p="0.95", rel=2),
+    **cutoffs("RBP(p=0.8,gain=linear)", oracle.rbp, (None, 3), gain="linear", **graded),
+    **cutoffs("RBP(p=0.8,gain=exp)", oracle.rbp, (None, 3), gain="exp", **graded),
+    **cutoffs("RBP-residual", oracle.rbp_residual, ALL),
+    **cutoffs("RBP-residual(p=0.5)", oracle.rbp_residual, (None, 3), p="0.5"),
+    **cutoffs("INSQ", oracle.insq, ALL),
+    **cutoffs("INSQ(T=2)", oracle.insq, (None, 3), T=2),
+    **cutoffs("INSQ(T=1.5,rel=2)", oracle.insq, (3,), T=1.5, rel=2),
+    **cutoffs("INSQ(gain=exp)", oracle.insq, (3,), gain="exp", **graded),
+    **cutoffs("Weighted(discount=zipf)", oracle.weighted, (None, 3), discount="zipf"),
+    **cutoffs("Weighted(discount=telescoping)", oracle.weighted, (None, 3), discount=moffat),
+    **cutoffs("Weighted(discount=log2,rel=2)", oracle.weighted, (None, 3), discount="log2", rel=2),
+    **cutoffs("Weighted(discount=zipf,gain=exp)", oracle.weighted, (3,), discount="zipf", gain="exp", **graded),
+    **cutoffs("ERR", oracle.err, ALL, max_grade=LARGEST),
+    **cutoffs("ERR(max_grade=5)", oracle.err, (None, 3), max_grade=5),
+    **cutoffs(GAP_NAME, oracle.gap, ALL, t=GAP_T),
+    **cutoffs("bpref", oracle.bpref, ALL),
+    **cutoffs("bpref(rel=2)", oracle.bpref, (None, 3), rel=2),
+    **cutoffs("Judged", oracle.judged, CUT),
+    "SetP": oracle.set_precision,
+    "SetP(rel=2)": partial(oracle.set_precision, rel=2),
+    "SetR": oracle.set_recall,
+    "SetR(rel=2)": partial(oracle.set_recall, rel=2),
+    "SetF": oracle.set_f,
+    "SetF(beta=2)": partial(oracle.set_f, beta=2),
+    "SetF(beta=0.5,rel=2)": partial(oracle.set_f, beta=Fraction(1, 2), rel=2),
+    "NumRet": oracle.num_ret,
+    "NumRel": oracle.num_rel,
+    "NumRel(rel=2)": partial(oracle.num_rel, rel=2),
+    "NumRelRet": oracle.num_rel_ret,
+    "NumRelRet(rel=2)": partial(oracle.num_rel_ret, rel=2),
+}
+# A table names the grades that it knows, so these run on whole grades only.
+WITH_TABLE: dict[str, oracle.Measure] = {
+    **cutoffs(f"DCG(gain={TABLE_NAME})", oracle.dcg, (None, 3), gain=TABLE),
+    **cutoffs(f"nDCG(gain={TABLE_NAME})", oracle.ndcg, (None, 3), gain=TABLE),
+    **cutoffs(f"SN-DCG(gain={TABLE_NAME})", oracle.sn_dcg, (3,), gain=TABLE),
+    **cutoffs(f"HIT(gain={TABLE_NAME})", oracle.hit, (3,), gain=TABLE),
+    **cutoffs(f"RBP(p=0.8,gain={TABLE_NAME})", oracle.rbp, (3,), gain=TABLE, **graded),
+}
+# A relevance level that is not whole, on grades that are not.
+WITH_LEVEL: dict[str, oracle.Measure] = {
+    "AP(rel=0.5)": partial(oracle.average_precision, rel=0.5),
+    "P(rel=0.5)@3": partial(oracle.precision, k=3, rel=0.5),
+    "RR(rel=0.5)": partial(oracle.reciprocal_rank, rel=0.5),
+    "bpref(rel=0.5)": partial(oracle.bpref, rel=0.5),
+}
