@@ -708,22 +708,30 @@ def traced() -> Iterator[set[str]]:
 
 
 def on_spark(session: Any) -> Way:
-    """The Spark engine, its splits as small as the files are."""
+    """The Spark engine, its splits as small as the files are.
 
-    def run(case: Collection, folder: Path) -> Outcome | None:
-        from calipers.engine import spark
+    Rows that it drops before it moves them are checked by nobody; so it is asked a second time to drop none.
+    """
+    from calipers.engine import spark
 
+    def scored(case: Collection, folder: Path, precut: bool) -> cal.Scores | Outcome:
         qrels, runs = write_text(case, folder)
+        asked = {"ties": case.ties, "depth": case.depth, "precut": precut}
         try:
             known = spark.read_judgments(session, qrels)
             systems = spark.read_runs(session, runs, ordered=case.ties == "input")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                scores = spark.collect(
-                    spark.evaluate(known, systems, list(case.measures), ties=case.ties, depth=case.depth)
-                )
+                return spark.collect(spark.evaluate(known, systems, list(case.measures), **asked))
         except CalipersError as error:
             return refused(error, folder)
+
+    def run(case: Collection, folder: Path) -> Outcome | None:
+        scores, cut = scored(case, folder, False), scored(case, folder, True)
+        if isinstance(scores, Outcome):
+            return scores
+        assert isinstance(cut, cal.Scores), f"{case}: refused only where rows are dropped: {cut}"
+        np.testing.assert_array_equal(scores.values, cut.values, f"{case}: other scores where rows are dropped")
         order = np.argsort(
             [int(name[1:]) if re.fullmatch(r"s\d", name) else 0 for name in scores.systems], kind="stable"
         )

@@ -115,11 +115,12 @@ def _probabilities(path: str | None, subtopics: bool) -> dict[str, dict[str, flo
 def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: Any) -> None:
     """What the local engine refuses once it has all scores."""
     from calipers.engine.spark.plan import largest_pool
+    from calipers.engine.spark.statistics import NO_COMMON_QUERY
     from calipers.evaluation import refuse_flat
     from calipers.results.scores import Reason
 
     if all(system.missing == summary.queries for system in summary.systems):
-        raise CalipersError("no query in common: none of the runs answers a query of the judgments")
+        raise CalipersError(NO_COMMON_QUERY)
     for name, flat in summary.of_measure[Reason.DEGENERATE].items():
         if 2 * flat > summary.queries:
             refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, columns))

@@ -67,7 +67,9 @@ def evaluate(
     systems: their names, in this order; without it they are looked for, which reads that column once.
     name: of the run, where there is no column of systems. intents: {query: {subtopic: probability}}.
     precut: drop what cannot rank in the first k before anything is moved, k being what the measures read; True or
-        False, or by default where that is worth it. partitions: of the exchange, by default Spark's own choice.
+        False, or by default where that is worth it. No score depends on what is dropped, and nobody looks at it: a
+        document that a list holds twice is refused only where both rows are kept.
+    partitions: of the exchange, by default Spark's own choice.
     largest_list: the most rows of one list, or of one query's judgments, that a worker is to hold.
     observed: Observations of Spark that count rows: `runs` all of them, `judged` those of judged queries.
 

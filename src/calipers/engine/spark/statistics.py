@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 1 << 18  # scores that are turned into a matrix together
 FLOOR = 1e-5  # of geometric means, as in calipers.results.scores
+NO_COMMON_QUERY = "no query in common: none of the runs answers a query of the judgments"
 
 
 def measures_of(scores: Frame) -> list[str]:
@@ -224,6 +225,8 @@ def collect(scores: Frame) -> Scores:
     coverage = Coverage.blank(*shape)
     for ours, theirs in (("length", "read"), ("tied", "tied"), ("judged_at_10", "judged_at_10")):
         getattr(coverage, ours)[s, q] = lists.field(theirs).to_numpy(zero_copy_only=False)
+    if coverage.missing.all():
+        raise CalipersError(NO_COMMON_QUERY)
     bare = _named_only(scores)
     return Scores(
         tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata
