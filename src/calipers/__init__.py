@@ -49,6 +49,7 @@ _HOMES = {
     "information.difference": ("InformationDifference", "information_difference", "same_group_share"),
     "information.validation": ("RicStudy", "ric_study"),
     "collection.subtopics": ("SubtopicJudgments", "read_subtopics"),
+    "collection.preferences": ("Preferences", "read_preferences"),
     "fusion.combine": ("FusedRun", "fuse"),
     "fusion.oracles": ("fusion_bound",),
     "fusion.study": ("FusionStudy", "fusion_study"),

@@ -9,6 +9,8 @@ from calipers.axioms.verdicts import Verdict as Verdict
 from calipers.axioms.verdicts import properties as properties
 from calipers.collection.model import Judgments as Judgments
 from calipers.collection.model import Run as Run
+from calipers.collection.preferences import Preferences as Preferences
+from calipers.collection.preferences import read_preferences as read_preferences
 from calipers.collection.simulate import simulate as simulate
 from calipers.collection.sources import JudgmentsLike as JudgmentsLike
 from calipers.collection.sources import RunLike as RunLike

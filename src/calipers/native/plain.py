@@ -122,7 +122,7 @@ def number_line(line: bytes) -> float:
 # ------------------------------------------------------------------------------------- blocks into lines
 
 
-class _Lines(ABC):
+class LineScanner(ABC):
     """Cuts blocks into lines and hands those with content to `_row`."""
 
     def __init__(self) -> None:
@@ -199,7 +199,7 @@ def _int32(values: Iterable[int]) -> NDArray[np.int32]:
 # ------------------------------------------------------------------------------------------ whole columns
 
 
-class ColumnScanner(_Lines):
+class ColumnScanner(LineScanner):
     """All lines of judgments ("qrels") or of a run ("run"), as columns."""
 
     def __init__(self, kind: str, *, keep_second: bool = False) -> None:
@@ -244,7 +244,7 @@ class ColumnScanner(_Lines):
         )
 
 
-class LetorScanner(_Lines):
+class LetorScanner(LineScanner):
     """The labels, queries and document names of a LETOR (SVMlight) file; features are skipped unread."""
 
     def __init__(self) -> None:
@@ -278,7 +278,7 @@ class LetorScanner(_Lines):
         )
 
 
-class FeatureScanner(_Lines):
+class FeatureScanner(LineScanner):
     """The features of all lines of a LETOR file. `LetorScanner` reads the label and the query.
 
     Features are counted from 1 and ascend; one that a line leaves out is 0.
@@ -310,7 +310,7 @@ class FeatureScanner(_Lines):
         return Features(start, None if regular else index, np.array(self._value, np.float64), width)
 
 
-class NumberScanner(_Lines):
+class NumberScanner(LineScanner):
     """A file with one score per line."""
 
     def __init__(self) -> None:
@@ -369,7 +369,7 @@ class JudgedIndex:
 _Judged = tuple[int, float, int, int, int, int]  # row, score, first, last, docid_rank, input_rank
 
 
-class RunScanner(_Lines):
+class RunScanner(LineScanner):
     """A run against the judgments: keeps the judged documents and where they rank.
 
     `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. `single` compares scores
