@@ -9,7 +9,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Literal
 
@@ -158,6 +158,7 @@ _FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.dive
              "measures.interpolated", "measures.trec")  # fmt: skip
 
 
+@cache
 def _load(families: tuple[str, ...] = _FAMILIES) -> None:
     for family in families:
         import_module(f"calipers.{family}")
