@@ -17,7 +17,7 @@ import numpy as np
 
 import calipers as cal
 from calipers import plot
-from calipers.conventions import CONVENTIONS, TOOLS, Labels
+from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.results.tables import Table
 
@@ -186,7 +186,7 @@ def tools() -> str:
                 ties,
                 tool.ideal,
                 f">= {tool.rel:g}",
-                "any" if tool.labels == Labels() else str(tool.labels),
+                "any" if tool.labels == LabelRange() else str(tool.labels),
             )
         )
     columns = ("profile", "gain", "discount", "empty", "short", "ties", "ideal", "relevant", "labels")

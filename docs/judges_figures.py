@@ -16,7 +16,7 @@ from PIL import Image
 
 import calipers as cal
 from calipers import plot
-from calipers.judging.repair import prediction_powered
+from calipers.judging.score_repair import prediction_powered
 from calipers.judging.study import JudgeStudy
 from calipers.plot.drawing import styled
 from calipers.results.tables import Table

@@ -106,8 +106,8 @@ def evaluate(
     reasons = np.zeros(values.shape, np.uint8)
     coverage = Coverage.blank(len(systems), len(known.queries))
     infinite: list[bool] = []
-    swapped = Swapped(known.pool.grade)
-    room = Room(bound)
+    swapped = SwappedFiles(known.pool.grade)
+    room = JudgingRoom(bound)
     start = 0
     reach = deepest(measure.form for measure in bound.values())
     if reach is None or single or condensed or swapped.looking:  # which ask about whole lists
@@ -153,7 +153,7 @@ def evaluate(
     )
 
 
-class Room:
+class JudgingRoom:
     """How far judging could raise the mean of each run: of the first measure for which the lists alone tell."""
 
     def __init__(self, measures: Mapping[str, Measure]) -> None:
@@ -172,7 +172,7 @@ class Room:
         return self._name, self._means
 
 
-class Swapped:
+class SwappedFiles:
     """Whether judgments and runs seem to be exchanged: grades that are no whole numbers, and scores that all are.
 
     Formats with a field of their own for a grade or a score tell; JSON and dictionaries do not.
@@ -376,7 +376,7 @@ class Counting(Record):
         measures: Iterable[Measure],
         coverage: Coverage,
         part: slice,
-        room: Room | None = None,
+        room: JudgingRoom | None = None,
     ) -> tuple[Floats, Any]:
         """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
         lists = Lists.of(pool, batch)

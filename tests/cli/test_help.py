@@ -16,8 +16,8 @@ import pytest
 
 from calipers.cli import main
 from calipers.cli.commands import COMMANDS, root
+from calipers.cli.option_groups import LibraryChoice, library, names_of
 from calipers.cli.suggestions import examples
-from calipers.cli.together import LibraryChoice, library, names_of
 from conftest import Require
 
 # As written they would take minutes; only these numbers are others here.

@@ -400,7 +400,7 @@ def test_trees_that_are_none(key: bytes, value: bytes, words: str, model: Path, 
 
 def test_trees_that_go_in_circles(model: Path, tmp_path: Path) -> None:
     """Two nodes that each hang from the other, where every node and leaf is there once."""
-    from calipers.rankers.trees import checked
+    from calipers.rankers.lightgbm_text import checked
 
     tree = (
         "Tree=0\nnum_leaves=4\nnum_cat=0\nsplit_feature=0 0 0\nthreshold=1 1 1\ndecision_type=2 2 2\n"
@@ -485,20 +485,20 @@ def test_conventions_that_are_none(text: str, words: str, tmp_path: Path) -> Non
 
 
 def test_settings_of_a_study_that_are_none(tmp_path: Path) -> None:
-    from calipers.papers.study_folder import Workshop
+    from calipers.papers.study_folder import TrainingFolder
 
     (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 100_000)
-    assert "cannot be read" in refusal(lambda: Workshop.open(str(tmp_path), {"seed": 1}, lambda text: None))
+    assert "cannot be read" in refusal(lambda: TrainingFolder.open(str(tmp_path), {"seed": 1}, lambda text: None))
     (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 400 + "]" * 400 + "}")
-    assert "other settings" in refusal(lambda: Workshop.open(str(tmp_path), {"seed": 1}, lambda text: None))
+    assert "other settings" in refusal(lambda: TrainingFolder.open(str(tmp_path), {"seed": 1}, lambda text: None))
 
 
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"PK\x03\x04" + raw[40:], lambda raw: b"PK\x03"])
 def test_a_spoilt_cache_is_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    from calipers.text import cache
+    from calipers.text import vector_cache
 
-    kept = cache.Cache(tmp_path, "model")
-    parts = [np.ones((2, 3)) for _ in cache.PARTS[:-1]]
+    kept = vector_cache.Cache(tmp_path, "model")
+    parts = [np.ones((2, 3)) for _ in vector_cache.PARTS[:-1]]
     kept.put("text", [*parts, False])
     assert kept.get("text") is not None
     path = next(tmp_path.rglob("*.npz"))

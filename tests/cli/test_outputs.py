@@ -551,8 +551,8 @@ def test_offline_ir_datasets_reads_what_is_here_and_downloads_nothing(
 
 def test_offline_spark_reaches_no_cluster_and_no_address(monkeypatch: pytest.MonkeyPatch, require: Require) -> None:
     require.module("pyspark")
+    from calipers.engine.spark.files import read_judgments, read_runs
     from calipers.engine.spark.session import session
-    from calipers.engine.spark.text import read_judgments, read_runs
 
     monkeypatch.setenv("CALIPERS_OFFLINE", "1")
     doors: list[Callable[[], Any]] = [

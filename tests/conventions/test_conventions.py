@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 import calipers as cal
 from calipers.cli.commands import root
-from calipers.conventions import CONVENTIONS, PLAIN, TOOLS, Convention, Labels, convention
+from calipers.conventions import CONVENTIONS, PLAIN, TOOLS, Convention, LabelRange, convention
 from calipers.errors import CalipersError
 
 Groups = list[tuple[np.ndarray, np.ndarray]]  # labels and scores of each query
@@ -198,7 +198,7 @@ def test_own_in_python() -> None:
     for wrong in ({"gain": "cubic"}, {"short": "long"}, {"empty": "maybe"}, {"ties": "first"}, {"discount": "jk"}):
         with pytest.raises(CalipersError, match=next(iter(wrong))):
             Convention("ours", **wrong)  # type: ignore[arg-type]
-    assert str(Labels(whole=True)) == "whole numbers"
+    assert str(LabelRange(whole=True)) == "whole numbers"
 
 
 def test_own_in_toml(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_own_in_toml(tmp_path: Path) -> None:
     )
     ours = cal.read_convention(path)
     assert (ours.name, ours.sentence, ours.discount, ours.ideal) == ("ours", "what we do", "jk2", "list")
-    assert (ours.gain, ours.short, ours.labels) == ({1: 2, 2: 3}, {"P": "n"}, Labels(highest=2))
+    assert (ours.gain, ours.short, ours.labels) == ({1: 2, 2: 3}, {"P": "n"}, LabelRange(highest=2))
     assert ranked([0, 0], "nDCG@5", like=str(path)) == 0.5
     plain = tmp_path / "plain.toml"
     plain.write_text("")

@@ -22,11 +22,11 @@ from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.judging.agreement import STATISTICS, Confusion, gwet, krippendorff_alpha
 from calipers.judging.combination import dawid_skene, expected, majority, maximised
-from calipers.judging.effects import largest_drop
+from calipers.judging.effects_on_systems import largest_drop
+from calipers.judging.grade_scales import on_one_scale
 from calipers.judging.panel import Panel
-from calipers.judging.repair import best_weight, cross_fitted, prediction_powered
 from calipers.judging.robustness import drawn_labels
-from calipers.judging.scales import on_one_scale
+from calipers.judging.score_repair import best_weight, cross_fitted, prediction_powered
 
 FIRST = "judge,labels,missing,agreement,kappa,kappa_linear,kappa_quadratic,alpha,bias"
 SECOND = "judge,measure,tau,tau_ap,rho,rbo,largest_drop,dropped_system,agree,conflict,missed,false"

@@ -92,7 +92,7 @@ def command(arguments: list[str]) -> None:
         import numpy as np
 
         from calipers.errors import CalipersError
-        from calipers.text.cache import Cache
+        from calipers.text.vector_cache import Cache
 
         try:
             cache = Cache(arguments[1], "a model")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.axioms.subjects import walk
+from calipers.axioms.examined_measures import walk
 from calipers.limits.normalisation import Normalised
 from calipers.measures.forms.base import OPAQUE, Denominator, Form
 from calipers.measures.forms.free import Deterministic

@@ -19,7 +19,14 @@ from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs
 from calipers.planning.budget import MOST_PAIRS, pool_sizes, subsampled_power
-from calipers.planning.designs import deviation, power_anova, power_anova2, power_t, smallest_effect, smallest_n
+from calipers.planning.closed_form_power import (
+    deviation,
+    power_anova,
+    power_anova2,
+    power_t,
+    smallest_effect,
+    smallest_n,
+)
 from calipers.planning.repeats import components_by_anova, components_by_reml, groups_by_pattern, read_groups
 from calipers.planning.sample_size import COLUMNS
 from calipers.stats.differences import Differences

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calipers.axioms.notes import note_letters
+from calipers.axioms.examined_measures import Examined, Subject, checked_grades, subject_of
 from calipers.axioms.search import EXTRA, PROPERTIES, Finding, Ranking, Scored, State, beyond, scored, tells_apart
-from calipers.axioms.states import space
-from calipers.axioms.subjects import Examined, Subject, checked_grades, subject_of
+from calipers.axioms.small_rankings import space
+from calipers.axioms.table_notes import note_letters
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms.base import number
 from calipers.measures.values import Grade

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.option_groups import together
 from calipers.cli.options import note, warn
-from calipers.cli.together import together
 from calipers.errors import CalipersError
-from calipers.results.notes import Seen, notes_about, some
+from calipers.results.notes import RunSummary, notes_about, some
 
 if TYPE_CHECKING:
-    from calipers.cli.evaluate import Shown
+    from calipers.cli.evaluate import ScoreTables
     from calipers.cli.inputs import Inputs
     from calipers.cli.output import Output
-    from calipers.cli.policies import Lists
+    from calipers.cli.policies import ListPolicies
     from calipers.engine.spark.summary import Summary
     from calipers.results.tables import Table
 
@@ -42,7 +42,7 @@ engine_options = together(
 
 
 def evaluate_on_spark(
-    inputs: Inputs, shown: Shown, intents: str | None, lists: Lists, engine: Engine, output: Output
+    inputs: Inputs, shown: ScoreTables, intents: str | None, lists: ListPolicies, engine: Engine, output: Output
 ) -> None:
     """The table of the local engine. Only means and counts come to the driver, unless every query is asked for."""
     from calipers.conventions import convention
@@ -114,7 +114,7 @@ def _probabilities(path: str | None, subtopics: bool) -> dict[str, dict[str, flo
 
 def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: Any) -> None:
     """What the local engine refuses once it has all scores."""
-    from calipers.engine.spark.plan import largest_pool
+    from calipers.engine.spark.evaluation import largest_pool
     from calipers.engine.spark.statistics import NO_COMMON_QUERY
     from calipers.evaluation import refuse_flat
     from calipers.results.scores import Reason
@@ -128,7 +128,8 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: An
 
 def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str]:
     seen = [
-        Seen(system.name, False, 0, system.missing, system.tied, system.unjudged_share) for system in summary.systems
+        RunSummary(system.name, False, 0, system.missing, system.tied, system.unjudged_share)
+        for system in summary.systems
     ]
     found = [note.text for note in notes_about(seen, ties)]
     rows = {name: int(each.get.get("rows", 0)) for name, each in observed.items()}

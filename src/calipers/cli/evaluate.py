@@ -10,11 +10,11 @@ import click
 
 from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import note, warn
 from calipers.cli.output import Output, output
-from calipers.cli.policies import Lists, lists
+from calipers.cli.policies import ListPolicies, lists
 from calipers.cli.reading_progress import progress_option, reading
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 from calipers.results.notes import some
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ScoreTables:
     """Which table is shown: every query, or means, with intervals or with marks of significance."""
 
     per_query: bool
@@ -36,7 +36,7 @@ class Shown:
 
 @click.command("evaluate")
 @inputs()
-@together("shown", Shown)
+@together("shown", ScoreTables)
 @click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @click.option("--interval", type=float, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
 @click.option("--interval-by", type=LibraryChoice("calipers.stats.bounded_intervals:METHODS"), default="auto",
@@ -52,9 +52,9 @@ class Shown:
 @output
 def command(
     inputs: Inputs,
-    shown: Shown,
+    shown: ScoreTables,
     intents: str | None,
-    lists: Lists,
+    lists: ListPolicies,
     engine: Engine,
     show: bool | None,
     output: Output,
@@ -107,12 +107,12 @@ def command(
         output.write(scores.mean())
 
 
-def _fast_answer(inputs: Inputs, lists: Lists, show: bool | None) -> Answer | None:
+def _fast_answer(inputs: Inputs, lists: ListPolicies, show: bool | None) -> Answer | None:
     """What can be said without loading NumPy."""
     if any((lists.like, lists.condensed, lists.empty, lists.missing, lists.degenerate)):
         return None  # a policy of 0 is what is done anyway
     from calipers.cli.fast_evaluate import fast_answer
-    from calipers.measures.names import DEFAULT_MEASURES
+    from calipers.measures.name_lists import DEFAULT_MEASURES
 
     measures = inputs.measures or DEFAULT_MEASURES
     with reading(inputs.systems, show):

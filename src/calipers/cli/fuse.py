@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Runs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
     OUTPUT,
@@ -24,7 +25,6 @@ from calipers.cli.options import (
     systems_as_option,
     warn,
 )
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, ScoreFiles, inputs, score_files
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     depth_option,
     jobs_option,
@@ -22,13 +23,12 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments, Run
     from calipers.information.rankings import Rankings
-    from calipers.information.validation import RicStudy
+    from calipers.information.ric_validation import RicStudy
 
 
 @click.group("inform")
@@ -44,7 +44,7 @@ def command() -> None:
 
 
 @dataclass(frozen=True)
-class Lists:
+class RankingPolicies:
     """How lists are read, whether warnings are errors, and how many threads read."""
 
     rel: float
@@ -55,7 +55,7 @@ class Lists:
 
 
 _lists = together(
-    "lists", Lists,
+    "lists", RankingPolicies,
     click.option("--rel", type=float, default=1.0, show_default=True,
                  help="The smallest grade that is relevant: lists are cut after the last such document."),
     click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"), default="average", show_default=True,
@@ -85,7 +85,7 @@ _lists = together(
 @output
 def ric(
     inputs: Inputs,
-    lists: Lists,
+    lists: RankingPolicies,
     correlated: bool,
     top: int,
     power: bool,
@@ -101,7 +101,7 @@ def ric(
     calipers inform ric qrels.txt runs/* --format csv
     calipers inform ric qrels.txt runs/* --correlations
     """  # fmt: skip
-    from calipers.information.validation import ric_study
+    from calipers.information.ric_validation import ric_study
 
     if correlated + power + per_query > 1:
         raise CalipersError("choose one of --correlations, --power and --per-query")
@@ -162,7 +162,7 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 @output
 def joint(
     inputs: Inputs,
-    lists: Lists,
+    lists: RankingPolicies,
     draws: int,
     seed: int,
     per_query: bool,
@@ -177,7 +177,7 @@ def joint(
     calipers inform joint qrels.txt a.run b.run c.run
     """
     from calipers.information.joint import joint_of
-    from calipers.information.patterns import check_number_of_lists
+    from calipers.information.sign_patterns import check_number_of_lists
 
     known, runs = inputs.open()
     check_number_of_lists(len(runs))
@@ -228,7 +228,7 @@ def joint(
 @output
 def difference(
     inputs: Inputs,
-    lists: Lists,
+    lists: RankingPolicies,
     bins: int | None,
     top: int | None,
     groups: str | None,
@@ -346,7 +346,7 @@ def tau(
 # -- what they share ---------------------------------------------------------------------------------
 
 
-def _rankings(known: Judgments, runs: Sequence[Run], lists: Lists) -> Rankings:
+def _rankings(known: Judgments, runs: Sequence[Run], lists: RankingPolicies) -> Rankings:
     from calipers.information.rankings import Rankings
 
     with progress(len(runs), "runs") as advance:

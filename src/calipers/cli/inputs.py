@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.option_groups import Command, together
 from calipers.cli.options import (
     FILE,
     how_to_read,
@@ -17,11 +18,10 @@ from calipers.cli.options import (
     progress,
     warn,
 )
-from calipers.cli.together import Command, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.cli.policies import Lists
+    from calipers.cli.policies import ListPolicies
     from calipers.collection.model import Judgments, Run
     from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
@@ -128,7 +128,7 @@ class Inputs(Runs):
         files = (self.judgments, *self.systems)
         return ScoreFiles(files=files, measures=self.measures, max_unpacked=self.max_unpacked, strict=strict)
 
-    def scores(self, lists: Lists) -> Scores:
+    def scores(self, lists: ListPolicies) -> Scores:
         """Scores of runs under measures, or from files of scores, with what is to be said about them."""
         from calipers.cli.evaluate import note_undefined
         from calipers.evaluation import evaluate

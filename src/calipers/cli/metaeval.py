@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import note, plot_option, progress, warn
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.policies import Lists, lists, significance_options
-from calipers.cli.together import LibraryChoice, together
+from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 
 
 @dataclass(frozen=True)
-class Other:
+class OtherCollection:
     """A second collection."""
 
     other_judgments: str | None
@@ -75,7 +75,7 @@ class Other:
     metavar="NAMES",
     help=f"{', '.join(SHOWN)}; also split-half, stability and curve (of the achieved significance levels).",
 )
-@together("other", Other)
+@together("other", OtherCollection)
 @click.option("--other-judgments", metavar="FILE", help="A second collection, for swap rates across the two.")
 @click.option(
     "--other-system",
@@ -92,9 +92,9 @@ def command(
     sets: str,
     choices: Choices,
     tables: str,
-    other: Other,
+    other: OtherCollection,
     plot: str | None,
-    lists: Lists,
+    lists: ListPolicies,
     output: Output,
 ) -> None:
     """Judge the measures: how well they tell systems apart, and how stable the order is in which they put them.

@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
+from calipers.cli.option_groups import Command, LibraryChoice, declared
 from calipers.cli.printing import note as note
 from calipers.cli.printing import show as show
 from calipers.cli.printing import warn as warn
-from calipers.cli.together import Command, LibraryChoice, declared
 from calipers.errors import CalipersError
 
 

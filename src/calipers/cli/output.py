@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.option_groups import LibraryChoice, declared, together
 from calipers.cli.options import OUTPUT, OutputFile
 from calipers.cli.printing import note, write_text
-from calipers.cli.together import LibraryChoice, declared, together
 from calipers.results.printable import visible
 
 if TYPE_CHECKING:

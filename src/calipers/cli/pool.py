@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Runs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
     OUTPUT,
@@ -24,14 +25,13 @@ from calipers.cli.options import (
     systems_as_option,
 )
 from calipers.cli.output import Output, safe_csv_option
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.collection.model import Run
     from calipers.results.tables import Table
     from calipers.unjudged.judging_pools import JudgingPool
-    from calipers.unjudged.simulation import JudgingSimulation
+    from calipers.unjudged.judging_simulation import JudgingSimulation
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Pooling:
 
 
 @dataclass(frozen=True)
-class Instead:
+class PoolAlternatives:
     """What is asked for instead of the pool."""
 
     shares: bool
@@ -61,7 +61,7 @@ class Instead:
 @click.command("pool")
 @together("runs", Runs)
 @together("pooling", Pooling)
-@together("instead", Instead)
+@together("instead", PoolAlternatives)
 @together("output", Output)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list.")
@@ -97,7 +97,7 @@ class Instead:
                    "lines.")  # fmt: skip
 @safe_csv_option
 @click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
-def command(runs: Runs, pooling: Pooling, instead: Instead, plot: str | None, output: Output) -> None:
+def command(runs: Runs, pooling: Pooling, instead: PoolAlternatives, plot: str | None, output: Output) -> None:
     """Which documents to judge, what is worth most first.
 
     \b
@@ -160,7 +160,7 @@ def _say(found: JudgingPool) -> None:
 
 
 def _simulated(runs: Runs, opened: list[Run], judgments: str, steps: int, pooling: Pooling) -> JudgingSimulation:
-    from calipers.unjudged.simulation import WAYS, simulate_judging
+    from calipers.unjudged.judging_simulation import WAYS, simulate_judging
 
     named = list(runs.wanted("nDCG@10"))
     if len(named) > 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     alpha_option,
     depth_option,
@@ -21,7 +22,6 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shown:
+class RangeTables:
     """Which table is shown."""
 
     pairs: bool
@@ -52,7 +52,7 @@ class Gradings:
 
 
 @dataclass(frozen=True)
-class Testing:
+class SignificanceTest:
     """Which differences are significant."""
 
     test: str
@@ -62,9 +62,9 @@ class Testing:
 
 @click.command("ranges")
 @inputs()
-@together("shown", Shown)
+@together("shown", RangeTables)
 @together("gradings", Gradings)
-@together("testing", Testing)
+@together("testing", SignificanceTest)
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems: who cannot be overtaken any more.")
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
@@ -92,9 +92,9 @@ class Testing:
 @output
 def command(
     inputs: Inputs,
-    shown: Shown,
+    shown: RangeTables,
     gradings: Gradings,
-    testing: Testing,
+    testing: SignificanceTest,
     plot: str | None,
     strict: bool,
     output: Output,
@@ -135,7 +135,7 @@ def command(
         charts.save(drawn[0] if len(drawn) == 1 else charts.stacked(*drawn), plot)
 
 
-def _pairs(found: Ranges, per_query: bool, testing: Testing) -> Table:
+def _pairs(found: Ranges, per_query: bool, testing: SignificanceTest) -> Table:
     """The pairs under all measures, and notes on how many are decided."""
     from calipers.results.tables import Table
 

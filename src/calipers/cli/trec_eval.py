@@ -49,7 +49,7 @@ def _run(request: Request, *, fast_path: bool) -> None:
         show("".join(printed))
         return
     from calipers.collection.sources import read_qrels
-    from calipers.tools.trec_eval.lenient import LenientRun
+    from calipers.tools.trec_eval.lenient_runs import LenientRun
     from calipers.tools.trec_eval.report import columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read

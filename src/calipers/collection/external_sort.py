@@ -77,7 +77,7 @@ def sorted_file(
     path: Path, index: JudgedIndex, *, depth: int, single: bool, memory: int, max_unpacked: int | None = None
 ) -> Retrieved:
     """`sorted_run` of a TREC run, its errors with file and line."""
-    lines = _Lines(path, max_unpacked)
+    lines = _RunChunks(path, max_unpacked)
     size = os.path.getsize(path) if os.path.isfile(path) else memory
     try:
         return sorted_run(
@@ -229,7 +229,7 @@ def _chosen(
 # -- the lines of a file -----------------------------------------------------------------------------
 
 
-class _Lines:
+class _RunChunks:
     """A TREC run in chunks of whole lines."""
 
     def __init__(self, path: Path, max_unpacked: int | None) -> None:

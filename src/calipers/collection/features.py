@@ -98,7 +98,7 @@ class FeatureFile:
         return np.tile(np.arange(found.width, dtype=np.int32), len(found.start) - 1)
 
 
-class _Both:
+class _LabelsAndFeatures:
     """Feeds the labels and the features with the same blocks; of two errors, the earlier line's is raised."""
 
     def __init__(self) -> None:
@@ -146,5 +146,5 @@ def read_features(source: Path, *, max_unpacked: int | None = None) -> FeatureFi
     array([[0.5, 0. , 1.5],
            [0. , 1. , 0. ]])
     """
-    labels, features = scan(source, _Both, max_unpacked=max_unpacked)
+    labels, features = scan(source, _LabelsAndFeatures, max_unpacked=max_unpacked)
     return FeatureFile(shown_name(source), labels, features)

@@ -15,8 +15,8 @@ from collections.abc import Callable, Generator, Iterator
 from io import BytesIO
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from calipers.collection.bytes_read import opened
 from calipers.collection.first_line import shows_content
-from calipers.collection.read_progress import opened
 from calipers.errors import CalipersError
 from calipers.extras import load
 
@@ -248,7 +248,7 @@ def regular(path: Path) -> str:
         return _spool(key, pipe)
 
 
-class Named:
+class FileErrors:
     """Puts the file's name on errors, and turns the system's errors into ours."""
 
     def __init__(self, path: Path) -> None:
@@ -293,7 +293,7 @@ def blocks(
     `max_unpacked` is the most bytes that a packed file may unpack to, by default `room` (or ROOM) and `ratio` (or
     RATIO) times its size.
     """
-    with Named(path), opened(regular(path)) as file:
+    with FileErrors(path), opened(regular(path)) as file:
         packing = packing_of(file.read(8))
         file.seek(0)
         if packing:
@@ -331,7 +331,7 @@ def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
 
 def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
     """A regular file with this content, or the content itself where it was packed: for those who jump about in it."""
-    with Named(path):
+    with FileErrors(path):
         file_path = regular(path)
         with open(file_path, "rb") as file:
             start = file.read(8)

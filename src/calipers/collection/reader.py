@@ -14,8 +14,18 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
-from calipers.collection.files import BLOCK, Block, Named, Path, blocks, packing_of, plain_blocks, regular, shown_name
-from calipers.collection.read_progress import opened
+from calipers.collection.bytes_read import opened
+from calipers.collection.files import (
+    BLOCK,
+    Block,
+    FileErrors,
+    Path,
+    blocks,
+    packing_of,
+    plain_blocks,
+    regular,
+    shown_name,
+)
 from calipers.errors import CalipersError
 from calipers.native.scanner import COMPILED, JudgedIndex, RunScanner, ScanError
 
@@ -288,7 +298,7 @@ _BOM = b"\xef\xbb\xbf"
 
 def _parts(path: Path, jobs: int, smallest: int) -> list[Part]:
     """Where to cut a plain run so that (most) queries stay whole; one part if it is small, or packed."""
-    with Named(path), open(regular(path), "rb", buffering=0) as file:
+    with FileErrors(path), open(regular(path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         count = min(jobs, size // max(1, smallest))
         if count < 2 or packing_of(file.read(8)):

@@ -37,7 +37,7 @@ class WrongChoice(CalipersError):
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelRange:
     """The labels that a tool can read."""
 
     lowest: float | None = None
@@ -45,9 +45,9 @@ class Labels:
     whole: bool = False
     binary: tuple[str, ...] = ()  # measures that take 0 and 1 only
 
-    def of(self, measure: str | None) -> Labels:
+    def of(self, measure: str | None) -> LabelRange:
         """Those for one measure."""
-        return Labels(0, 1, True) if measure in self.binary else self
+        return LabelRange(0, 1, True) if measure in self.binary else self
 
     def __str__(self) -> str:
         kind = "whole numbers" if self.whole else "numbers"
@@ -93,7 +93,7 @@ class Convention:
     averaged: str = "no"
     max_grade: float | None = None
     whole_grades: bool = False  # grades lose their fraction
-    labels: Labels = Labels()
+    labels: LabelRange = LabelRange()
     measures: tuple[str, ...] | None = None  # that the tool has; None where that is no question
     parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones, of every measure that has them
 

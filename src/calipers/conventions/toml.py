@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from calipers.collection.files import Named, regular
-from calipers.conventions.profile import Convention, Labels, WrongChoice
+from calipers.collection.files import FileErrors, regular
+from calipers.conventions.profile import Convention, LabelRange, WrongChoice
 from calipers.errors import CalipersError, suggestion
 
 KEYS = (
@@ -33,11 +33,11 @@ def read_convention(source: str | Path, *, known: Mapping[str, Convention] | Non
     import tomllib
 
     if known is None:
-        from calipers.conventions.profiles import CONVENTIONS
+        from calipers.conventions.built_in import CONVENTIONS
 
         known = CONVENTIONS
     try:
-        with Named(source):
+        with FileErrors(source):
             file = Path(regular(source))
             if file.stat().st_size > MOST_BYTES:
                 raise CalipersError(f"a convention of more than {MOST_BYTES:,} bytes")
@@ -99,13 +99,13 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
         fail(error.key, error.message)
 
 
-def _labels(given: Any, fail: Any) -> Labels:
+def _labels(given: Any, fail: Any) -> LabelRange:
     if not isinstance(given, dict):
         fail("labels", f"labels={_shown(given)} is not a table such as {{ lowest = 0, highest = 4, whole = true }}")
     for key, value in given.items():
         if isinstance(value, bool) != (key == "whole") or not isinstance(value, int | float) or not _is_finite(value):
             fail(key, f"{key}={_shown(value)} of labels is not {'true or false' if key == 'whole' else 'a number'}")
-    return Labels(**given)
+    return LabelRange(**given)
 
 
 def _gains(given: Any, fail: Any) -> dict[float, float]:

@@ -23,8 +23,8 @@ from calipers.fusion.combine import FusedRun, fused
 from calipers.fusion.methods import METHODS, Votes
 from calipers.fusion.oracles import BOUNDS, bound_score, judged
 from calipers.information.joint import joint_of
-from calipers.information.patterns import check_number_of_lists
 from calipers.information.rankings import Rankings
+from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats, Ints
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.results.tables import Cell, Table

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.information.patterns import check_number_of_lists, merged, tally, told, written
 from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
+from calipers.information.sign_patterns import check_number_of_lists, merged, tally, told, written
 from calipers.lists import Floats
 from calipers.results.tables import Table
 

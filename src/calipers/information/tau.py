@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calipers.errors import CalipersError
-from calipers.information.patterns import check_number_of_lists
+from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table

@@ -19,7 +19,7 @@ from calipers.collection.model import Judgments, Run
 from calipers.collection.run_names import files_of
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments
-from calipers.judging.scales import MOST_GRADES, SAME, Map, Scale, changed, changes, concerned, on_one_scale
+from calipers.judging.grade_scales import MOST_GRADES, SAME, Map, Scale, changed, changes, concerned, on_one_scale
 from calipers.lists import Floats, Ints, Pool
 from calipers.metaeval.query_sets import HalfOfDocuments, HalfRun
 from calipers.native.columns import Retrieved

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.measures.names import shortened
+from calipers.measures.name_lists import shortened
 from calipers.record import Record
 
 # -- trec_eval ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, JudgedOnly
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.free import Free
-from calipers.measures.names import shortened
+from calipers.measures.name_lists import shortened
 from calipers.native.plan import Plan
 
 

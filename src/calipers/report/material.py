@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SEED = 42
 
 
-class Choices(Record):
+class ReportOptions(Record):
     """What a report leaves to its user."""
 
     title: str = ""
@@ -60,7 +60,7 @@ class Material:
     scores: Scores  # under the measures that were asked for
     plain: Scores  # under these, or under what they normalise
     plain_of: Mapping[str, str]  # of each measure that was asked for: its name among the plain ones
-    choices: Choices
+    choices: ReportOptions
     policies: Mapping[str, Any]
     provenance: Provenance
     unbounded: dict[str, str] = field(default_factory=dict)  # measures without bounds, and why
@@ -189,7 +189,7 @@ def gather(
     judgments: JudgmentsLike,
     runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
-    choices: Choices | None = None,
+    choices: ReportOptions | None = None,
     *,
     judges: Any = None,
     command: str = "",
@@ -218,7 +218,7 @@ def gather(
         scores=scores.of_measures(list(plain_of)),
         plain=scores.of_measures(list(dict.fromkeys(plain_of.values()))),
         plain_of=plain_of,
-        choices=choices or Choices(),
+        choices=choices or ReportOptions(),
         policies=policies,
         provenance=Provenance.of(known, judgments, systems, command, others),
         judges=others,

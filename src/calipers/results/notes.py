@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from calipers.results.scores import Coverage
 
 
-class Seen(NamedTuple):
+class RunSummary(NamedTuple):
     """What one run was like."""
 
     name: str
@@ -32,7 +32,7 @@ class Note(NamedTuple):
     loud: bool = False
 
 
-def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | None = None) -> list[Seen]:
+def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | None = None) -> list[RunSummary]:
     from calipers.collection.run_names import distinct_names
 
     columns = (
@@ -42,11 +42,11 @@ def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | 
         coverage.unjudged_share_at_10().tolist(),
         [False] * len(runs) if infinite is None else infinite,
     )
-    return [Seen(*run) for run in zip(*zip(*distinct_names(runs), strict=True), *columns, strict=True)]
+    return [RunSummary(*run) for run in zip(*zip(*distinct_names(runs), strict=True), *columns, strict=True)]
 
 
 def notes_about(
-    seen: Sequence[Seen], ties: str, measure: str | None = None, room: Sequence[float] = ()
+    seen: Sequence[RunSummary], ties: str, measure: str | None = None, room: Sequence[float] = ()
 ) -> Iterator[Note]:
     """Each note once, counted over all systems.
 

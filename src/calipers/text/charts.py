@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from calipers.plot.drawing import COLOURS, RULE, altair, palette, rows_of
-from calipers.text.human import HumanCorrelation
-from calipers.text.profiles import Profiles
+from calipers.text.human_agreement import HumanCorrelation
+from calipers.text.order_sensitivity import Profiles
 
 KINDS = ("heterogeneous", "homogeneous")
 

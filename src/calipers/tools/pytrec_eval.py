@@ -20,7 +20,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 from calipers.measures.dialects import ALL_TREC_9, NICKNAMES_9, ROOTS
 from calipers.tools.trec_eval.lines import FLOOR
-from calipers.tools.trec_eval.report import Column
+from calipers.tools.trec_eval.report import ReportedMeasure
 from calipers.tools.trec_eval.request import Request
 
 __all__ = [
@@ -81,7 +81,7 @@ class RelevanceEvaluator:
         rows = dict(zip(self.judgments.queries, by_query, strict=True))
         return {query: dict(zip(names, rows[query], strict=True)) for query in scores if query in rows}
 
-    def _values(self, column: Column, lists: Lists) -> Floats:
+    def _values(self, column: ReportedMeasure, lists: Lists) -> Floats:
         if column.measure is None:
             return np.zeros(len(lists))  # text is 0 there
         values = np.nan_to_num(column.measure.score(lists), nan=0.0)
@@ -89,7 +89,7 @@ class RelevanceEvaluator:
         return np.log(np.maximum(values, FLOOR)) if column.root.name.startswith("gm_") else values
 
 
-def _columns(measures: Iterable[str], request: Request) -> list[Column]:
+def _columns(measures: Iterable[str], request: Request) -> list[ReportedMeasure]:
     """The columns in trec_eval's order; parameters of one measure that come apart are put together."""
     asked: dict[str, set[str]] = {}
     for name in measures:
@@ -100,7 +100,7 @@ def _columns(measures: Iterable[str], request: Request) -> list[Column]:
             column
             for name, root in ROOTS.items()
             if name in asked
-            for column in Column.all_of(root, ",".join(sorted(asked[name])), request, _RULES)
+            for column in ReportedMeasure.all_of(root, ",".join(sorted(asked[name])), request, _RULES)
         ]
     except CalipersError as error:
         raise ValueError(error.message) from None

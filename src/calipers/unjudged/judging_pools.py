@@ -119,7 +119,7 @@ def pool(
     if not 0 < p < 1:
         raise CalipersError(f"p={p} is not between 0 and 1")
     if chosen == "next":
-        from calipers.unjudged.next_best import next_pool
+        from calipers.unjudged.next_to_judge import next_pool
 
         return next_pool(as_judgments(judged), runs, measures, depth, budget, unseen, max_grade, jobs, progress)
     if depth is None and budget is None:

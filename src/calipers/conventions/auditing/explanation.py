@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
-from calipers.conventions.auditing.rescoring import Bench
+from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.errors import UnknownName, place_of, suggestion
 from calipers.evaluation import as_judgments, as_runs
 from calipers.limits.normalisation import Normalised
@@ -75,29 +75,29 @@ def explain(
     [(name, _)] = parse_all(measure)
     if query not in known.queries:
         raise UnknownName(f"query '{query}' is not judged; {suggestion(query, known.queries)}", file=known.name)
-    bench = Bench(known, as_runs(runs, known), depth)
-    return explained(bench, name, query, [convention(each) for each in like], system)
+    rescorer = Rescorer(known, as_runs(runs, known), depth)
+    return explained(rescorer, name, query, [convention(each) for each in like], system)
 
 
 def explained(
-    bench: Bench, name: str, query: str, conventions: Sequence[Convention], system: str | None = None
+    rescorer: Rescorer, name: str, query: str, conventions: Sequence[Convention], system: str | None = None
 ) -> Explanation:
     """The same for lists that were read already."""
-    system = bench.systems[0] if system is None else system
-    row, column = place_of("system", system, bench.systems), place_of("query", query, bench.queries)
+    system = rescorer.systems[0] if system is None else system
+    row, column = place_of("system", system, rescorer.systems), place_of("query", query, rescorer.queries)
     tables, scores = {}, {}
     for each in conventions:
-        each.check(bench.judgments, [bench.measure(name, each)])
-        found = bench.scores(name, each)
+        each.check(rescorer.judgments, [rescorer.measure(name, each)])
+        found = rescorer.scores(name, each)
         scores[each.name] = float(found.values[0, row, column])
-        lists = _only(bench.lists(each), row * len(bench.queries) + column)
+        lists = _only(rescorer.lists(each), row * len(rescorer.queries) + column)
         reason = Reason(int(found.reasons[0, row, column]))
-        rows = _rows(bench, bench.measure(name, each), lists, scores[each.name], reason)
+        rows = _rows(rescorer, rescorer.measure(name, each), lists, scores[each.name], reason)
         tables[each.name] = Table(COLUMNS, tuple(rows), {"like": each.name})
     return Explanation(name, system, query, scores, tables)
 
 
-def _rows(bench: Bench, measure: Measure, lists: Lists, score: float, reason: Reason) -> list[Row]:
+def _rows(rescorer: Rescorer, measure: Measure, lists: Lists, score: float, reason: Reason) -> list[Row]:
     form = measure.form
     rows: list[Row] = []
     why = []
@@ -118,10 +118,10 @@ def _rows(bench: Bench, measure: Measure, lists: Lists, score: float, reason: Re
         else:
             break
     core, by = (form.of, form.by) if isinstance(form, Share) else (form, None)
-    lines = _terms(bench, "list", core, lists)
+    lines = _terms(rescorer, "list", core, lists)
     lines.append(_result("sum of the list", float(np.nan_to_num(core.score(lists)[0]))))
     if by is IDEAL or by is IDEAL_TO_THE_END or isinstance(by, OwnIdeal):
-        lines += _terms(bench, "ideal", core, _ideal(core, lists, own=isinstance(by, OwnIdeal)))
+        lines += _terms(rescorer, "ideal", core, _ideal(core, lists, own=isinstance(by, OwnIdeal)))
     if by is not None:
         lines.append(_result("divided by", float(np.ravel(by(core, lists))[0])))
     if isinstance(core, MeanOverCutoffs):
@@ -136,11 +136,11 @@ def _result(what: str, value: float) -> Row:
     return (what, None, "", None, None, None, value)
 
 
-def _terms(bench: Bench, part: str, form: Form, lists: Lists) -> list[Row]:
+def _terms(rescorer: Rescorer, part: str, form: Form, lists: Lists) -> list[Row]:
     """What each rank adds: the score of the list down to it less that of the list before it."""
     weight_of = form.of if isinstance(form, MeanOverCutoffs) else form
     cutoff = getattr(getattr(weight_of, "weight", None), "cutoff", getattr(form, "cutoff", None))
-    names = bench.judgments.document_names if bench.judgments.names is not None else None
+    names = rescorer.judgments.document_names if rescorer.judgments.names is not None else None
     rows: list[Row] = []
     before = 0.0
     weighed = _weighed(form, lists)

@@ -26,7 +26,7 @@ Setting = tuple[str, str, bool, bool, Policy, Policy]  # all that a score depend
 
 
 @dataclass(eq=False)
-class Bench:
+class Rescorer:
     """Judgments, and what some systems retrieved."""
 
     judgments: Judgments

@@ -39,7 +39,7 @@ class TwofoldRun:
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         if single in self.kept:
             return self.kept.pop(single)
-        both = scan(self.path, lambda: _Both(judgments.index, depth), max_unpacked=self.of.max_unpacked)
+        both = scan(self.path, lambda: _TwoScanners(judgments.index, depth), max_unpacked=self.of.max_unpacked)
         if any(found.scattered for found in both):
             return self.of.retrieved(judgments, depth, single, jobs)
         self.of.tag = decode(both[0].tag)
@@ -47,7 +47,7 @@ class TwofoldRun:
         return both[single]
 
 
-class _Both:
+class _TwoScanners:
     """A scanner that feeds two."""
 
     def __init__(self, index: JudgedIndex, depth: int) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import IDEAL, Form, Ideal, Proofs, Wrapper, top_weights, weights_of
+from calipers.measures.forms.base import Form, Proofs, Wrapper
+from calipers.measures.forms.denominators import IDEAL, Ideal, top_weights, weights_of
 from calipers.measures.forms.gradings import Growth, Unknown
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import (
-    OF_NOTHING,
-    OF_THE_TOP,
-    READS_PRECISIONS,
-    Denominator,
-    Form,
-    Proofs,
-)
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, READS_PRECISIONS, Denominator, Form, Proofs
 from calipers.measures.forms.gradings import Rungs, Steps, Unknown, by_rank
 from calipers.measures.values import DISCOUNTS, AtLeast
 from calipers.native.plan import Plan

@@ -23,7 +23,7 @@ from calipers.tools.trec_eval.request import Refused, Request
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportedMeasure:
     """One measure: its name there, and what it is here; no measure for text."""
 
     name: str
@@ -32,7 +32,7 @@ class Column:
     length: int = 10  # of relstring
 
     @classmethod
-    def all_of(cls, root: Root, text: str, request: Request, convention: Convention) -> list[Column]:
+    def all_of(cls, root: Root, text: str, request: Request, convention: Convention) -> list[ReportedMeasure]:
         """The columns of a root with these parameters."""
         columns = []
         for name, parameters in root.columns(text):
@@ -62,10 +62,12 @@ def _total(values: Floats) -> float:
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def columns(request: Request) -> list[Column]:
+def columns(request: Request) -> list[ReportedMeasure]:
     """The columns that are asked for, in trec_eval's order."""
     convention = CONVENTIONS[request.convention]
-    return [column for root, text in request.roots() for column in Column.all_of(root, text, request, convention)]
+    return [
+        column for root, text in request.roots() for column in ReportedMeasure.all_of(root, text, request, convention)
+    ]
 
 
 def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: int | None = None) -> Iterator[str]:
@@ -95,7 +97,7 @@ def _report(
     run: Retrieved,
     lists: Lists,
     place: int,
-    wanted: Sequence[Column],
+    wanted: Sequence[ReportedMeasure],
     values: Sequence[Floats | None],
     order: Ints,
     request: Request,
@@ -137,7 +139,7 @@ def _by_query(
     judgments: Judgments,
     lists: Lists,
     place: int,
-    wanted: Sequence[Column],
+    wanted: Sequence[ReportedMeasure],
     values: Sequence[Floats | None],
     shown: Ints,
 ) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 
 from calipers._version import __version__
 from calipers.atomic_files import write_whole
-from calipers.collection.files import Named, regular
+from calipers.collection.files import FileErrors, regular
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
 from calipers.measures.registry import Measure
@@ -57,7 +57,7 @@ def load(path: str) -> Ranker:
     """Read a ranker of any kind; its file is checked first."""
     from calipers.rankers import RANKERS
 
-    with Named(path):
+    with FileErrors(path):
         file = Path(regular(path))
         if file.stat().st_size > MOST_BYTES:
             raise CalipersError(f"a model of more than {MOST_BYTES:,} bytes")

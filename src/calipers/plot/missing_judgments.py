@@ -25,9 +25,9 @@ from calipers.plot.systems import by_field, height_of, side_of, systems_axis
 
 if TYPE_CHECKING:
     from calipers.lists import Floats, Ints
+    from calipers.unjudged.judging_simulation import JudgingSimulation
     from calipers.unjudged.pair_ranges import PairRanges
     from calipers.unjudged.score_ranges import Ranges
-    from calipers.unjudged.simulation import JudgingSimulation
 
 DRAWN = 40  # systems whose partial order is drawn as a graph; more are a matrix
 

@@ -9,12 +9,12 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.text.bertscore import Matcher, over_references
-from calipers.text.bounded_scores import Measured, Progress
+from calipers.text.bounded_scores import BoundedScores, Progress
 from calipers.text.encoder import Encoded
 from calipers.text.keywords import expected_parts, expected_texts, tokens_of_references
 from calipers.text.options import TextOptions
-from calipers.text.overlap import PARTS
-from calipers.text.scored_rouge import needed_source
+from calipers.text.rouge_of_summaries import needed_source
+from calipers.text.rouge_scores import PARTS
 from calipers.text.summaries import Summaries
 
 
@@ -29,7 +29,7 @@ def texts_to_encode(summaries: Summaries, expects: bool) -> list[str]:
 
 def bertscore_of(
     summaries: Summaries, matcher: Matcher, expects: bool, options: TextOptions, progress: Progress | None = None
-) -> Measured:
+) -> BoundedScores:
     """BERTScore by this matcher; with `expects`, also that of the expected summaries."""
     encoded = matcher.encoder.encode(texts_to_encode(summaries, expects), progress)
     shape = (len(summaries.systems), len(summaries.documents), len(PARTS))
@@ -42,7 +42,7 @@ def bertscore_of(
             parts[there, d] = over_references(matcher.all_parts(candidates, known), options.several)
     expected = _expected(summaries, matcher, encoded, options) if expects else None
     cut = sum(each.cut for each in encoded.values())
-    return Measured(matcher.name, parts, np.ones(shape), expected, "greedy", 0.0, cut)
+    return BoundedScores(matcher.name, parts, np.ones(shape), expected, "greedy", 0.0, cut)
 
 
 def _expected(summaries: Summaries, matcher: Matcher, encoded: dict[str, Encoded], options: TextOptions) -> Floats:

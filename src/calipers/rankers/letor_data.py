@@ -16,7 +16,7 @@ from calipers.collection.model import Judgments
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.native.ids import decode
-from calipers.rankers.examples import Matrix, is_sparse
+from calipers.rankers.training_examples import Matrix, is_sparse
 
 
 @dataclass(frozen=True, eq=False)

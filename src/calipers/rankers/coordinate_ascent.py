@@ -17,8 +17,8 @@ import numpy as np
 
 from calipers.lists import Floats, Ints
 from calipers.rankers.base import Arrays, LinearRanker, Progress, check_positive
-from calipers.rankers.examples import Examples, weighted_sums
 from calipers.rankers.objective import Objective
+from calipers.rankers.training_examples import Examples, weighted_sums
 
 # Steps, as shares of the sum of all absolute weights.
 STEPS = 0.01 * 2.0 ** np.arange(12)

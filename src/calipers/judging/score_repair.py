@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.judging.effects import Effects, on_queries
+from calipers.judging.effects_on_systems import Effects, on_queries
 from calipers.lists import Floats
 from calipers.results.tables import Cell, Table
 from calipers.stats.differences import all_pairs
@@ -38,7 +38,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class RepairedMeans:
     """Means repaired by prediction-powered inference; arrays are in the order of the rows given."""
 
     human: Floats  # the mean of the human-judged queries alone
@@ -57,7 +57,7 @@ class Estimate:
 
 def prediction_powered(
     y: Floats, f: Floats, others: Floats, level: float = 0.95, seed: int = SEED, ahead: int = LOOK_AHEAD
-) -> Estimate:
+) -> RepairedMeans:
     """The repaired mean of each row: y and f of [row, query], both known; others of [row, query], only judged cheaply.
 
     ahead: how many times the queries at hand are looked at for an interval of half the width.
@@ -88,7 +88,7 @@ def prediction_powered(
     human, human_width = y.mean(axis=1), reach * np.sqrt(alone)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(variance > 0, n * (alone / variance - 1), 0.0)
-    return Estimate(
+    return RepairedMeans(
         human=human,
         judged=np.concatenate([f, others], axis=1).mean(axis=1),
         value=value,
@@ -212,7 +212,7 @@ def _split(effects: Effects, judge: str, m: int) -> tuple[Floats, Floats, Floats
     return y[:, both], f[:, both], others[:, ~np.isnan(others).any(axis=0)]
 
 
-def _cells(found: Estimate, row: int) -> tuple[Cell, ...]:
+def _cells(found: RepairedMeans, row: int) -> tuple[Cell, ...]:
     halve = float(found.to_halve[row])
     arrays = (found.human, found.judged, found.value, found.low, found.high, found.human_low, found.human_high)
     return (

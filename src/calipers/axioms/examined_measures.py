@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.axioms.states import Space
+from calipers.axioms.small_rankings import Space
 from calipers.errors import CalipersError
 from calipers.limits.normalisation import Normalised, upper, v1
 from calipers.lists import Floats, Lists, Pool

@@ -22,12 +22,12 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.results.tables import Cell, Table
 from calipers.text.bertscore import Matcher
+from calipers.text.bertscore_of_summaries import encoded_references
 from calipers.text.bounded_scores import Progress
 from calipers.text.encoder import Encoded, Vectors
 from calipers.text.keywords import expected_parts, expected_texts, similarities, tokens_of_references
 from calipers.text.options import TextOptions
-from calipers.text.scored_bert import encoded_references
-from calipers.text.scored_rouge import needed_source
+from calipers.text.rouge_of_summaries import needed_source
 from calipers.text.summaries import Summaries
 
 ORDERS = ("heterogeneity", "mean", "deviation", "id")

@@ -27,7 +27,7 @@ from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.results.tables import Table
 from calipers.stats.correlation import kendall_b
-from calipers.unjudged.next_best import values_of
+from calipers.unjudged.next_to_judge import values_of
 from calipers.unjudged.open_lists import OpenLists, possible_grades
 from calipers.unjudged.score_ranges import Policy, Ranges
 

@@ -61,10 +61,10 @@ def opened(path: str) -> BinaryIO:
     """A file to read from, without a buffer; it counts if somebody watches."""
     if _watching is None or not _watching.knows(real := os.path.realpath(path)):
         return open(path, "rb", buffering=0)
-    return _Counted(path, real, _watching)
+    return _CountedFile(path, real, _watching)
 
 
-class _Counted(io.FileIO):
+class _CountedFile(io.FileIO):
     def __init__(self, path: str, real: str, meter: Meter) -> None:
         super().__init__(path, "rb")
         self._real, self._meter = real, meter

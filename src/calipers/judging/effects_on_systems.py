@@ -30,7 +30,7 @@ from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.correlation import kendall_b, spearman, tau_ap
-from calipers.stats.overlap import rbo
+from calipers.stats.rank_biased_overlap import rbo
 from calipers.stats.row_ranks import descending_ranks, times_drawn
 from calipers.stats.significance import SEED
 

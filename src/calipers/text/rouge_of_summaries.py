@@ -8,10 +8,10 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.text.bounded_scores import Measured, Progress
+from calipers.text.bounded_scores import BoundedScores, Progress
 from calipers.text.options import TextOptions
-from calipers.text.overlap import PARTS, References, attainable, sentence_parts
 from calipers.text.random_summaries import Chances
+from calipers.text.rouge_scores import PARTS, References, attainable, sentence_parts
 from calipers.text.summaries import Document, Summaries
 from calipers.text.tokens import Tokenizer, sentences, tokenizer_of
 
@@ -22,7 +22,7 @@ def rouge_of(
     expected: Sequence[str],
     options: TextOptions,
     progress: Progress | None = None,
-) -> dict[str, Measured]:
+) -> dict[str, BoundedScores]:
     """ROUGE measures by name; for those in `expected` also what a random summary would score."""
     words = tokenizer_of(options.tokenizer, options.stem)
     shape = (len(summaries.systems), len(summaries.documents), len(PARTS))
@@ -58,7 +58,7 @@ def rouge_of(
                 error[name] = max(error[name], float(off.max(initial=0.0)))
                 exactness[name] = _worse(exactness[name], how)
     return {
-        name: Measured(
+        name: BoundedScores(
             name, parts[name], ideal[name], chance.get(name), exactness.get(name, "exact"), error.get(name, 0.0)
         )
         for name in names

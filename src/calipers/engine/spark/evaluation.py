@@ -14,9 +14,8 @@ from calipers.conventions import Convention, convention
 from calipers.conventions.profile import base
 from calipers.engine.spark.columns import ORDER, Frame, judgment_rows, known_systems, named, run_rows
 from calipers.engine.spark.failures import translated
-from calipers.engine.spark.quiet import map_in_arrow
-from calipers.engine.spark.session import sql
-from calipers.engine.spark.worker import JUDGMENTS, Flat, Shipped, Task
+from calipers.engine.spark.session import map_in_arrow, sql
+from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Task
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, Policy, Precision, check_depth, in_single, reads_subtopics, refuse_flat
 from calipers.limits.exactness import inexact_measures
@@ -200,7 +199,7 @@ def _refuse_flat(judged: Frame, bound: Mapping[str, Measure], task: Task) -> Non
     if not of_pools or task.counting.missing == "skip":
         return
     only = {name: task.measures[name] for name in of_pools}
-    flat = Flat(_replaced(task, measures=only))
+    flat = DegeneratePools(_replaced(task, measures=only))
     parts = judged.repartition("query").sortWithinPartitions("query")
     counted = map_in_arrow(parts, flat, "queries long, largest long, flat array<long>")
     sums = [F.sum(F.col("flat")[i]) for i in range(len(only))]

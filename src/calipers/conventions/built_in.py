@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calipers.conventions.profile import Convention, Labels
+from calipers.conventions.profile import Convention, LabelRange
 from calipers.conventions.toml import read_convention
 from calipers.errors import UnknownName, suggestion
 
@@ -26,7 +26,7 @@ _OBSERVED = (
         "the LETOR 3.0 script: gain 2^label - 1, ranks 1 and 2 weigh the same, lists shorter than k count 0",
         **_PERL,
         short="zero",
-        labels=Labels(0, 2, True),
+        labels=LabelRange(0, 2, True),
         measures=("nDCG", "P", "AP"),
     ),
     Convention(
@@ -35,7 +35,7 @@ _OBSERVED = (
         **_PERL,
         short={"nDCG": "zero"},
         averaged="cutoffs",
-        labels=Labels(0, 2, True),
+        labels=LabelRange(0, 2, True),
         measures=("nDCG", "P", "AP"),
     ),
     Convention(
@@ -45,7 +45,7 @@ _OBSERVED = (
         short={"nDCG": "zero"},
         averaged="cutoffs",
         rel=2,
-        labels=Labels(0, 4, True),
+        labels=LabelRange(0, 4, True),
         measures=("nDCG", "P", "AP"),
     ),
     Convention(
@@ -54,7 +54,7 @@ _OBSERVED = (
         **_OF_LISTS,
         gain="exp",
         empty=1.0,
-        labels=Labels(0, None, True),
+        labels=LabelRange(0, None, True),
         measures=("nDCG", "ERR"),
     ),
     Convention(
@@ -64,7 +64,7 @@ _OBSERVED = (
         gain="exp",
         short="n",
         max_grade=4,
-        labels=Labels(0, None, True),
+        labels=LabelRange(0, None, True),
         measures=("nDCG", "P", "AP", "ERR", "DCG", "RR"),
     ),
     Convention(
@@ -88,7 +88,7 @@ _OBSERVED = (
         "sklearn",
         "scikit-learn's ndcg_score: gain is the label, ties averaged",
         **{**_OF_LISTS, "ties": "average"},
-        labels=Labels(lowest=0),
+        labels=LabelRange(lowest=0),
         measures=("nDCG", "DCG"),
     ),
     Convention(
@@ -98,7 +98,7 @@ _OBSERVED = (
         gain="exp",
         empty=1.0,
         norm="min",
-        labels=Labels(0, 30, True),
+        labels=LabelRange(0, 30, True),
         measures=("nDCG", "AP"),
     ),
     Convention(
@@ -110,7 +110,7 @@ _OBSERVED = (
         norm="min",
         short={"P": "n"},
         precision="single",
-        labels=Labels(0, 31, True, binary=("AP", "P")),
+        labels=LabelRange(0, 31, True, binary=("AP", "P")),
         measures=("nDCG", "AP", "P"),
     ),
     Convention(
@@ -121,7 +121,7 @@ _OBSERVED = (
         norm="min",
         short={"P": "n"},
         precision="single",
-        labels=Labels(0, 31, True, binary=("AP", "P")),
+        labels=LabelRange(0, 31, True, binary=("AP", "P")),
         measures=("nDCG", "AP", "P"),
     ),
     Convention(
@@ -131,7 +131,7 @@ _OBSERVED = (
         gain="exp",
         ties="docid",
         max_grade=4,
-        labels=Labels(None, 4, True),
+        labels=LabelRange(None, 4, True),
         measures=("nDCG", "ERR"),
     ),
     Convention(
@@ -156,14 +156,14 @@ _AS_STATED = (
         "LETOR 4.0 as Busa-Fekete et al. (2012) states it: the definition, but nDCG@k of lists shorter than k is 0",
         **_STATED,
         short={"nDCG": "zero"},
-        labels=Labels(0, 2, True),
+        labels=LabelRange(0, 2, True),
     ),
     Convention(
         "mslr:stated",
         "the MS script as Busa-Fekete et al. (2012) states it: as LETOR 4.0, for up to five labels",
         **_STATED,
         short={"nDCG": "zero"},
-        labels=Labels(0, 4, True),
+        labels=LabelRange(0, 4, True),
     ),
     Convention(
         "yahoo:stated",

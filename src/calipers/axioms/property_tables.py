@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from calipers.axioms.notes import NOTES
+from calipers.axioms.table_notes import NOTES
 from calipers.axioms.verdicts import NINE, SEVEN, Properties
 from calipers.errors import CalipersError, UnknownName
 from calipers.results.tables import Table

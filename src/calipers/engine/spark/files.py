@@ -18,8 +18,7 @@ from calipers.collection.files import BLOCK, blocks
 from calipers.collection.run_names import distinct_names
 from calipers.engine.spark.columns import ORDER, Frame, named
 from calipers.engine.spark.failures import translated
-from calipers.engine.spark.quiet import map_in_arrow
-from calipers.engine.spark.session import sql
+from calipers.engine.spark.session import map_in_arrow, sql
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.ids import Ids, decode

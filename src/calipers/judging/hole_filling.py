@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments, Run
 from calipers.evaluation import Measures, Policies, evaluate
-from calipers.judging.effects import means
+from calipers.judging.effects_on_systems import means
 from calipers.judging.panel import OneJudge, Panel
 from calipers.metaeval.query_sets import only_documents
 from calipers.native.columns import Retrieved

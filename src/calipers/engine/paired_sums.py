@@ -87,7 +87,7 @@ def _sums(differences: Differences) -> Sums:
     )
 
 
-class Summed(Differences):
+class SummedDifferences(Differences):
     """Differences of which only the sums are left: enough for Student's test, for intervals and effects."""
 
     def __init__(self, sums: Sums) -> None:

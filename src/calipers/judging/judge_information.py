@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from calipers.collection.model import Run
 from calipers.errors import CalipersError
-from calipers.information.patterns import check_number_of_lists, written
 from calipers.information.rankings import MISSING, Preferences, Rankings
+from calipers.information.sign_patterns import check_number_of_lists, written
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information

@@ -1,6 +1,6 @@
 """The pages of the manual that are derived: a card for every measure, and the tables of properties.
 
-python -m calipers.axioms.pages docs
+python -m calipers.axioms.manual_pages docs
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from calipers.atomic_files import write_whole
-from calipers.axioms import table
+from calipers.axioms import property_tables
 from calipers.axioms.cards import measure_card, references
+from calipers.axioms.examined_measures import subjects_of
 from calipers.axioms.impossibility import contradictions, in_words
-from calipers.axioms.subjects import subjects_of
 from calipers.axioms.verdicts import NINE, SEVEN, Properties, examine
 from calipers.errors import CalipersError
 from calipers.measures.registry import Declaration, declared
@@ -62,15 +62,16 @@ def _filled(page: Path) -> str:
         text = page.read_text(encoding="utf-8")
     except OSError as error:
         raise CalipersError(f"cannot be read: {error.strerror}", file=str(page)) from None
-    document = [examine(subject) for subject in subjects_of(table.DOCUMENT)]
-    further = [examine(subject) for subject in subjects_of(table.FURTHER)]
+    document = [examine(subject) for subject in subjects_of(property_tables.DOCUMENT)]
+    further = [examine(subject) for subject in subjects_of(property_tables.FURTHER)]
     chains = contradictions()
     assert chains is not None
     parts = {
-        "table": table.annotated(document, SEVEN).to_markdown() + _list(table.notes_of(document, SEVEN)),
-        "further": table.annotated([*document, *further], NINE).to_markdown()
-        + _list(table.notes_of([*document, *further], NINE)),
-        "why": table.reasons(document, SEVEN).to_markdown(),
+        "table": property_tables.annotated(document, SEVEN).to_markdown()
+        + _list(property_tables.notes_of(document, SEVEN)),
+        "further": property_tables.annotated([*document, *further], NINE).to_markdown()
+        + _list(property_tables.notes_of([*document, *further], NINE)),
+        "why": property_tables.reasons(document, SEVEN).to_markdown(),
         "impossible": _list([f"- {in_words(chain)}." for chain in chains]),
     }
     return MARK.sub(lambda found: found.group(1) + parts[found.group(2)] + found.group(3), text)

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from calipers.errors import CalipersError, UnknownName
-from calipers.text.overlap import PARTS, rouge_name
+from calipers.text.rouge_scores import PARTS, rouge_name
 
 NORMALISED = ("U", "V1", "V2", "E")
 _NORMAL = re.compile(r"(U|V1|V2|E)\((.+)\)$", re.IGNORECASE)

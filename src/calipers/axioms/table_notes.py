@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from calipers.axioms.examined_measures import Subject
 from calipers.axioms.search import Scored, attained, ever_falls, only_across_the_cutoff
-from calipers.axioms.subjects import Subject
 
 NOTES = {
     "a": "The score is the lower end of a range: documents beyond k could still add to it. The lower end is meant.",
