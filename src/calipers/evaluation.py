@@ -99,7 +99,7 @@ def evaluate(
     check_depth(depth)
     named = parse_all(measures, rules.defaults)
     known = rules.judgments(as_judgments(judgments, reads_subtopics(measure for _, measure in named)))
-    systems = as_runs(runs, known)
+    systems = as_runs(runs)
     bound = {name: measure.bind(known.pool) for name, measure in named}
     rules.check(known, bound.values())
     values = np.empty((len(bound), len(systems), len(known.queries)))
@@ -247,7 +247,7 @@ def reads_subtopics(measures: Iterable[Measure]) -> bool:
     return "subtopics" in reads
 
 
-def as_runs(runs: RunsLike, judgments: Judgments) -> list[Run]:
+def as_runs(runs: RunsLike) -> list[Run]:
     """A list of runs from whatever a user may have."""
     return _as_runs(runs)
 

@@ -200,7 +200,7 @@ def test_packed_json_beyond_its_limit(write: Callable[[bytes], str], monkeypatch
 
 def test_objects_of_json_come_and_go(write: Callable[[bytes], str]) -> None:
     """Blanks, empty lists, several queries, and what is broken between them."""
-    read = lambda text: cal.read_runs(write(text), format="json")[0].documents()  # noqa: E731
+    read = lambda text: cal.read_runs(write(text), format="json")[0].documents()  # noqa: E731  one short name
     assert read(b' [ {"query": "q", "doc": "a", "score": 1} ,\n{"query": "r", "doc": "b", "score": 2}\n] \n') == {
         "q": {"a": 1.0},
         "r": {"b": 2.0},

@@ -335,4 +335,4 @@ def test_a_failed_check_stays_one_and_bugs_stay_bugs():
     with pytest.raises(CheckFailed), translated():
         raise PythonError("calipers.errors.CheckFailed: V2: for 3 of 4 queries")
     with pytest.raises(ZeroDivisionError), translated():
-        1 / 0  # noqa: B018
+        1 / 0  # noqa: B018  it raises

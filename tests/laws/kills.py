@@ -290,7 +290,7 @@ class Site:
         new, duration = self.new[output.name]
         arguments, out, before = self.prepare(output)
         pick, after = self.random, None
-        setup: Callable[[], None] = lambda: None  # noqa: E731
+        setup: Callable[[], None] = lambda: None  # noqa: E731  one short name
         detail = ""
         if kind == "killed":
             n = pick.randint(1, 6 + 4 * len(new))

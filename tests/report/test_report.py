@@ -136,7 +136,7 @@ def test_how_it_was_computed(simulated: Any, tmp_path: Path) -> None:
 
 def test_the_first_documents_of_each_list() -> None:
     known = cal.Judgments.from_dict(QRELS)
-    runs = cal.evaluation.as_runs(RUNS, known)  # type: ignore[attr-defined]
+    runs = cal.evaluation.as_runs(RUNS)  # type: ignore[attr-defined]
     found = first_documents(known, runs, 2)
     first, second = found[0], found[1]
     assert [first.documents[i] for i in first.lists[0]] == ["a", "b"]

@@ -112,7 +112,7 @@ def fusion_study(
     if samples < 2:
         raise CalipersError(f"samples {samples} is not a whole number of at least 2: a correlation needs more")
     known = as_judgments(judgments)
-    read = [RememberedRun(run) for run in as_runs(runs, known)]
+    read = [RememberedRun(run) for run in as_runs(runs)]
     if not 2 <= size <= len(read):
         raise CalipersError(f"groups of {size} cannot be drawn from {len(read)} systems; there must be at least two")
     check_number_of_lists(size)

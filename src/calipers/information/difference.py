@@ -128,7 +128,7 @@ def information_difference(
     <BLANKLINE>
     """
     known = as_judgments(judgments)
-    systems = [RememberedRun(run) for run in as_runs(runs, known)]
+    systems = [RememberedRun(run) for run in as_runs(runs)]
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({systems[0].name}): nothing to compare it with")
     rankings = Rankings.of(known, systems, rel, ties, depth, jobs)

@@ -44,7 +44,7 @@ class Rankings:
         if ties not in TIE_RULES:
             raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
         known = as_judgments(judgments)
-        systems: list[Run] = as_runs(runs, known)
+        systems: list[Run] = as_runs(runs)
         rank = np.full((len(systems), len(known)), MISSING, np.int32)
         start = 0
         for batch in in_batches(systems, known, depth or 0, jobs=jobs):

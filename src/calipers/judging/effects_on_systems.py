@@ -76,7 +76,7 @@ class Effects:
         for judge in self.judges:
             ours, theirs = self.common(judge)
             truth, other = means(ours), means(theirs)
-            counts = self._significant(judge, ours, theirs)
+            counts = self._significant(judge, len(ours.queries))
             for m, measure in enumerate(self.measures):
                 drop, dropped = largest_drop(truth[m], other[m])
                 overlap = rbo(_by_score(self.systems, truth[m]), _by_score(self.systems, other[m])).value
@@ -100,9 +100,9 @@ class Effects:
             found.append(self._compared[key])
         return found[0], found[1]
 
-    def _significant(self, judge: str, ours: Scores, theirs: Scores) -> list[tuple[Cell, ...]]:
+    def _significant(self, judge: str, queries: int) -> list[tuple[Cell, ...]]:
         """Of each measure: pairs that are significant under both, in opposite directions, only here, only there."""
-        if len(ours.queries) < 2:
+        if queries < 2:
             note = f"{judge}: no test can be made on fewer than two queries in common"
             self.notes.extend([] if note in self.notes else [note])
             return [(None,) * 4] * len(self.measures)
@@ -221,7 +221,7 @@ def effects_of(
     **policies: Unpack[Policies],
 ) -> Effects:
     """Score systems under the labels of every judge. Each system is read once."""
-    runs = remembered(systems, panel)
+    runs = remembered(systems)
     scores = []
     for judge in range(len(panel.names)):
         scores.append(scored(panel, judge, runs, measures, warn=warn and judge == 0, **policies))
@@ -232,9 +232,9 @@ def effects_of(
     return Effects(panel.names, tuple(scores), dict(testing))
 
 
-def remembered(systems: RunsLike, panel: Panel) -> list[Run]:
+def remembered(systems: RunsLike) -> list[Run]:
     """Runs whose files are read once for all judges."""
-    return [each if isinstance(each, RememberedRun) else RememberedRun(each) for each in as_runs(systems, panel.whole)]
+    return [each if isinstance(each, RememberedRun) else RememberedRun(each) for each in as_runs(systems)]
 
 
 def scored(

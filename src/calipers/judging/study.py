@@ -87,7 +87,7 @@ def judges(
         return found
     testing = {"test": test, "correction": correction, "alpha": alpha, "samples": samples, "seed": seed}
     named = [name for name, _ in parse_all(measures)]
-    runs = remembered(systems, panel)
+    runs = remembered(systems)
     effects = effects_of(panel, runs, named, testing, progress, warn, **policies)
     return JudgeStudy(panel, single, policies, tuple(runs), effects)
 

@@ -148,7 +148,7 @@ def bounds(
     if population == "retrieved":
         if runs is None:
             raise CalipersError("population 'retrieved' needs a run")
-        read = as_runs(runs, known)
+        read = as_runs(runs)
         whole = Lists.of(known.pool, [run.retrieved(known) for run in read]).all_shuffled()
         systems = tuple(run.name for run in read)
     else:
@@ -257,7 +257,7 @@ def residuals(
     (0.25, 1.0)
     """
     known = as_judgments(judgments)
-    read = as_runs(runs, known)
+    read = as_runs(runs)
     lists = Lists.of(known.pool, [run.retrieved(known) for run in read]).under(ties)
     shape = (len(read), len(known.queries))
     low, high = {}, {}

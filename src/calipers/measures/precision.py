@@ -150,7 +150,7 @@ class PrefixDepth(Denominator):
         return self.prefix.depth(lists)
 
     def growth(self, form: Form, unknown: Unknown) -> Growth:
-        curve: Curve = lambda count, group, size: self.prefix.depth_of(count.astype(np.float64))  # noqa: E731
+        curve: Curve = lambda count, group, size: self.prefix.depth_of(count.astype(np.float64))  # noqa: E731  the type says more than a def
         return Growth.of_pool(AtLeast(self.prefix.rel), unknown, curve, None)
 
 

@@ -377,7 +377,7 @@ def meta_evaluate(
     if not wanted_sets:
         raise CalipersError(f"name at least one set; there are {', '.join(SETS)}")
     known = as_judgments(judgments)
-    systems: list[Run] = as_runs(runs, known)
+    systems: list[Run] = as_runs(runs)
     if set(wanted_sets) & set(HALVES):
         systems = [RememberedRun(system) for system in systems]
     wanted = parse_all(measures)

@@ -136,7 +136,7 @@ def plan_budget(
         raise CalipersError("a budget is planned for judgments of documents, not of subtopics")
     _check(budget, difference, alpha, level)
     known = as_judgments(judgments)
-    read = as_runs(runs, known)
+    read = as_runs(runs)
     if len(read) < 2:
         raise CalipersError(f"there is only one run ({read[0].name}): nothing to compare it with")
     at = pool_depths(depths, [measure for _, measure in asked])
@@ -188,7 +188,7 @@ def pool_sizes(
 
     >>> from calipers.evaluation import as_judgments, as_runs
     >>> known = as_judgments({"q": {"a": 1}})
-    >>> runs = as_runs({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"a": 9, "c": 8}}}, known)
+    >>> runs = as_runs({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"a": 9, "c": 8}}})
     >>> {depth: sizes.tolist() for depth, sizes in pool_sizes(runs, known, [1, 2]).items()}
     {1: [1], 2: [3]}
     """

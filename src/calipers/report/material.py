@@ -201,7 +201,7 @@ def gather(
     plain_of = {name: repr(base) if (base := _normalised(measure)) else name for name, measure in asked}
     every = list(dict.fromkeys([*plain_of, *plain_of.values()]))
     known = as_judgments(judgments, reads_subtopics(measure for _, measure in asked))
-    read = as_runs(runs, known)
+    read = as_runs(runs)
     others = None if judges is None else named_judgments(judges)
     systems: list[Run] = [RememberedRun(run) for run in read_once(read)]  # the audit wants two precisions
     scores = evaluate(known, systems, every, progress=progress, warn=False, **policies)

@@ -22,7 +22,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.model import Run
 from calipers.collection.sources import JudgmentsLike, RunLike
 from calipers.errors import CalipersError, place_of
 from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate
@@ -101,7 +101,7 @@ def reproducibility(
         if len(pair) != 2:
             raise CalipersError(f"{len(pair)} {what} runs: expected two, the advanced one and its baseline")
     known = None if judgments is None else as_judgments(judgments)
-    runs = [_opened(run, known) for run in (*original, *reproduced)]
+    runs = [_opened(run) for run in (*original, *reproduced)]
     names = tuple(run.name for run in runs)
     rankings = [_rankings(run) for run in runs]
     found: dict[str, Any] = {
@@ -142,9 +142,9 @@ def _of_scores(scores: Scores, places: tuple[int, int, int, int]) -> dict[str, A
     }  # fmt: skip
 
 
-def _opened(run: Any, known: Judgments | None) -> Run:
+def _opened(run: Any) -> Run:
     named = {"run": run} if isinstance(run, Mapping) else [run]
-    return as_runs(named, known)[0]  # type: ignore[arg-type]  # only arrays need judgments
+    return as_runs(named)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -124,7 +124,7 @@ def pool(
         return next_pool(as_judgments(judged), runs, measures, depth, budget, unseen, max_grade, jobs, progress)
     if depth is None and budget is None:
         raise CalipersError("how many documents? give a depth or a budget")
-    read = as_runs(runs, None)  # type: ignore[arg-type]  # only arrays need judgments
+    read = as_runs(runs)
     ballots = Ballots.of(read, None, jobs, progress)
     known = np.zeros(len(ballots), bool)
     if judged is not None:

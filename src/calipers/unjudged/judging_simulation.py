@@ -84,7 +84,7 @@ def simulate_judging(
         raise CalipersError("a simulation is of one measure")
     known = as_judgments(judgments)
     name, definition = named[0][0], named[0][1].bind(known.pool)
-    opened = OpenLists.of(known, as_runs(runs, known), jobs=jobs)
+    opened = OpenLists.of(known, as_runs(runs), jobs=jobs)
     if len(opened.systems) < 2:
         raise CalipersError(f"there is only one system ({opened.systems[0]}): nothing to compare it with")
     world = _World(opened, name, definition)

@@ -65,7 +65,7 @@ def audit(
     if len({each.name for each in others}) != len(others):
         raise CalipersError("a tool is named twice")
     known = as_judgments(judgments)
-    systems = as_runs(runs, known)
+    systems = as_runs(runs)
     if len({each.single for each in (base, *others)}) > 1:
         systems = read_once(systems)
     rescorer = Rescorer(known, systems, depth, jobs, progress)

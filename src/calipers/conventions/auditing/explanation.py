@@ -75,7 +75,7 @@ def explain(
     [(name, _)] = parse_all(measure)
     if query not in known.queries:
         raise UnknownName(f"query '{query}' is not judged; {suggestion(query, known.queries)}", file=known.name)
-    rescorer = Rescorer(known, as_runs(runs, known), depth)
+    rescorer = Rescorer(known, as_runs(runs), depth)
     return explained(rescorer, name, query, [convention(each) for each in like], system)
 
 

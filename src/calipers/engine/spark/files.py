@@ -34,7 +34,7 @@ _RUN = "system string, query string, document binary, score double"
 def read_judgments(session: Any, source: str, *, format: str | None = None, subtopics: bool = False) -> Frame:
     """Judgments from TREC qrels or Parquet; subtopics: the second field of qrels is the subtopic."""
     _check_addresses([source])
-    format = format or format_of(session, source, "judgments")
+    format = format or format_of(source, "judgments")
     if format == "parquet":
         with translated():
             return session.read.parquet(source)
@@ -54,7 +54,7 @@ def read_runs(session: Any, source: Sequence[str], *, format: str | None = None,
     if not source:
         raise CalipersError("there is no run to evaluate")
     _check_addresses(source)
-    formats = {path: format or format_of(session, path, "runs") for path in source}
+    formats = {path: format or format_of(path, "runs") for path in source}
     if len(set(formats.values())) > 1:
         raise CalipersError("the Spark engine reads text or Parquet, not both at once: convert one of them")
     if next(iter(formats.values())) == "parquet":
@@ -305,7 +305,7 @@ def _parquet_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
 # -- what a file is ----------------------------------------------------------------------------------
 
 
-def format_of(session: Any, path: str, role: str) -> str:
+def format_of(path: str, role: str) -> str:
     """`qrels` or `run` for text, or `parquet`; anything else is refused by name."""
     from pathlib import Path
 
