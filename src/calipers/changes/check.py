@@ -30,7 +30,7 @@ from calipers.changes.difference import beyond_rounding
 from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats
 from calipers.measures.grammar import parse
-from calipers.planning.designs import power_one_sided, smallest_n
+from calipers.planning.closed_form_power import power_one_sided, smallest_n
 from calipers.results.averages import mean
 from calipers.results.notes import some
 from calipers.results.printable import visible

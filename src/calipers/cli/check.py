@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, ScoreFiles
+from calipers.cli.option_groups import together
 from calipers.cli.options import (
     FILE,
     OUTPUT,
@@ -21,8 +22,7 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
-from calipers.cli.policies import Lists, lists
-from calipers.cli.together import together
+from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class NewAndOld(Inputs):
     new: str
     baseline: str
 
-    def scores(self, lists: Lists) -> tuple[Scores, Scores]:  # type: ignore[override]  # of each of the two
+    def scores(self, lists: ListPolicies) -> tuple[Scores, Scores]:  # type: ignore[override]  # of each of the two
         """The scores of the new and of the old system."""
         from calipers.changes.difference import two_runs
         from calipers.cli.evaluate import note_undefined
@@ -120,7 +120,7 @@ class Reports:
                                                "for each measure.")  # fmt: skip
 @lists
 @output
-def command(inputs: NewAndOld, limits: Limits, reports: Reports, lists: Lists, output: Output) -> None:
+def command(inputs: NewAndOld, limits: Limits, reports: Reports, lists: ListPolicies, output: Output) -> None:
     """Whether a new system is worse than the old one by more than may be lost: a gate for jobs and pull requests.
 
     Worse, where the upper one-sided 1 - alpha limit of the mean difference new - old is below -D: exit 1. Not worse,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import FILE, how_to_read, judgments_argument, measures_option, note, plot_option, warn
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.policies import Lists, lists
-from calipers.cli.together import LibraryChoice, together
+from calipers.cli.policies import ListPolicies, lists
 
 if TYPE_CHECKING:
     from calipers.changes.difference import Difference
@@ -55,7 +55,7 @@ class Shown:
 @plot_option("the gain or loss of every query, sorted")
 @lists
 @several_outputs
-def command(inputs: TwoSystems, shown: Shown, plot: str | None, lists: Lists, output: Output) -> None:
+def command(inputs: TwoSystems, shown: Shown, plot: str | None, lists: ListPolicies, output: Output) -> None:
     """What changed between two systems: queries by gain and loss, and the documents that entered, left and moved.
 
     The first measure sorts the queries. A difference is new - old; its interval is Student's. Documents stand with
