@@ -39,6 +39,8 @@ _HOMES = {
     "planning.repeats": ("RepeatedRuns", "repeated_runs"),
     "planning.sample_size": ("SampleSizePlan", "plan"),
     "planning.budget": ("BudgetPlan", "plan_budget"),
+    "changes.difference": ("Difference", "DocumentChange", "MeanChange", "QueryChange", "difference"),
+    "changes.check": ("Check", "Decision", "check"),
     "stats.correlation": ("rank_correlation",),
     "stats.rank_biased_overlap": ("rbo",),
     "metaeval.study": ("Choices", "MetaEvaluation", "meta_evaluate"),

@@ -152,6 +152,7 @@ SUMMARIES = b"".join(
     b'{"id": "%d", "system": "a", "summary": "the cat sat", "references": ["a cat"], "human": {"q": 3}}\n' % i
     for i in range(3)
 )
+STORED = b'[{"system": "a", "query": "1", "AP": 0.5}, {"system": "a", "query": "2", "AP": null}]'
 TABLE = b"system,query,AP\na,1,0.5\nb,1,0.25\na,2,0.75\nb,2,0.5\n"
 
 
@@ -172,6 +173,7 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     (folder / "ours.toml").write_bytes(TOML)
     (folder / "summaries.jsonl").write_bytes(SUMMARIES)
     (folder / "table.csv").write_bytes(TABLE)
+    (folder / "stored.json").write_bytes(STORED)
     (folder / "scores.txt").write_bytes(
         b"".join(b"%d\n" % i for i in range((folder / "letor/S3.txt").read_bytes().count(b"\n")))
     )
@@ -215,6 +217,11 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("text", "score", "summaries.jsonl", "-m", "rouge-1"),
     ("audit", "qrels", "a.run", "-m", "M"),
     ("inform", "ric", "qrels", "a.run", "b.run"),
+    ("diff", "J", "R", "R", "-m", "M", "--format", "F"),
+    ("diff", "qrels", "a.run", "b.run", "--top", "V", "--level", "V"),
+    ("check", "J", "R", "--baseline", "R", "-m", "M", "--max-drop", "0.01", "--annotate"),
+    ("check", "qrels", "a.run", "--baseline", "table.csv", "-m", "AP", "--max-drop", "V", "--junit", "{out}"),
+    ("check", "qrels", "a.run", "--baseline", "stored.json", "-m", "AP", "--max-drop", "0.01", "--alpha", "V"),
     ("V", "V", "V"),
     ("evaluate", "V", "V"),
 ]

@@ -20,12 +20,12 @@ from calipers.errors import CalipersError, CheckFailed
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
+from calipers.changes.first_documents import first_documents
 from calipers.plot.page import script_data
 from calipers.report import page as pages
 from calipers.report.embedded_data import by_column
 from calipers.report.material import gather
 from calipers.report.page import write_report
-from calipers.report.rankings import first_documents
 from calipers.report.sections import SECTIONS
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1, "d": 0}, "q3": {"x": 0, "y": 1, "z": 0}}

@@ -1,6 +1,7 @@
 """The power of a test that is yet to be made, in closed form.
 
     t       two-sided paired t:    Pr(|T'_{n-1}| > t_{1-alpha/2, n-1}),  T' noncentral by D sqrt(n) / s
+            (one-sided, for a gate: Pr(T'_{n-1} > t_{1-alpha, n-1}))
     anova   one-way, m systems:    Pr(F'_{m-1, m(n-1)} > F_{1-alpha}),  F' noncentral by n D^2 / (2 sigma^2)
     anova2  queries as blocks:     the same with (m - 1)(n - 1) error degrees of freedom
 
@@ -46,12 +47,28 @@ def power_t(effect: float, n: int, alpha: float, systems: int = 2) -> float:
     return right + (0.0 if math.isnan(left) else left)  # a tail too thin for the series
 
 
-def _integrated(shift: float, freedom: int, critical: float) -> float:
-    """Pr(|T'| > critical) as a mean over the deviation that the test will estimate."""
+def power_one_sided(effect: float, n: int, alpha: float, systems: int = 2) -> float:
+    """The power of the one-sided paired t test: Pr(T'_{n-1} > t_{1-alpha, n-1}).
+
+    >>> round(power_one_sided(0.5, 27, 0.05), 6)
+    0.811832
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    critical = float(stdtrit(n - 1, 1 - alpha))
+    shift = effect * math.sqrt(n)
+    if shift > critical + 40:  # the same as above
+        return 1.0
+    right = float(nctdtr(n - 1, -shift, -critical))
+    return _integrated(shift, n - 1, critical, both=False) if math.isnan(right) else right
+
+
+def _integrated(shift: float, freedom: int, critical: float, both: bool = True) -> float:
+    """Pr(|T'| > critical), or Pr(T' > critical), as a mean over the deviation that the test will estimate."""
     from scipy.special import ndtr
 
     s, weight = deviation_nodes(freedom)
-    return float(weight @ (ndtr(shift - critical * s) + ndtr(-shift - critical * s)))
+    return float(weight @ (ndtr(shift - critical * s) + (ndtr(-shift - critical * s) if both else 0.0)))
 
 
 def power_anova(effect: float, n: int, alpha: float, systems: int) -> float:
@@ -83,13 +100,13 @@ Power = Callable[[float, int, float, int], float]
 DESIGNS: dict[str, Power] = {"t": power_t, "anova": power_anova, "anova2": power_anova2}
 
 
-def smallest_n(effect: float, power: float, alpha: float, design: str = "t", systems: int = 2) -> int:
+def smallest_n(effect: float, power: float, alpha: float, design: str | Power = "t", systems: int = 2) -> int:
     """The fewest queries with at least this power for a difference of so many standard deviations.
 
     >>> smallest_n(0.5, 0.8, 0.05)
     34
     """
-    of = DESIGNS[design]
+    of = DESIGNS[design] if isinstance(design, str) else design
     if effect == math.inf:
         return 2
     low, high = 1, 2

@@ -3,6 +3,7 @@
 Each returns an Altair chart, which a notebook shows; `save` writes it as HTML, SVG or PNG.
 """
 
+from calipers.plot.changes import gains_and_losses
 from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, stacked
 from calipers.plot.fusion import fusion_scatter
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, ric_scatter, tau_scatter
@@ -29,6 +30,7 @@ __all__ = [
     "differences",
     "expected_histogram",
     "fusion_scatter",
+    "gains_and_losses",
     "heat_map",
     "judging_curves",
     "means",

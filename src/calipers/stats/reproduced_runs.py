@@ -109,7 +109,7 @@ def reproducibility(
         "rbo": tuple(_mean_over(rankings[i], rankings[i + 2], normalised_rbo) for i in (0, 1)),
     }
     if known is not None:
-        scores = evaluate(known, [_Named(run, str(i)) for i, run in enumerate(runs)], measures, warn=warn, **policies)
+        scores = evaluate(known, [Renamed(run, str(i)) for i, run in enumerate(runs)], measures, warn=warn, **policies)
         found |= _of_scores(scores, (0, 1, 2, 3))
         found["metadata"] = dict(scores.metadata)
     return Reproducibility((names[0], names[1]), (names[2], names[3]), **found)
@@ -148,7 +148,7 @@ def _opened(run: Any) -> Run:
 
 
 @dataclass(frozen=True, eq=False)
-class _Named:
+class Renamed:
     """A run under another name: the four may share theirs."""
 
     run: Run

@@ -48,6 +48,29 @@ def read_json(
     return gathered.rows()
 
 
+def read_objects(path: Path, *, max_unpacked: int | None = None) -> list[dict[str, Any]]:
+    """The objects of a list, as tables are written."""
+    name = shown_name(path)
+    text = _text(whole(path, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO), name)
+    found, end = _decoded(text, _blanks(text, 0), name, None)
+    if _blanks(text, end) < len(text) or not isinstance(found, list) or not all(isinstance(o, dict) for o in found):
+        raise CalipersError(f"expected a list of objects, found {_shown(found)}", file=name)
+    return found
+
+
+def first_object(path: Path) -> dict[str, Any] | None:
+    """The first object of a list, if the file begins with one that is not too long."""
+    text = start_of(path).decode("utf-8-sig", "replace")
+    start = _blanks(text, 0)
+    if text[start : start + 1] != "[":
+        return None
+    try:
+        found, _ = _decoded(text, _blanks(text, start + 1), shown_name(path), None)
+    except CalipersError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
 def systems_of_json(
     path: Path, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> tuple[str, ...]:

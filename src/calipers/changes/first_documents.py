@@ -1,10 +1,9 @@
-"""The first documents of every list, and their grades: what the page shows of a query."""
+"""The first documents of every list, and their grades: what a reader is shown of a query."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -89,12 +88,3 @@ def _name(judgments: Judgments, row: int, start: int) -> str:
 
 def _grades(judgments: Judgments) -> list[dict[str, float]]:
     return list(judgments.to_dict().values())
-
-
-def as_data(rankings: Sequence[QueryRankings]) -> list[dict[str, Any]]:
-    """For the page's script: documents, grades and lists of each query."""
-    return [{"d": each.documents, "g": [_short(g) for g in each.grades], "l": each.lists} for each in rankings]
-
-
-def _short(grade: float | None) -> float | int | None:
-    return int(grade) if grade is not None and grade == int(grade) else grade
