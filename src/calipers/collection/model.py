@@ -140,6 +140,7 @@ class Judgments:
         cls, name: str, queries: tuple[str, ...], query: Ints, grade: Floats, documents: Ids | None
     ) -> Judgments:
         """With the rows of each query brought together, in the order of the input."""
+        grade = grade + 0.0  # -0.0 and 0.0 are the same grade
         offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(queries)))])
         if (query[1:] >= query[:-1]).all():
             return cls(name, queries, Pool(offsets, grade), None if documents is None else lambda: documents)
