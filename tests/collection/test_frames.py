@@ -131,4 +131,4 @@ def test_frames_without_the_columns() -> None:
 def test_a_grade_of_minus_zero_is_zero() -> None:
     judged = pd.DataFrame({"query": ["q", "q"], "document": ["a", "a"], "grade": [-0.0, 7.0]})
     with pytest.raises(CalipersError, match="judged 7 here and 0 before"):
-        cal.read_qrels(judged)
+        cal.evaluate(judged, RUN, "AP")
