@@ -12,13 +12,12 @@ import numpy as np
 
 from calipers.axioms.small_rankings import Space
 from calipers.errors import CalipersError
-from calipers.limits.normalisation import Normalised, upper, v1
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, Free
 from calipers.measures.forms.base import Proofs
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import NEEDED, Declaration, Measure
-from calipers.measures.values import TableGain
+from calipers.measures.values import Worth
 from calipers.record import Record, values_of
 
 Examined = str | Measure | Declaration | Form | Callable[[Floats], float]
@@ -76,7 +75,7 @@ class Subject:
                 f"measure '{self.name}' fails on small rankings: {type(error).__name__}: {error}; "
                 "it should return a number, NaN where it is undefined"
             ) from error
-        if isinstance(form, Normalised) and form.function not in (upper, v1):
+        if form.undefined_where_degenerate:
             scores[form.degenerate(lists)] = np.nan
         return scores
 
@@ -188,8 +187,8 @@ def walk(part: Any) -> Iterator[Any]:
 
 def _named_grades(form: Form) -> Iterator[float]:
     for part in walk(form):
-        if isinstance(part, TableGain):
-            yield from (grade for grade, gain in part.table if gain > 0)
+        if isinstance(part, Worth):
+            yield from part.only_grades or ()
         for name in ("rel", "max_grade"):
             grade = getattr(part, name, None)
             if isinstance(grade, int | float):
@@ -197,7 +196,7 @@ def _named_grades(form: Form) -> Iterator[float]:
 
 
 def _has_table(form: Form) -> bool:
-    return any(isinstance(part, TableGain) for part in walk(form))
+    return any(isinstance(part, Worth) and part.only_grades is not None for part in walk(form))
 
 
 def checked_grades(grades: Sequence[float]) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ from calipers.axioms.small_rankings import space
 from calipers.axioms.table_notes import note_letters
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms.base import number
-from calipers.measures.values import Grade
+from calipers.measures.values import described
 
 SEVEN = tuple(PROPERTIES)
 NINE = (*SEVEN, *EXTRA)
@@ -188,7 +188,7 @@ def _bound(subject: Subject, binary: Scored) -> float:
     """1; or what one perfect document scores or is worth, where gains are larger than 1."""
     top = np.array([binary.space.grades[-1]])
     worth = subject.form(1).worth
-    value = 0.0 if isinstance(worth, Grade) else float(worth(top)[0])
+    value = float(worth(top)[0]) if described(worth).adds else 0.0
     alone = float(binary.perfect[0])
     return max(1.0, value, 0.0 if math.isnan(alone) else abs(alone))
 

@@ -26,7 +26,6 @@ from calipers.evaluation import as_judgments, as_runs
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
 from calipers.lists import Floats, Ints
-from calipers.measures.forms import Linear, Share
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.measures.values import Geometric, Weights
@@ -202,8 +201,8 @@ def linear_weights(measures: str | Measure | Iterable[str | Measure]) -> dict[st
     """The weights of the ranks under linear measures, or shares of one."""
     found = {}
     for name, measure in parse_all(measures):
-        form = measure.form.of if isinstance(measure.form, Share) else measure.form
-        if not isinstance(form, Linear):
+        linear = measure.form.weighted_sum
+        if linear is None:
             raise CalipersError(f"{name} has no weight for each rank; use nDCG@k, P@k, RBP or another linear measure")
-        found[name] = form.weight
+        found[name] = linear.weight
     return found

@@ -21,7 +21,6 @@ from calipers.collection.model import Judgments
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.measures.forms import Linear, Share
 from calipers.measures.forms.gradings import CELLS
 from calipers.measures.registry import Measure
 from calipers.results.tables import Table
@@ -83,18 +82,18 @@ def next_pool(
 def unit_weights(found: Ranges, measure: str) -> Floats:
     """Of each unjudged document in each list: by how much its grade can move the score, all else being equal."""
     form = found.definitions[found.measures.index(measure)].form
-    of = form.of if isinstance(form, Share) else form
+    of, divisor = form.weighted_sum, form.divisor
     block = found.lists.unknown(found.grades, 0, found.policy.ties)
-    if not isinstance(of, Linear):
+    if of is None:
         raise CalipersError(f"{measure}: what to judge next is known for nDCG and linear measures")
     of.extreme(block, True)  # refuses what has no range
     worth = np.asarray(of.value(found.grades))
     weight = block.weights(of.weight) * (worth.max() - worth.min())
-    if not isinstance(form, Share):
+    if divisor is None:
         return np.asarray(weight)
     lists = block.lists
-    by = np.broadcast_to(np.asarray(form.by(of, lists), np.float64), (len(lists),))
-    if form.by.growth(of, block) is not None:  # where nothing is relevant yet, what one document would make of it
+    by = np.broadcast_to(np.asarray(divisor(of, lists), np.float64), (len(lists),))
+    if divisor.growth(of, block) is not None:  # where nothing is relevant yet, what one document would make of it
         by = np.maximum(by, worth.max() * of.weight.of_ranks(1).sum())
     return np.asarray(weight / np.where(by > 0, by, 1.0)[block.list])
 
@@ -137,9 +136,8 @@ def values_of(
 
 def _shares(found: Ranges, measure: str, rows: Ints, taken: NDArray[np.bool_]) -> list[tuple[str, str, float]]:
     """Of each system: the weight of its documents that are judged or taken, as a share of all of them."""
-    form = found.definitions[found.measures.index(measure)].form
-    of = form.of if isinstance(form, Share) else form
-    assert isinstance(of, Linear)
+    of = found.definitions[found.measures.index(measure)].form.weighted_sum
+    assert of is not None
     block = found.lists.unknown(found.grades, 0, found.policy.ties)
     systems, queries = found.lists.shape
     weight = block.weights(of.weight)

@@ -19,7 +19,6 @@ from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Ta
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, Policy, Precision, check_depth, in_single, reads_subtopics, refuse_flat
 from calipers.limits.exactness import inexact_measures
-from calipers.limits.normalisation import Normalised
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -192,9 +191,7 @@ def _refuse_flat(judged: Frame, bound: Mapping[str, Measure], task: Task) -> Non
     F = sql("functions")
 
     of_pools = {
-        name: measure
-        for name, measure in bound.items()
-        if isinstance(measure.form, Normalised) and measure.form.population != "retrieved"
+        name: measure for name, measure in bound.items() if measure.form.population_of_bounds not in (None, "retrieved")
     }
     if not of_pools or task.counting.missing == "skip":
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Lists, Population
+from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.gradings import (
     Growth,
     NoRange,
@@ -23,6 +23,8 @@ from calipers.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from calipers.measures.forms.linear import Linear
 
 # exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
 # by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.
@@ -145,6 +147,60 @@ class Form(Record):
         """The form as a share of something."""
         return Share(self, by)
 
+    # -- what the form is made of ---------------------------------------------------------------------
+
+    @property
+    def numerator(self) -> Form:
+        """What is divided: the form itself, where nothing divides it."""
+        return self
+
+    @property
+    def divisor(self) -> Denominator | None:
+        """What divides it; None where nothing does."""
+        return None
+
+    @property
+    def weighted_sum(self) -> Linear | None:
+        """The sum of weight(rank) * value(grade) that it is, whatever divides that; None for all other forms."""
+        return None
+
+    def weighed(self, lists: Lists) -> tuple[Floats, Floats] | None:
+        """The worth of each document and the weight of its ranks, where the score is the sum of their products."""
+        return None
+
+    def inner(self, lists: Lists) -> Inner | None:
+        """The form inside, where this one only says what becomes of its score; None where it scores by itself.
+
+        lists: one list.
+        """
+        return None
+
+    @property
+    def remark(self) -> str:
+        """What to know of its terms, in words; empty where they explain themselves."""
+        return ""
+
+    def gain_alone(self, pool: Pool) -> Floats:
+        """What each judged document adds where no other stands above it, apart from the weight of its rank."""
+        raise CalipersError(f"no order is known that would be ideal for {type(self).__name__} by intent")
+
+    @property
+    def fades_until(self) -> int | None:
+        """The rank down to which a document adds less below one that was worth something; 0 where none does so, None
+        where all do.
+        """
+        return 0
+
+    @property
+    def population_of_bounds(self) -> str | None:
+        """The documents whose bounds the score is put between; None where it is not put between bounds."""
+        return None
+
+    @property
+    def undefined_where_degenerate(self) -> bool:
+        """Whether it is 0 / 0 where the documents leave no room between random and ideal."""
+        return False
+
     # -- what is known of the form -------------------------------------------------------------------
 
     def plan(self) -> Plan | None:
@@ -160,6 +216,11 @@ class Form(Record):
         at or above rank k must stay whole, for a measure averages over all its orders.
         """
         return None
+
+    @property
+    def deepest_rank(self) -> int | None:
+        """The rank below which no document adds to the score, though it may be read; None where every one may."""
+        return self.reach
 
     def proved(self) -> Proofs:
         """The numeric properties that hold for rankings of any length and any cutoff, each with its reason.
@@ -259,6 +320,15 @@ class Form(Record):
         raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
 
 
+class Inner(Record):
+    """A form inside another: the lists that it reads, and what the outer one has to say of them."""
+
+    form: Form
+    lists: Lists
+    values: tuple[tuple[str, float], ...] = ()
+    remark: str = ""
+
+
 def deepest(forms: Iterable[Form]) -> int | None:
     """The reach of several forms together.
 
@@ -276,7 +346,8 @@ class Denominator(Record):
     of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
     of_cutoff: ClassVar[bool] = False  # whether it depends on k alone
     of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
-    counts_relevant: ClassVar[bool] = False
+    counts_relevant: ClassVar[bool] = False  # of the query
+    counts_documents: ClassVar[bool] = False  # whether it grows by one with each relevant document, and by nothing else
 
     @property
     def within_reach(self) -> bool:
@@ -310,6 +381,10 @@ class Denominator(Record):
     def proved(self, of: Form) -> Proofs:
         """Where the divisor is at least what can be reached: bounded. Where it can always be reached: realizable."""
         return {}
+
+    def best_lists(self, form: Form, lists: Lists) -> Lists | None:
+        """The rankings whose scores it is; None where it is not the score of a ranking."""
+        return None
 
     def growth(self, form: Form, unknown: Unknown) -> Growth | None:
         """How it depends on the grades of unknown documents; None where it does not."""
@@ -378,6 +453,18 @@ class Share(Wrapper):
     """A form divided by something that the order of the documents does not change."""
 
     by: Denominator
+
+    @property
+    def numerator(self) -> Form:
+        return self.of
+
+    @property
+    def divisor(self) -> Denominator:
+        return self.by
+
+    @property
+    def weighted_sum(self) -> Linear | None:
+        return self.of.weighted_sum if self.of.divisor is None else None
 
     def error(self, lists: Lists) -> Floats:
         by = np.asarray(self.by(self.of, lists), dtype=np.float64)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Ints, Lists
+from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Denominator, Form, Proofs
 from calipers.measures.forms.gradings import Growth, NoRange, TopWeights, Unknown, as_they_are, at_most
 from calipers.measures.values import AtLeast, Weights, described
@@ -34,6 +34,13 @@ class Ideal(Denominator):
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.pool.everything)[lists.query]
 
+    def best_lists(self, form: Form, lists: Lists) -> Lists:
+        pool = lists.pool
+        size = pool.size[lists.query]
+        offsets = np.concatenate([[0], np.cumsum(size)])
+        documents = np.arange(offsets[-1]) + np.repeat(pool.offsets[lists.query] - offsets[:-1], size)
+        return Population(pool, lists.query, size, offsets, documents).best_first(form.worth)
+
     def growth(self, form: Form, unknown: Unknown) -> Growth:
         weight = weights_of(form)
         return Growth.of_pool(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
@@ -52,6 +59,9 @@ class OwnIdeal(Ideal):
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.all_shuffled())
 
+    def best_lists(self, form: Form, lists: Lists) -> Lists:
+        return lists.all_shuffled().best_first(form.worth)
+
     def growth(self, form: Form, unknown: Unknown) -> Growth:
         weight = weights_of(form)
         return Growth.of_lists(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
@@ -68,10 +78,9 @@ class TotalWeight(Denominator):
         return {"bounded": "a weighted mean of values of at most 1"} if known else {}
 
     def __call__(self, form: Form, lists: Lists) -> float:
-        total: Callable[[], float] | None = getattr(getattr(form, "weight", None), "total", None)
-        if total is None:
+        if form.weighted_sum is None:
             raise CalipersError("only a linear form can be divided by its total weight")
-        return total()
+        return form.weighted_sum.weight.total()
 
     def growth(self, form: Form, unknown: Unknown) -> None:
         """No grade changes it."""
@@ -86,6 +95,7 @@ class RELEVANT(Denominator):
 
     of_query = True
     counts_relevant = True
+    counts_documents = True
     formula = "R"
     rel: float = 1
 
@@ -111,6 +121,7 @@ class OwnRelevant(Denominator):
     """How many relevant documents the list itself retrieved."""
 
     of_list = True
+    counts_documents = True
     formula = "relevant documents in the list"
     rel: float = 1
 
@@ -216,18 +227,17 @@ class Smaller(Denominator):
         return np.minimum(self.one(form, lists), self.other(form, lists))
 
     def growth(self, form: Form, unknown: Unknown) -> Growth:
-        if not isinstance(self.one, RELEVANT | OwnRelevant) or not isinstance(self.other, CUTOFF):
+        growth, most = self.one.growth(form, unknown), self.other.constant
+        if growth is None or not self.one.counts_documents or most is None:
             raise NoRange(f"no range is known for what is divided by {self!r}")
-        most = self.other.cutoff
-        return replace(self.one.growth(form, unknown), curve=at_most(most), most=most)
+        return replace(growth, curve=at_most(int(most)), most=int(most))
 
 
 def weights_of(form: Form) -> Weights:
     """The weights of a linear form, which its ideal sorts by."""
-    weight = getattr(form, "weight", None)
-    if not isinstance(weight, Weights) or not hasattr(form, "value"):
+    if form.weighted_sum is None:
         raise NoRange("no range is known for a share of the ideal of a form that is not linear")
-    return weight
+    return form.weighted_sum.weight
 
 
 def top_weights(weight: Weights, unknown: Unknown, ends: Ints | None = None) -> TopWeights:

@@ -13,10 +13,6 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Denominator, Exactness, Form, Share
-from calipers.measures.forms.cascade import Cascade
-from calipers.measures.forms.linear import Linear
-from calipers.measures.forms.paired import Paired
-from calipers.measures.values import AtLeast
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -74,7 +70,7 @@ class IntentAware(Form):
 
     @property
     def extremes(self) -> Exactness:
-        return "exact" if isinstance(self._plain, Linear) else "greedy"
+        return "greedy" if self.of.numerator.weighted_sum is None else "exact"
 
     def divided(self, by: Denominator) -> Form:
         return IntentShare(self, by)
@@ -110,70 +106,45 @@ class IntentAware(Form):
         return self._by_gain(population, least=True)
 
     def _by_gain(self, population: Population, least: bool) -> Lists:
-        gains, cutoff = self._gains, self._fades_until
         return population.once(
-            ("by gain", self.weight, gains, cutoff, least),
-            lambda: (
-                _sorted(population, self._worth(population), least)
-                if cutoff == 0
-                else _greedy(population, self._worth(population), gains(subtopics_of(population.pool)), cutoff, least)
-            ),
+            ("by gain", self.weight, self.of.numerator, least), lambda: self._ordered(population, least)
         )
 
-    def _worth(self, population: Population) -> Floats:
-        """Of each row of `intents`: what it adds where nothing stands above it."""
-        pool = subtopics_of(population.pool)
-        return np.asarray(self._gains(pool) * self.weight(pool)[pool.intents.query])
-
-    @property
-    def _plain(self) -> Form:
-        return self.of.of if isinstance(self.of, Share) else self.of
-
-    @property
-    def _gains(self) -> _Gains:
-        if not isinstance(self._plain, Cascade | Linear | Paired):
-            raise CalipersError(f"no order is known that would be ideal for {type(self._plain).__name__} by intent")
-        return _Gains(self._plain)
-
-    @property
-    def _fades_until(self) -> int | None:
-        """Down to which rank an answer is worth less where its intent has been answered above; 0 where it is not."""
-        return self._plain.weight.cutoff if isinstance(self._plain, Cascade) else 0
-
-
-class _Gains(Record):
-    """What each row of `intents` adds to the score for its intent, where nothing stands above it."""
-
-    of: Form
-
-    def __call__(self, pool: SubtopicPool) -> Floats:
-        intents = pool.intents
-        if isinstance(self.of, Cascade):
-            return intents.worth(self.of.stop)
-        if isinstance(self.of, Linear):
-            return intents.worth(self.of.value)
-        rel = cast("Paired", self.of).rel
-        return np.asarray(AtLeast(rel)(intents.grade) / np.maximum(intents.relevant(rel), 1)[intents.query])
+    def _ordered(self, population: Population, least: bool) -> Lists:
+        pool, plain = subtopics_of(population.pool), self.of.numerator
+        gain = plain.gain_alone(pool.intents)  # of each row of `intents`, where nothing stands above it
+        worth = np.asarray(gain * self.weight(pool)[pool.intents.query])
+        if plain.fades_until == 0:
+            return _sorted(population, worth, least)
+        return _greedy(population, worth, gain, plain.fades_until, least)
 
 
 class IntentShare(Share):
     """A form by intent divided by something that the order of the documents does not change."""
 
+    of: IntentAware
+
+    def best(self, population: Population) -> Lists:
+        """The order that is best for what is divided."""
+        return self.of.best(population)
+
+    def least_first(self, population: Population) -> Lists:
+        """The order that is worst for what is divided."""
+        return self.of.least_first(population)
+
     def ideal(self, population: Population) -> Floats:
-        of = cast("IntentAware", self.of)
-        return population.once(("ideal", self), lambda: self.score(of.best(population)))
+        return population.once(("ideal", self), lambda: self.score(self.best(population)))
 
     def worst(self, population: Population) -> Floats:
-        of = cast("IntentAware", self.of)
         return population.once(
-            ("worst", self), lambda: np.minimum(self.score(of.least_first(population)), self.expected(population))
+            ("worst", self), lambda: np.minimum(self.score(self.least_first(population)), self.expected(population))
         )
 
 
 class Blend(Form):
     """A weighted sum of forms by intent; undefined where one of them is."""
 
-    parts: tuple[tuple[float, Form], ...]
+    parts: tuple[tuple[float, IntentAware | IntentShare], ...]
 
     @property
     def extremes(self) -> Exactness:
@@ -190,12 +161,7 @@ class Blend(Form):
         return population.once(("worst", self), lambda: self._over(population, best=False))
 
     def _over(self, population: Population, best: bool) -> Floats:
-        forms = [form.of if isinstance(form, Share) else form for _, form in self.parts]
-        lists = [
-            form.best(population) if best else form.least_first(population)
-            for form in forms
-            if isinstance(form, IntentAware)
-        ]
+        lists = [form.best(population) if best else form.least_first(population) for _, form in self.parts]
         scores = [self.score(each) for each in lists]
         return np.asarray(np.max(scores, axis=0) if best else np.min([*scores, self.expected(population)], axis=0))
 

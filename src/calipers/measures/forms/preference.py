@@ -44,6 +44,10 @@ class BinaryPreference(Form):
         return AtLeast(self.rel).plan(Plan("preference")) if self.cutoff is None else None
 
     @property
+    def deepest_rank(self) -> int | None:
+        return self.cutoff
+
+    @property
     def level(self) -> float:
         return self.rel
 

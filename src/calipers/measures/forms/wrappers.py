@@ -11,6 +11,7 @@ from calipers.measures.forms.base import (
     Denominator,
     Exactness,
     Form,
+    Inner,
     Proofs,
     Wrapper,
     deepest,
@@ -119,6 +120,9 @@ class Complement(Wrapper):
 
 class JudgedOnly(Wrapper):
     """A form of the lists without their unjudged documents. A grade below 0 says: in the pool, but not judged."""
+
+    def inner(self, lists: Lists) -> Inner:
+        return Inner(self.of, self._judged(lists))
 
     def error(self, lists: Lists) -> Floats:
         return self.of.error(self._judged(lists))
