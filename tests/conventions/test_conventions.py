@@ -242,6 +242,15 @@ def test_bad_toml(text: str, line: int, message: str, tmp_path: Path) -> None:
     assert (failed.value.file, failed.value.line) == (str(path), line)
 
 
+@pytest.mark.parametrize("key", ["gain", "ties", "empty", "based_on", "name", "x" * 3000])
+def test_a_long_value_is_not_repeated_whole(key: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(f'{key} = "{"y" * 3000}"\nmissing = "{"z" * 3000}"\n')
+    with pytest.raises(CalipersError) as caught:
+        convention(str(file))
+    assert len(caught.value.message) < 400
+
+
 def test_unreadable_toml(tmp_path: Path) -> None:
     with pytest.raises(CalipersError, match="no such file"):
         convention(str(tmp_path / "missing.toml"))

@@ -116,7 +116,9 @@ class Convention:
                 expected = CHOICES.get(key, "exp, linear or a table {grade: gain}" if key == "gain" else "a number")
                 if key in ("empty", "missing"):
                     expected = "a number or skip"
-                raise WrongChoice(key, f"{key}={value!r} of the convention '{self.name}' is not {expected}")
+                raise WrongChoice(
+                    key, f"{key}={shown_value(value)} of the convention {shown_value(self.name)} is not {expected}"
+                )
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -236,3 +238,12 @@ def _are_rules(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(key in BY_CUTOFF and rule in rules for key, rule in value.items())
     return value in rules
+
+
+def shown_value(value: object) -> str:
+    """A value of somebody's convention as messages show it."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):
+        return "..."
+    return text if len(text) <= 80 else f"{text[:80]}..."
