@@ -116,9 +116,7 @@ class Convention:
                 expected = CHOICES.get(key, "exp, linear or a table {grade: gain}" if key == "gain" else "a number")
                 if key in ("empty", "missing"):
                     expected = "a number or skip"
-                raise WrongChoice(
-                    key, f"{key}={shown_value(value)} of the convention {shown_value(self.name)} is not {expected}"
-                )
+                raise WrongChoice(key, f"{key}={shown(value)} of the convention {shown(self.name)} is not {expected}")
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -240,7 +238,7 @@ def _are_rules(value: Any) -> bool:
     return value in rules
 
 
-def shown_value(value: object) -> str:
+def shown(value: object) -> str:
     """A value of somebody's convention as messages show it."""
     try:
         text = repr(value)
