@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Literal, TypedDict, TypeGuard
@@ -15,7 +14,7 @@ from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
-from calipers.errors import CalipersError, CalipersWarning, CheckFailed
+from calipers.errors import CalipersError, CheckFailed, warn_user
 from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.forms.base import deepest
@@ -24,7 +23,7 @@ from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
 from calipers.record import Record
 from calipers.results.averages import mean
-from calipers.results.notes import Note, notes_about, seen_in
+from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]
@@ -82,9 +81,9 @@ def evaluate(
         rankings score the same; without it, what the formula gives. All three: a number, `skip` or `error`.
     precision: in which scores are compared: `double`, or `single` as in trec_eval before 10.0, where scores beyond
         3.4e38 are infinite, and tie: a note says so.
-    warn: give a CalipersWarning where scores would mislead: judged queries that a run lacks, a run of which nothing in
-        the top ten is judged, judgments and runs that seem to be exchanged. All that is to be known of the runs is in
-        `Scores.notes`, in the words of `calipers evaluate`.
+    warn: give one CalipersWarning with what `calipers evaluate` warns of, in its words: judged queries that a run
+        lacks, ties, unjudged documents, judgments and runs that seem to be exchanged. `Scores.notes` has it in any
+        case, `Scores.remarks` what is said beside: conventions, undefined queries, what is sampled.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}
     >>> run = {"q1": {"d2": 1.5, "d1": 1.5}, "q2": {"d3": 0.5}}
@@ -127,8 +126,8 @@ def evaluate(
     if coverage.missing.all():
         raise CalipersError(f"no query in common: none of the runs answers a query of {known.name}")
     notes = [*swapped.notes(), *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found())]
-    if warn and (loud := [note.text for note in notes if note.loud]):
-        warnings.warn("; ".join(loud), CalipersWarning, stacklevel=2)
+    if warn and notes:
+        warn_user("; ".join(notes))
     return Scores(
         measures=tuple(bound),
         systems=tuple(name for name, _ in distinct_names(systems)),
@@ -149,7 +148,7 @@ def evaluate(
             "degenerate": degenerate,
             "exactness": inexact_measures(bound, coverage.sampled),
         },
-        notes=tuple(note.text for note in notes),
+        notes=tuple(notes),
     )
 
 
@@ -199,12 +198,11 @@ class SwappedFiles:
             self._low = min(self._low, float(run.score.min(initial=np.inf)))
             self._high = max(self._high, float(run.score.max(initial=-np.inf)))
 
-    def notes(self) -> Iterator[Note]:
+    def notes(self) -> Iterator[str]:
         if self._grade is not None and self._whole and -self.LARGEST <= self._low < self._high <= self.LARGEST:
-            yield Note(
+            yield (
                 f"the judgments look like scores (grade {self._grade:g}) and the scores like grades (whole numbers "
-                f"from {self._low:g} to {self._high:g}): judgments come first, then runs",
-                loud=True,
+                f"from {self._low:g} to {self._high:g}): judgments come first, then runs"
             )
 
 

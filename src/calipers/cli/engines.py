@@ -131,7 +131,7 @@ def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str
         RunSummary(system.name, False, 0, system.missing, system.tied, system.unjudged_share)
         for system in summary.systems
     ]
-    found = [note.text for note in notes_about(seen, ties)]
+    found = list(notes_about(seen, ties))
     rows = {name: int(each.get.get("rows", 0)) for name, each in observed.items()}
     if dropped := rows["runs"] - rows["judged"]:
         found.insert(0, f"{dropped:,} of {rows['runs']:,} rows are of queries without judgments; ignored")
@@ -139,9 +139,9 @@ def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str
 
 
 def _note_undefined(summary: Summary, scores: Any) -> None:
-    from calipers.cli.evaluate import POLICIES, counted_as
     from calipers.engine.spark.columns import about
     from calipers.limits.exactness import exactness_notes
+    from calipers.results.remarks import POLICIES, counted_as
 
     said = about(scores, "system")
     if said.get("like"):

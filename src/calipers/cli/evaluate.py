@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.cli.reading_progress import progress_option, reading
 from calipers.errors import CalipersError
-from calipers.results.notes import some
 
 if TYPE_CHECKING:
     from calipers.cli.fast_evaluate import Answer
@@ -144,41 +142,6 @@ def _with_intervals(scores: Scores, level: float, method: str) -> Any:
 
 
 def note_undefined(scores: Scores) -> None:
-    """How many queries have no score of their own, and what they count."""
-    from calipers.limits.exactness import exactness_notes
-    from calipers.results.scores import Reason
-
-    if like := scores.metadata.get("like"):
-        note(f"like {like}: {scores.metadata['like_sentence']}")
-    for reason in (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING, Reason.DEGENERATE):
-        for plain in (True, False):
-            concerned = [
-                m
-                for m, (definition, count) in enumerate(zip(scores.definitions, scores.undefined(reason), strict=True))
-                if count and plain == ("of" not in definition.parameters)
-            ]
-            if concerned:
-                queries = int((scores.reasons[concerned] == reason).any(axis=(0, 1)).sum())
-                names = some([scores.measures[m] for m in concerned])
-                counted = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
-                note(f"{queries} of {len(scores.queries)} queries for {names}: {reason}; {counted}")
-    for sentence in exactness_notes(scores.exactness):
+    """How many queries have no score of their own, and what they count; and what else is to be said beside scores."""
+    for sentence in scores.remarks:
         note(sentence)
-    populations = {d.parameters["population"] for d in scores.definitions if "population" in d.parameters}
-    if populations:
-        note(f"random rankings of the population: {', '.join(sorted(populations))}")
-
-
-POLICIES = {"NO_RELEVANT": "empty", "NOTHING_FOUND": "missing", "MISSING": "missing", "DEGENERATE": "degenerate"}
-
-
-def counted_as(said: Mapping[str, Any], policy: str, reason: Any, plain: bool) -> str:
-    """What such queries count: as was given, or as the convention says."""
-    from calipers.results.scores import Reason
-
-    given = said["empty_plain"] if said[policy] is None and policy == "empty" and plain else said[policy]
-    if isinstance(given, int | float):
-        return f"counted as {given:g}"
-    if given is None and reason == Reason.DEGENERATE:
-        return "counted as 0 where the list reaches the score of all rankings"
-    return "counted as 0" if given is None and plain else "skipped"

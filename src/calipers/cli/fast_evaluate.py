@@ -35,7 +35,7 @@ class Answer(NamedTuple):
         ]
 
     def notes(self, ties: str | None) -> list[str]:
-        return [note.text for note in notes_about(self.seen(), ties or "average", self.measure, self.room)]
+        return list(notes_about(self.seen(), ties or "average", self.measure, self.room))
 
     def mean(self) -> Table:
         rows: list[Row] = [

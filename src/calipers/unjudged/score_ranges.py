@@ -267,7 +267,7 @@ def ranges(
     opened = OpenLists.of(known, systems, depth, jobs, progress)
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), opened.retrieved, opened.lists)
-    notes = tuple(note.text for note in notes_about(seen_in(coverage, systems), policy.ties))
+    notes = tuple(notes_about(seen_in(coverage, systems), policy.ties))
     return _of_lists(opened, dict(named), grades, unseen, policy, notes, refused)
 
 
