@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, Literal, TypedDict, TypeGuard
 
 import numpy as np
 
 from calipers.collection.frames import is_frame
 from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
+from calipers.collection.read_ahead import in_threads
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
@@ -302,18 +302,7 @@ def _retrieved(
             yield system.retrieved(judgments, depth, single, workers)
         return
     judgments.index if any(hasattr(system, "path") for system in systems) and judgments.names else None  # built once
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(workers) as pool:
-        waiting = iter(systems)
-        ahead = [pool.submit(s.retrieved, judgments, depth, single, 1) for s in islice(waiting, 2 * workers)]
-        try:
-            while ahead:
-                yield ahead.pop(0).result()
-                ahead.extend(pool.submit(s.retrieved, judgments, depth, single, 1) for s in islice(waiting, 1))
-        finally:
-            for task in ahead:
-                task.cancel()
+    yield from in_threads(lambda system: system.retrieved(judgments, depth, single), systems, workers)
 
 
 def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:

@@ -43,6 +43,7 @@ from calipers.errors import CalipersError
 from calipers.measures.grammar import parse_all
 from calipers.native import plain as _plain
 from calipers.native import scanner
+from calipers.native.scan_error import ScanError
 from calipers.results import tables
 from calipers.results.printable import visible
 from laws.odd import PACKINGS, TREC, Collection, Rows
@@ -244,7 +245,8 @@ def small_pieces() -> Iterator[None]:
 @contextmanager
 def plain_twin() -> Iterator[None]:
     """The scanner in plain Python, everywhere."""
-    compiled = {id(getattr(scanner, name)): name for name in scanner.__all__ if name not in ("COMPILED", "ScanError")}
+    offered = {name: value for name, value in vars(scanner).items() if callable(value) and value is not ScanError}
+    compiled = {id(value): name for name, value in offered.items() if hasattr(_plain, name)}
     changed: list[tuple[Any, str, Any]] = []
     for module in [module for name, module in sys.modules.items() if name.startswith("calipers.")]:
         if module is _plain or module.__name__.endswith("._scanner"):

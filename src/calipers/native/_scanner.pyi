@@ -1,4 +1,4 @@
-"""The types of the compiled scanner; what it does, `_plain.py` says."""
+"""The types of the compiled scanner; what it does, `plain.py` says."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,6 +69,11 @@ def top_segments(
     score: ArrayLike, offsets: ArrayLike, depth: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]: ...
 def number_distinct(keys: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+
+class PairNumbers:
+    def number(self, group: ArrayLike, ids: Ids) -> tuple[NDArray[np.int32], int | None]: ...
+    def pairs_so_far(self) -> tuple[NDArray[np.int32], Ids]: ...
+
 def symmetric_means(
     size: ArrayLike, start: ArrayLike, members: ArrayLike, stop: ArrayLike, depth: int
 ) -> NDArray[np.float64]: ...

@@ -539,6 +539,27 @@ def number_distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArra
     return number[code.reshape(-1)], first[order].astype(np.int64)
 
 
+class PairNumbers:
+    """Numbers for pairs of a group and an id, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._number: dict[tuple[int, bytes], int] = {}
+
+    def number(self, group: NDArray[np.integer[Any]], ids: Ids) -> tuple[NDArray[np.int32], int | None]:
+        """The number of each row's pair, and the first row, if any, whose pair an earlier row of this call has."""
+        if len(group) != len(ids):
+            raise ValueError("the ids are damaged, or not one per group")
+        pairs = zip(group.tolist(), ids, strict=True)
+        numbers = _int32(self._number.setdefault(pair, len(self._number)) for pair in pairs)
+        repeated = np.ones(len(numbers), bool)
+        repeated[np.unique(numbers, return_index=True)[1]] = False
+        return numbers, int(repeated.argmax()) if repeated.any() else None
+
+    def pairs_so_far(self) -> tuple[NDArray[np.int32], Ids]:
+        """The group and the id of each number."""
+        return _int32(group for group, _ in self._number), Ids.of(identifier for _, identifier in self._number)
+
+
 def symmetric_means(
     size: NDArray[np.integer],
     start: NDArray[np.integer],

@@ -204,7 +204,7 @@ def pool_sizes(
         rows = rows[order[first <= deepest]]  # with all that ties with the last
         starts = np.searchsorted(of[rows], np.arange(len(known.queries) + 1))
         word = as_words(whole.documents.take(rows))
-        rows_in_order = by_score_then_id(np.ascontiguousarray(whole.score[rows]), starts, word)
+        rows_in_order = by_score_then_id(whole.score[rows], starts, word.__getitem__)
         rank = np.arange(1, len(rows) + 1) - np.repeat(starts[:-1], np.diff(starts))
         kept = rank <= deepest
         queries.append(of[rows][rows_in_order][kept])

@@ -268,7 +268,7 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
     _refuse_repetitions(whole, rows, query, words, hashed)
     answered, start = np.unique(query, return_index=True)
     starts = np.append(start, len(rows)).astype(np.int64)
-    order, first, last = ranked_segments(whole.score[rows], starts, words)
+    order, first, last = ranked_segments(whole.score[rows], starts, words.__getitem__)
     length = np.diff(starts)
     place = np.arange(1, len(order) + 1) - np.repeat(starts[:-1], length)
     by_input = _input_ranks(order, first, last, place)
