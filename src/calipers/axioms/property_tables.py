@@ -10,7 +10,7 @@ from calipers.axioms.verdicts import NINE, SEVEN, Properties
 from calipers.errors import CalipersError, UnknownName
 from calipers.results.tables import Table
 
-# The rows of Table 2 of the document, in its order.
+# The rows of Moffat's (2013) table 2, in its order.
 DOCUMENT = ("DCG", "SP", "RPrec", "SN-DCG", "SN-AP", "P", "nDCG", "SDCG", "HIT", "RR", "Recall", "AP", "RBP")
 
 # nDCG as the tools have it, where that is another measure than those below: LETOR and MSLR; Yahoo, RankLib, LightGBM

@@ -40,7 +40,7 @@ class Space:
 
     @cached_property
     def level(self) -> Indices:
-        """The place among the grades of the document at each rank, a line a ranking; -1 beyond its end."""
+        """The place among the grades of the document at each rank, one row per ranking; -1 beyond its end."""
         blocks = []
         for length in range(1, self.depth + 1):
             block = np.full((len(self.grades) ** length, self.depth), -1, np.int64)
@@ -120,7 +120,7 @@ class Space:
 
     @cached_property
     def grade(self) -> Floats:
-        """The grade at each rank, a line a ranking; meaningless beyond its end."""
+        """The grade at each rank, one row per ranking; meaningless beyond its end."""
         return np.asarray(self.grades)[np.maximum(self.level, 0)]
 
     def ranking(self, row: int) -> tuple[float, ...]:

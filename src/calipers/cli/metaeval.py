@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import note, plot_option, progress, warn
+from calipers.cli.options import draw, note, plot_option, progress, warn
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
@@ -100,7 +100,7 @@ def command(
     """Judge the measures: how well they tell systems apart, and how stable the order is in which they put them.
 
     Measures that differ in the cutoff only are taken together. The inputs are judgments and runs as for evaluate, or
-    one or more CSV files of scores, a measure each (then on all queries only).
+    one or more CSV files of scores, one measure per file (then on all queries only).
 
     \b
     calipers metaeval qrels.txt runs/* -m "nDCG@{5,10} V1(nDCG@{5,10}) V2(nDCG@{5,10})" --sets all,uninformative,ideal
@@ -136,10 +136,7 @@ def command(
         known, runs = second.open(wanted.values())
         across = meta_evaluate(known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, **lists.policies)
         shown["across"] = ("swap rates between the orderings on two collections", meta.across(across))
-    if plot:
-        from calipers import plot as charts
-
-        charts.save(charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)), plot)
+    draw(plot, lambda charts: charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)))
     output.write_several(shown)
 
 

@@ -222,6 +222,16 @@ def plot_option(what: str) -> Callable[[Command], Command]:
     return click.option("--plot", metavar="FILE", type=ChartFile(), help=f"Draw {what}, as .html, .svg, .png or .json.")
 
 
+def draw(path: str | None, chart: Callable[[Any], Any]) -> None:
+    """Write a chart to the file that --plot names, if it does; `chart` makes it from the module `calipers.plot`."""
+    if path is None:
+        return
+    from calipers import plot
+
+    plot.save(chart(plot), path)
+    note(f"wrote {path}")
+
+
 def samples_of(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
     if value is None or value == "all":
         return value

@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import alpha_option, note, plot_option, progress, repeats_option, seed_option, warn
+from calipers.cli.options import alpha_option, draw, note, plot_option, progress, repeats_option, seed_option, warn
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
@@ -215,12 +215,7 @@ def _say(made: SampleSizePlan, scores: Scores, queries: int | None) -> None:
 
 
 def _draw(found: SampleSizePlan | BudgetPlan, path: str | None) -> None:
-    if path is None:
-        return
-    from calipers import plot as charts
     from calipers.planning.sample_size import SampleSizePlan
 
-    charts.save(
-        charts.power_curves(found) if isinstance(found, SampleSizePlan) else charts.budget_frontier(found), path
-    )
-    note(f"wrote {path}")
+    curves = isinstance(found, SampleSizePlan)
+    draw(path, lambda charts: charts.power_curves(found) if curves else charts.budget_frontier(found))

@@ -14,6 +14,7 @@ from calipers.cli.options import (
     OUTPUT,
     TABLES_OR_RUN,
     columns_option,
+    draw,
     jobs_option,
     max_unpacked_option,
     measures_option,
@@ -118,10 +119,7 @@ def command(runs: Runs, pooling: Pooling, instead: PoolAlternatives, plot: str |
     if instead.simulate is not None:
         simulated = _simulated(runs, opened, instead.simulate, instead.steps, pooling)
         output.write(simulated.table())
-        if plot is not None:
-            from calipers import plot as charts
-
-            charts.save(charts.judging_curves(simulated), plot)
+        draw(plot, lambda charts: charts.judging_curves(simulated))
         return
     if instead.leave_out is not None:
         output.write(_without_uniques(runs, opened, instead.leave_out, pooling))

@@ -48,7 +48,7 @@ def command(
     """Decide the seven numeric properties of measures, by search and by proof.
 
     Without MEASUREs, those of Moffat's Seven numeric properties of effectiveness metrics (AIRS 2013), Table 2.
-    A property holds over all cutoffs, so a cutoff may be left out, and is left out of account.
+    A property holds over all cutoffs, so a cutoff may be left out, and is ignored.
 
     \b
     calipers properties

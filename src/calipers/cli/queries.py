@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import together
-from calipers.cli.options import like_option, note, plot_option, population_option, progress
+from calipers.cli.options import draw, like_option, note, plot_option, population_option, progress
 from calipers.cli.output import Output, output
 
 if TYPE_CHECKING:
@@ -81,17 +81,12 @@ def command(
         note(sentence)
     types = query_types(scores, limits, thresholds)
     note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}; population: {population}")
-    if plot:
-        from calipers import plot as charts
-
-        charts.save(
-            charts.stacked(
-                charts.query_map(types, " ".join(wanted)),
-                *(charts.expected_histogram(limits, name) for name in wanted),
-            ),
-            plot,
-        )
-        note(f"wrote {plot}")
+    draw(
+        plot,
+        lambda charts: charts.stacked(
+            charts.query_map(types, " ".join(wanted)), *(charts.expected_histogram(limits, name) for name in wanted)
+        ),
+    )
     table = types.table()
     chosen = ends.of(types)
     if chosen:

@@ -12,6 +12,7 @@ from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     alpha_option,
     depth_option,
+    draw,
     jobs_option,
     like_option,
     note,
@@ -127,12 +128,8 @@ def command(
         output.write(_pairs(found, shown.per_query, testing))
     else:
         output.write(found.per_query() if shown.per_query else found.mean())
-    if plot is not None:
-        from calipers import plot as charts
-
-        draw = charts.decided_order if shown.pairs else charts.score_ranges
-        drawn = [draw(found, name) for name in found.measures]
-        charts.save(drawn[0] if len(drawn) == 1 else charts.stacked(*drawn), plot)
+    kind = "decided_order" if shown.pairs else "score_ranges"
+    draw(plot, lambda charts: charts.stacked(*(getattr(charts, kind)(found, name) for name in found.measures)))
 
 
 def _pairs(found: Ranges, per_query: bool, testing: SignificanceTest) -> Table:

@@ -46,7 +46,7 @@ def command(inputs: Inputs, output: str, judges: tuple[str, ...], choices: Repor
 
     Scores with intervals, between their bounds, who really differs, the map of queries with their rankings, what other
     tools would say, which measure to trust, which systems are alike, the quality of the data, and how all of it was
-    computed. The first measure speaks for the others where only one can be shown.
+    computed. Where only one measure can be shown, it is the first.
 
     \b
     calipers report qrels.txt runs/* -o report.html

@@ -13,6 +13,7 @@ from calipers.cli.options import (
     FILE,
     OutputFolder,
     depth_option,
+    draw,
     jobs_option,
     note,
     plot_option,
@@ -106,11 +107,7 @@ def fusion(
     )
     if 2 * null > joint:
         warn(["the joint value is mostly bias: take smaller groups, or more judged documents"], strict)
-    if plot:
-        from calipers import plot as charts
-
-        charts.save(charts.fusion_scatter(study), plot)
-        note(f"wrote {plot}")
+    draw(plot, lambda charts: charts.fusion_scatter(study))
     output.write(study.per_sample() if per_sample else study.table())
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.option_groups import LibraryChoice, declared, together
-from calipers.cli.options import FILE, max_unpacked_option, note, plot_option, progress, strict_option, warn
+from calipers.cli.options import FILE, draw, max_unpacked_option, note, plot_option, progress, strict_option, warn
 from calipers.cli.output import Output, output, several_outputs
 from calipers.errors import CalipersError
 
@@ -248,6 +248,7 @@ def correlate(
     calipers text correlate data.jsonl -m "ROUGE-L V2(ROUGE-L)" --wide --format latex
     calipers text correlate data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --preferences preferences.csv
     """
+    from calipers.text import charts
     from calipers.text.human_agreement import check_choices, human_correlation
 
     levels, coefficients, samples, seed = people.levels, people.coefficients, people.samples, scoring.rouge.seed
@@ -272,12 +273,7 @@ def correlate(
         f"{len(summaries.systems)} systems, {len(summaries.documents)} documents; intervals from {samples} samples of "
         f"documents, seed {seed}"
     )
-    if plot:
-        from calipers import plot as charts
-        from calipers.text.charts import correlation_chart
-
-        charts.save(correlation_chart(correlation, levels[0], coefficients[0]), plot)
-        note(f"wrote {plot}")
+    draw(plot, lambda _: charts.correlation_chart(correlation, levels[0], coefficients[0]))
     if wide:
         output.write_several(_wide(correlation, levels, coefficients))
     else:
@@ -341,6 +337,7 @@ def documents(
     calipers text documents data.jsonl --encoder roberta-large --top 20
     calipers text documents data.jsonl --encoder ./model --attention --plot profiles.html
     """
+    from calipers.text import charts
     from calipers.text.order_sensitivity import document_profiles, steps
 
     summaries = data.open()
@@ -351,13 +348,8 @@ def documents(
     note(f"{len(found.documents)} documents, {found.encoder}, expected summaries of {_range(found.k.tolist())} tokens")
     if found.cut:
         note(f"{found.cut} sources are longer than the {matcher.encoder.longest} tokens of the model; cut")
-    if plot:
-        from calipers import plot as charts
-        from calipers.text.charts import profile_chart
-
-        size = min(20 if top is None else top, max(1, len(found.documents) // 2))
-        charts.save(profile_chart(found, size), plot)
-        note(f"wrote {plot}")
+    size = min(20 if top is None else top, max(1, len(found.documents) // 2))
+    draw(plot, lambda _: charts.profile_chart(found, size))
     output.write(found.table(by, top))
 
 

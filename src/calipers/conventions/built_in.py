@@ -7,6 +7,7 @@ and the one of LETOR 3.0 does not spare short lists.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from calipers.conventions.profile import Convention, LabelRange
@@ -20,6 +21,18 @@ _OF_LISTS: dict[str, Any] = {"edition": "observed", "ideal": "list", "missing": 
 _PERL: dict[str, Any] = {**_OF_LISTS, "gain": "exp", "discount": "jk2"}
 _STATED: dict[str, Any] = {"edition": "stated", "gain": "exp", "ideal": "list", "missing": "skip", "ties": "input"}
 
+_XGBOOST = Convention(
+    "xgboost",
+    "XGBoost: as LightGBM, with scores in single precision and precision divided by min(k, n)",
+    **_OF_LISTS,
+    gain="exp",
+    empty=1.0,
+    norm="min",
+    short={"P": "n"},
+    precision="single",
+    labels=LabelRange(0, 31, True, binary=("AP", "P")),
+    measures=("nDCG", "AP", "P"),
+)
 _OBSERVED = (
     Convention(
         "letor3",
@@ -101,28 +114,12 @@ _OBSERVED = (
         labels=LabelRange(0, 30, True),
         measures=("nDCG", "AP"),
     ),
-    Convention(
-        "xgboost",
-        "XGBoost: as LightGBM, with scores in single precision and precision divided by min(k, n)",
-        **_OF_LISTS,
-        gain="exp",
-        empty=1.0,
-        norm="min",
-        short={"P": "n"},
-        precision="single",
-        labels=LabelRange(0, 31, True, binary=("AP", "P")),
-        measures=("nDCG", "AP", "P"),
-    ),
-    Convention(
-        "xgboost-minus",
-        "XGBoost with a minus, as in ndcg@10-: a query without a relevant document counts 0",
-        **_OF_LISTS,
-        gain="exp",
-        norm="min",
-        short={"P": "n"},
-        precision="single",
-        labels=LabelRange(0, 31, True, binary=("AP", "P")),
-        measures=("nDCG", "AP", "P"),
+    _XGBOOST,
+    replace(
+        _XGBOOST,
+        name="xgboost-minus",
+        sentence="XGBoost with a minus, as in ndcg@10-: a query without a relevant document counts 0",
+        empty=0.0,
     ),
     Convention(
         "gdeval",

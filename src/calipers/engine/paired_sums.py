@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from calipers.lists import Floats, Ints
-from calipers.stats.differences import NOISE, Differences, blocks, root_of_squares
+from calipers.stats.differences import NOISE, Differences, differences_of, root_of_squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Sums:
         >>> sums.n, sums.total, sums.root ** 2
         (array([2.]), array([0.]), array([0.125]))
         """
-        parts = [_sums(Differences.of(scores, a[part], b[part])) for part in blocks(len(a), scores.shape[1])]
+        parts = [_sums(each) for each in differences_of(scores, a, b)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
 
     def __add__(self, other: Sums) -> Sums:

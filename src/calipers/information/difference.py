@@ -21,7 +21,7 @@ from calipers.information.rankings import Preferences, Rankings, sign_of, ways_t
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.metaeval.query_sets import RememberedRun
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20
@@ -30,7 +30,7 @@ CELLS_AT_ONCE = 2_000_000  # systems x pairs of documents in one product; up to 
 
 
 @dataclass(frozen=True, eq=False)
-class InformationDifference:
+class InformationDifference(ShownAsTable):
     """The information difference between each two systems, the mean over queries."""
 
     systems: tuple[str, ...]
@@ -99,9 +99,6 @@ class InformationDifference:
         table = self.table()
         shown = Table(table.columns, table.rows[:10])
         return f"<InformationDifference: {len(self.systems)} systems, {self.queries} queries; the most alike>\n{shown}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def information_difference(

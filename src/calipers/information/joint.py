@@ -21,14 +21,14 @@ from calipers.errors import CalipersError
 from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
 from calipers.information.sign_patterns import check_number_of_lists, merged, tally, told, written
 from calipers.lists import Floats
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 
 DRAWS = 20
 SEED = 42
 
 
 @dataclass(frozen=True, eq=False)
-class JointInformation:
+class JointInformation(ShownAsTable):
     """What systems know together, in bits, query by query."""
 
     systems: tuple[str, ...]
@@ -71,9 +71,6 @@ class JointInformation:
 
     def __repr__(self) -> str:
         return f"<JointInformation: {len(self.systems)} systems, {len(self.queries)} queries>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def joint_ric(

@@ -20,7 +20,7 @@ from calipers.evaluation import as_judgments, evaluate
 from calipers.lists import Floats
 from calipers.metaeval.power import DiscriminativePower, discriminative_power
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.correlation import rank_correlation
 from calipers.stats.significance import SEED, Samples
 
@@ -29,7 +29,7 @@ TOP = 10
 
 
 @dataclass(frozen=True, eq=False)
-class RicStudy:
+class RicStudy(ShownAsTable):
     """RIC, with and without its sign, beside other measures, on the queries for which it is defined."""
 
     scores: Scores  # RIC, signed, AP, nDCG, GAP
@@ -80,9 +80,6 @@ class RicStudy:
 
     def __repr__(self) -> str:
         return f"<RicStudy: {len(self.systems)} systems, {len(self.scores.queries)} queries>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def ric_study(

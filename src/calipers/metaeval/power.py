@@ -15,13 +15,13 @@ from calipers.errors import UnknownName
 from calipers.lists import Floats
 from calipers.metaeval.families import Family, at_same_cutoffs, families
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.significance import SEED, Samples
 
 
 @dataclass(frozen=True, eq=False)
-class DiscriminativePower:
+class DiscriminativePower(ShownAsTable):
     """Of each family of measures: its achieved significance levels, one per pair of systems and cutoff."""
 
     families: tuple[Family, ...]
@@ -62,9 +62,6 @@ class DiscriminativePower:
     def __repr__(self) -> str:
         about = ", ".join(f"{key} {value}" for key, value in self.metadata.items() if value is not None)
         return f"<DiscriminativePower: {about}>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def discriminative_power(

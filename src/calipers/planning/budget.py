@@ -35,7 +35,7 @@ from calipers.measures.registry import Measure
 from calipers.metaeval.query_sets import HalfOfDocuments, RememberedRun
 from calipers.native.ids import encode
 from calipers.native.scanner import rank_segments
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import SEED
 
@@ -50,7 +50,7 @@ MOST_QUERIES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class BudgetPlan:
+class BudgetPlan(ShownAsTable):
     """The power of each measure, depth and number of queries that a budget, or a part of it, allows."""
 
     measure: tuple[str, ...]
@@ -98,9 +98,6 @@ class BudgetPlan:
 
     def __repr__(self) -> str:
         return f"<BudgetPlan: {self.budget} judgments>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def plan_budget(

@@ -22,7 +22,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
-from calipers.stats.differences import Differences, all_pairs, blocks, root_of_squares
+from calipers.stats.differences import all_pairs, differences_of, root_of_squares
 from calipers.stats.many_to_one import deviation_nodes
 
 MOST_QUERIES = 2**50
@@ -153,7 +153,7 @@ def deviation(values: Floats, design: str) -> tuple[float, int]:
         own = root_of_squares(np.where(defined, values - mean[:, None], 0.0))[enough] / np.sqrt(n[enough] - 1)
         return _root_mean_square(own), int((n[enough] - 1).sum())
     a, b = all_pairs(len(values))
-    found = [Differences.of(values, a[part], b[part]) for part in blocks(len(a), values.shape[1])]
+    found = [*differences_of(values, a, b)]
     deviations = np.concatenate([each.deviation for each in found])
     most = int(max(each.n.max(initial=0) for each in found))
     s = _root_mean_square(deviations[~np.isnan(deviations)])

@@ -15,7 +15,7 @@ from calipers.planning.closed_form_power import DESIGNS, deviation, smallest_eff
 from calipers.planning.simulated_power import SIMULATED, Pilot, SimulatedExperiments
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.differences import all_pairs
 from calipers.stats.significance import SEED
 
@@ -25,7 +25,7 @@ CURVE = 60  # points of a power curve
 
 
 @dataclass(frozen=True, eq=False)
-class SampleSizePlan:
+class SampleSizePlan(ShownAsTable):
     """One answer per measure."""
 
     measures: tuple[str, ...]
@@ -94,9 +94,6 @@ class SampleSizePlan:
     def __repr__(self) -> str:
         asked = f"{self.design}, power {self.power:g}, alpha {self.alpha:g}, {self.pairs} pairs"
         return f"<SampleSizePlan: {asked}>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def plan(

@@ -30,7 +30,7 @@ from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.native.ids import encode
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.differences import Differences
 from calipers.stats.significance import student
 
@@ -44,7 +44,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Reproducibility:
+class Reproducibility(ShownAsTable):
     """What became of a pair of runs; arrays are by measure."""
 
     original: Pair  # the advanced run and its baseline
@@ -71,9 +71,6 @@ class Reproducibility:
 
     def __repr__(self) -> str:
         return f"<Reproducibility: {' over '.join(self.original)} as {' over '.join(self.reproduced)}>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def reproducibility(

@@ -45,7 +45,7 @@ def profile_chart(profiles: Profiles, size: int = 20) -> Any:
 
 
 def correlation_chart(correlation: HumanCorrelation, level: str = "system", coefficient: str = "tau-b") -> Any:
-    """Each measure's correlation with people, with its interval, an aspect a panel."""
+    """Each measure's correlation with people, with its interval: one panel per aspect."""
     alt = altair()
     chosen = [f for f in correlation.found if (f.level, f.coefficient) == (level, coefficient)]
     rows = [

@@ -1,4 +1,4 @@
-"""Vectors of texts, kept in a folder: a file a text, written whole or not at all."""
+"""Vectors of texts, kept in a folder: one file per text, written whole or not at all."""
 
 from __future__ import annotations
 

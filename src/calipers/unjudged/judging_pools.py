@@ -29,13 +29,13 @@ from calipers.lists import Floats, Ints
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.measures.values import Geometric, Weights
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 
 METHODS = ("depth", "rbp", "interleaved", "next")
 
 
 @dataclass(frozen=True, eq=False)
-class JudgingPool:
+class JudgingPool(ShownAsTable):
     """Documents to judge, what is worth most first.
 
     >>> import calipers as cal
@@ -82,9 +82,6 @@ class JudgingPool:
 
     def __repr__(self) -> str:
         return f"<JudgingPool: {len(self)} documents, method {self.method}>"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def pool(
