@@ -50,6 +50,7 @@ _HOMES = {
     "information.joint": ("JointInformation", "joint_ric"),
     "information.difference": ("InformationDifference", "information_difference", "same_group_share"),
     "information.ric_validation": ("RicStudy", "ric_study"),
+    "collection.several_judges": ("SeveralJudges", "read_several_judges"),
     "collection.subtopics": ("SubtopicJudgments", "read_subtopics"),
     "collection.preferences": ("Preferences", "read_preferences"),
     "fusion.combine": ("FusedRun", "fuse"),

@@ -19,6 +19,8 @@ from calipers.collection.model import Judgments as Judgments
 from calipers.collection.model import Run as Run
 from calipers.collection.preferences import Preferences as Preferences
 from calipers.collection.preferences import read_preferences as read_preferences
+from calipers.collection.several_judges import SeveralJudges as SeveralJudges
+from calipers.collection.several_judges import read_several_judges as read_several_judges
 from calipers.collection.simulate import simulate as simulate
 from calipers.collection.sources import JudgmentsLike as JudgmentsLike
 from calipers.collection.sources import RunLike as RunLike

@@ -67,7 +67,8 @@ def evaluate(
     """Score runs on judgments under measures.
 
     judgments: from `read_qrels` and the like, a path, `irds:DATASET_ID`, a frame, or {query: {document: grade}};
-        for measures of diversity from `read_subtopics`, a path, or {query: {subtopic: {document: grade}}}.
+        for measures of diversity from `read_subtopics`, a path, or {query: {subtopic: {document: grade}}}; for those of
+        preferences or of several judges from `read_preferences` or `read_several_judges`, with judges for subtopics.
     runs: from `read_runs`, paths, frames, {query: {document: score}}, {name: that}, or arrays of one score per label.
     like: the tool whose conventions hold where nothing is given, as `trec_eval` (10.0), `letor4`, `lightgbm` (see
         `calipers.conventions`), a TOML file, or a Convention. What is given here, or in the name of a measure, wins.
@@ -97,7 +98,7 @@ def evaluate(
     counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
     check_depth(depth)
     named = parse_all(measures, rules.defaults)
-    known = rules.judgments(as_judgments(judgments, reads_subtopics(measure for _, measure in named)))
+    known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in named)))
     systems = as_runs(runs)
     bound = {name: measure.bind(known.pool) for name, measure in named}
     rules.check(known, bound.values())
@@ -206,26 +207,37 @@ class SwappedFiles:
             )
 
 
-def as_judgments(judgments: JudgmentsLike, by_subtopic: bool = False) -> Judgments:
-    """Judgments from whatever a user may have; by_subtopic: a file's second field is the subtopic."""
-    return _as_judgments(judgments, by_subtopic)
+def as_judgments(judgments: JudgmentsLike, kind: str = "grades") -> Judgments:
+    """Judgments from whatever a user may have; kind: of what sort they are where a file or a mapping cannot tell."""
+    return _as_judgments(judgments, kind)
 
 
-def _as_judgments(judgments: Any, by_subtopic: bool) -> Judgments:
+def _as_judgments(judgments: Any, kind: str) -> Judgments:
     if isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, Mapping):
-        if not _three_deep(judgments):
-            return Judgments.from_dict(judgments)
-        from calipers.collection.subtopics import SubtopicJudgments
-
-        return SubtopicJudgments.from_subtopics(judgments)
+        return _of_three(judgments, kind) if _three_deep(judgments) else Judgments.from_dict(judgments)
     if isinstance(judgments, str | os.PathLike) or is_frame(judgments):
-        return read_judgments(judgments, format="subtopics" if by_subtopic and not is_frame(judgments) else None)
+        return read_judgments(judgments, format=None if kind == "grades" or is_frame(judgments) else kind)
     raise CalipersError(
         f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, or "
         "{query: {document: grade}}; arrays go through Judgments.from_arrays"
     )
+
+
+def _of_three(judgments: Mapping[Any, Any], kind: str) -> Judgments:
+    """{query: {judge or subtopic: {document: grade}}}, as judgments of a kind."""
+    if kind == "preferences":
+        from calipers.collection.preferences import Preferences
+
+        return Preferences.from_levels(judgments)
+    if kind == "judges":
+        from calipers.collection.several_judges import SeveralJudges
+
+        return SeveralJudges.from_judges(judgments)
+    from calipers.collection.subtopics import SubtopicJudgments
+
+    return SubtopicJudgments.from_subtopics(judgments)
 
 
 def _three_deep(judgments: Mapping[Any, Any]) -> bool:
@@ -236,13 +248,27 @@ def _three_deep(judgments: Mapping[Any, Any]) -> bool:
 
 def reads_subtopics(measures: Iterable[Measure]) -> bool:
     """Whether some measures read judgments by subtopic: all of them, or none."""
+    return kind_read(measures) == "subtopics"
+
+
+NEEDS = {
+    "grades": "one grade per document",
+    "subtopics": "judgments by subtopic",
+    "preferences": "preferences",
+    "judges": "judgments of several judges",
+}
+
+
+def kind_read(measures: Iterable[Measure]) -> str:
+    """What kind of judgments some measures read, which is one for all of them."""
     reads = {measure.reads: measure for measure in measures}
     if len(reads) > 1:
+        one, other = sorted(reads, key=[*NEEDS].index, reverse=True)[:2]
         raise CalipersError(
-            f"{reads['subtopics']!r} needs judgments by subtopic and {reads['grades']!r} one grade per document: "
+            f"{reads[one]!r} needs {NEEDS[one]} and {reads[other]!r} {NEEDS[other]}: "
             "ask for them apart, each with its own judgments"
         )
-    return "subtopics" in reads
+    return next(iter(reads), "grades")
 
 
 def as_runs(runs: RunsLike) -> list[Run]:

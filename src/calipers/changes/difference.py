@@ -22,7 +22,7 @@ from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.subtopics import SubtopicJudgments
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, kind_read
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.results.averages import mean as mean_of
@@ -269,7 +269,7 @@ def difference(
         raise CalipersError(f"top {top} is not a whole number of at least 0")
     if not 0 < level < 1:
         raise CalipersError(f"confidence level {level} is not between 0 and 1")
-    known = as_judgments(judgments, reads_subtopics(measure for _, measure in named))
+    known = as_judgments(judgments, kind_read(measure for _, measure in named))
     runs = two_runs(known, old, new)
     scores = evaluate(known, runs, measures, warn=warn, **policies)
     first, second = scores.systems

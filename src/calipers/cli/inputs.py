@@ -52,9 +52,10 @@ class Reading:
 
     def judgments_format(self, measures: Iterable[Measure]) -> str | None:
         """What was said, or what these measures need where a file cannot tell: its second field may be idle."""
-        from calipers.evaluation import reads_subtopics
+        from calipers.evaluation import kind_read
 
-        return self.judgments_as or ("subtopics" if reads_subtopics(measures) else None)
+        kind = kind_read(measures)
+        return self.judgments_as or (None if kind == "grades" else kind)
 
     def read_judges(self, sources: Sequence[str]) -> dict[str, Judgments]:
         """Judgments by the names of their files without the ending."""

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -78,10 +78,10 @@ class MeasureNames(click.ParamType):  # type: ignore[type-arg]  # the same
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         from click.shell_completion import CompletionItem
 
-        from calipers.measures.registry import declared
+        from calipers.measures.registry import Reads, declared
 
         before, blank, last = incomplete.rpartition(" ")
-        names = [each.name for reads in ("grades", "subtopics") for each in declared(reads)]
+        names = [each.name for reads in get_args(Reads) for each in declared(reads)]
         return [CompletionItem(f"{before}{blank}{name}") for name in names if name.lower().startswith(last.lower())]
 
 

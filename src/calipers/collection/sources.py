@@ -10,7 +10,8 @@ from typing import Any, Protocol, cast
 from numpy.typing import NDArray
 
 from calipers.collection.column_names import check_roles
-from calipers.collection.files import Path
+from calipers.collection.files import Path, start_of
+from calipers.collection.first_line import first_fields
 from calipers.collection.formats import FORMATS, TABLES, names_of, sniff, table_format
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
 from calipers.collection.ir_datasets import PREFIX, read_irds
@@ -22,7 +23,7 @@ from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.scanner import ColumnScanner, LetorScanner
 
-JUDGMENT_FORMATS = (*names_of("judgments", "labels", "table"), "subtopics")
+JUDGMENT_FORMATS = (*names_of("judgments", "labels", "table"), "subtopics", "preferences", "judges")
 SYSTEM_FORMATS = names_of("run", "scores", "table")
 
 
@@ -66,6 +67,15 @@ def read_judgments(
         from calipers.collection.subtopics import read_subtopics
 
         return read_subtopics(name, max_unpacked=max_unpacked)
+    if format == "preferences":
+        from calipers.collection.preferences import read_preferences
+
+        four = len(first_fields(start_of(name, max_unpacked=max_unpacked))) == 4
+        return read_preferences(name, format="qrels_prefs" if four else None, max_unpacked=max_unpacked)
+    if format == "judges":
+        from calipers.collection.several_judges import read_several_judges
+
+        return read_several_judges(name, max_unpacked=max_unpacked)
     if format == "qrels" or format in TABLES:
         return read_qrels(name, format=format, columns=columns, max_unpacked=max_unpacked)
     expected = ", ".join(JUDGMENT_FORMATS)

@@ -86,7 +86,7 @@ _OBSERVED = (
         edition="observed",
         ties="docid",
         whole_grades=True,
-        parameters={"rounding": "nearest"},
+        parameters={"rounding": "nearest", "as_printed": True},
     ),
     Convention(
         "trec_eval-9",
@@ -95,7 +95,7 @@ _OBSERVED = (
         ties="docid",
         precision="single",
         whole_grades=True,
-        parameters={"rounding": "up"},
+        parameters={"rounding": "up", "as_printed": True},
     ),
     Convention(
         "sklearn",

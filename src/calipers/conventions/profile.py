@@ -153,14 +153,10 @@ class Convention:
 
     def judgments(self, judgments: Judgments) -> Judgments:
         """The judgments as the tool reads them."""
-        import numpy as np
-
-        from calipers.lists import Pool
-
-        grade = np.trunc(judgments.pool.grade)
-        if not self.whole_grades or (grade == judgments.pool.grade).all():
+        if not self.whole_grades or (pool := judgments.pool.of_whole_grades()) is judgments.pool:
             return judgments
-        return replace(judgments, pool=Pool(judgments.pool.offsets, grade))
+        pool.name_queries(judgments.queries)
+        return replace(judgments, pool=pool)
 
     def refusal(self, judgments: Judgments, measures: Iterable[Measure]) -> str | None:
         """Why the tool cannot read these judgments, or None."""

@@ -31,7 +31,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments
 from calipers.fusion.candidates import Ballots, Ranks
 from calipers.fusion.combine import FusedRun, fused, several
-from calipers.lists import Floats, Ints
+from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import encode
 
 BOUNDS = ("naive", "pareto", "majoritarian")
@@ -81,9 +81,10 @@ def check_kind(kind: str) -> None:
 
 def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
     """The ballots on queries that have judgments, with the grades of the candidates."""
-    if judgments.pool.by_subtopic:
+    if judgments.pool.kind != "grades":
         raise CalipersError(
-            "the bounds need one grade per document, but these look like judgments by subtopic", file=judgments.name
+            f"the bounds need one grade per document, but these look like {SAID_OF[judgments.pool.kind]}",
+            file=judgments.name,
         )
     index = judgments.index
     place = [index.query(encode(query)) for query in ballots.queries]

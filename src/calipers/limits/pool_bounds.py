@@ -13,7 +13,7 @@ import numpy as np
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, reads_subtopics
+from calipers.evaluation import as_judgments, as_runs, kind_read
 from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import check_population, population_of
 from calipers.lists import Floats, Ints, Lists, Population
@@ -143,7 +143,7 @@ def bounds(
     check_population(population)
     rules = convention(like)
     asked = parse_all(measures, rules.defaults)
-    known = rules.judgments(as_judgments(judgments, reads_subtopics(measure for _, measure in asked)))
+    known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in asked)))
     systems: tuple[str, ...] = ()
     if population == "retrieved":
         if runs is None:

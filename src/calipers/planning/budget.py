@@ -27,7 +27,7 @@ from calipers.collection.id_codes import as_words, coded, side_by_side
 from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, kind_read
 from calipers.fusion.candidates import by_score_then_id, read_whole
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -129,8 +129,8 @@ def plan_budget(
     (True, 4)
     """
     asked = parse_all(measures)
-    if reads_subtopics(measure for _, measure in asked):
-        raise CalipersError("a budget is planned for judgments of documents, not of subtopics")
+    if kind_read(measure for _, measure in asked) != "grades":
+        raise CalipersError("a budget is planned for one grade per document: not for subtopics, preferences or judges")
     _check(budget, difference, alpha, level)
     known = as_judgments(judgments)
     read = as_runs(runs)

@@ -14,7 +14,7 @@ import numpy as np
 from calipers.collection.model import Judgments
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Policy, reads_subtopics, scored
+from calipers.evaluation import NEEDS, Policy, kind_read, scored
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
@@ -39,10 +39,8 @@ class Goal:
         if len(named) != 1:
             raise CalipersError(f"'{measure}' names {len(named)} measures; expected one")
         self.name, self.measure = named[0]
-        if reads_subtopics([self.measure]):
-            raise CalipersError(
-                f"{self.name} needs judgments by subtopic: labels of documents cannot be optimised for it"
-            )
+        if (kind := kind_read([self.measure])) != "grades":
+            raise CalipersError(f"{self.name} needs {NEEDS[kind]}: labels of documents cannot be optimised for it")
         self.label = self.name if like is None else f"{self.name}, like {self.rules.name}"
 
     def on(self, labels: Any, group: Any, name: str = "data") -> Objective:

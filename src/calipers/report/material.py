@@ -14,7 +14,7 @@ from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, CheckFailed
-from calipers.evaluation import Policies, as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.evaluation import Policies, as_judgments, as_runs, evaluate, kind_read
 from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -200,7 +200,7 @@ def gather(
     asked = parse_all(measures)
     plain_of = {name: repr(base) if (base := _normalised(measure)) else name for name, measure in asked}
     every = list(dict.fromkeys([*plain_of, *plain_of.values()]))
-    known = as_judgments(judgments, reads_subtopics(measure for _, measure in asked))
+    known = as_judgments(judgments, kind_read(measure for _, measure in asked))
     read = as_runs(runs)
     others = None if judges is None else named_judgments(judges)
     systems: list[Run] = [RememberedRun(run) for run in read_once(read)]  # the audit wants two precisions

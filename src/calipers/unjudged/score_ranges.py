@@ -17,7 +17,7 @@ import numpy as np
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, check_depth, describe, reads_subtopics, scored
+from calipers.evaluation import as_judgments, as_runs, check_depth, describe, kind_read, scored
 from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
 from calipers.measures.forms.gradings import NoRange, Unknown, enumerated
@@ -255,8 +255,8 @@ def ranges(
     """
     rules = convention(like)
     named = parse_all(measures, rules.defaults)
-    if reads_subtopics(measure for _, measure in named):
-        raise CalipersError("ranges need one grade per document: measures of diversity have none")
+    if kind_read(measure for _, measure in named) != "grades":
+        raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
     check_depth(depth)
     if isinstance(unseen, bool) or not isinstance(unseen, int | np.integer) or unseen < 0:
         raise CalipersError(f"unseen={unseen} is not a whole number of at least 0")

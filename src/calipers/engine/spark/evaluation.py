@@ -127,7 +127,7 @@ class _Facts(Record):
 
     queries: int
     largest_grade: float
-    by_subtopic: bool = False
+    kind: str = "grades"
 
     @classmethod
     def of(cls, judged: Frame) -> _Facts:
@@ -142,7 +142,7 @@ class _Facts(Record):
     def as_pool(self, rules: Convention, by_subtopic: bool) -> Any:
         """As measures ask a pool for what they take from the judgments."""
         largest = float(int(self.largest_grade)) if rules.whole_grades else self.largest_grade
-        return _Facts(self.queries, largest, by_subtopic)
+        return _Facts(self.queries, largest, "subtopics" if by_subtopic else "grades")
 
 
 def largest_pool(judgments: Frame, columns: Mapping[str, str] | None = None) -> int:

@@ -147,6 +147,10 @@ class Form(Record):
         """The form as a share of something."""
         return Share(self, by)
 
+    def wrapped(self, wrapper: Callable[[Form], Form]) -> Form:
+        """The form in a wrapper, which stands around what reads the grades."""
+        return wrapper(self)
+
     # -- what the form is made of ---------------------------------------------------------------------
 
     @property

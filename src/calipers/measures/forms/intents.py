@@ -181,7 +181,7 @@ class ByIntent:
 
 def subtopics_of(pool: Pool) -> SubtopicPool:
     """The pool as one of judgments by subtopic."""
-    if not pool.by_subtopic:
+    if pool.kind != "subtopics":
         raise CalipersError("this measure needs judgments by subtopic (query subtopic document grade)")
     return cast("SubtopicPool", pool)
 
@@ -192,23 +192,29 @@ def by_intent(lists: Lists) -> ByIntent:
 
 def _by_intent(lists: Lists) -> ByIntent:
     pool = subtopics_of(lists.pool)
-    answers = pool.once("answers", lambda: np.argsort(pool.document, kind="stable"))  # rows of intents, by document
-    count = pool.once("answers of each", lambda: np.bincount(pool.document, minlength=len(pool.grade)))
+    return by_part(lists, pool.intents, pool.document, pool.starts)
+
+
+def by_part(lists: Lists, parts: Pool, document: Ints, starts: Ints) -> ByIntent:
+    """Each list once for each part of its query, which are starts[q] to starts[q + 1]; rows have a `document` each."""
+    pool = lists.pool
+    answers = pool.once("answers", lambda: np.argsort(document, kind="stable"))  # rows of the parts, by document
+    count = pool.once("answers of each", lambda: np.bincount(document, minlength=len(pool.grade)))
     start = pool.once("answers from", lambda: np.cumsum(count) - count)
     number = count[lists.document]
     row = np.repeat(np.arange(len(lists.document)), number)
     answer = answers[start[lists.document][row] + _counted(number)]
-    intents = np.diff(pool.starts)[lists.query]
+    intents = np.diff(starts)[lists.query]
     parent = np.repeat(np.arange(len(lists)), intents)
     base = np.cumsum(intents) - intents
     of_list = lists.list[row]
-    fresh = base[of_list] + pool.intents.query[answer] - pool.starts[lists.query[of_list]]
+    fresh = base[of_list] + parts.query[answer] - starts[lists.query[of_list]]
     order = np.argsort(fresh, kind="stable")  # rows stay by rank
     row, answer = row[order], answer[order]
     return ByIntent(
         lists=Lists(
-            pool=pool.intents,
-            query=pool.starts[lists.query][parent] + _counted(intents),
+            pool=parts,
+            query=starts[lists.query][parent] + _counted(intents),
             length=lists.length[parent],
             offsets=np.searchsorted(fresh[order], np.arange(len(parent) + 1)),
             document=answer,
@@ -216,7 +222,7 @@ def _by_intent(lists: Lists) -> ByIntent:
             last=lists.last[row],
         ),
         parent=parent,
-        intent=pool.starts[lists.query][parent] + _counted(intents),
+        intent=starts[lists.query][parent] + _counted(intents),
         row=row,
     )
 
