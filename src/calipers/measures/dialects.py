@@ -172,8 +172,12 @@ _ROOTS = (
     Root("set_F", "SetF", _root_of_number, "beta"),
     Root("num_nonrel_judged_ret", "num_nonrel_judged_ret"),
     *(Root(name, "prefs_num", fixed=fixed, rel=False, kind="preferences") for name, fixed in _COUNTED_PAIRS.items()),
-    *(Root(name + ending, name, fixed={"retrieved": retrieved}, rel=False, kind="preferences")
-      for ending, retrieved in _ENDINGS.items() for name in _OF_PAIRS if retrieved != 1 or name != _OF_PAIRS[-1]),
+    *(
+        Root(name + ending, name, fixed={"retrieved": retrieved}, rel=False, kind="preferences")
+        for ending, retrieved in _ENDINGS.items()
+        for name in _OF_PAIRS
+        if retrieved != 1 or name != _OF_PAIRS[-1]
+    ),
     Root("map_avgjg", "map_avgjg", kind="judges"),
     Root("P_avgjg", "P_avgjg", _cutoffs, default=CUTOFFS, kind="judges"),
     Root("Rprec_mult_avgjg", "Rprec_mult_avgjg", _fractions, "multiple", MULTIPLES, kind="judges"),
