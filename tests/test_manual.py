@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import re
@@ -11,9 +12,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy
 import pytest
 
+import calipers
+from calipers.cli.suggestions import examples
 from conftest import ROOT, Require
+from example_files import all_commands, make
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -138,6 +143,164 @@ def test_coming_from_ir_measures_works_as_written(require: Require, tmp_path: Pa
     assert done.returncode == 0, done.stderr
 
 
+# -- every example of every page ---------------------------------------------------------------------------------
+#
+# They run in the folder that tests/example_files.py makes. What cannot run there says so where the reader sees it, in a
+# comment: `# needs TREC-COVID`.
+
+PAGES = {str(page.relative_to(DOCS)): page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
+NEEDS = re.compile(r"#.*\bneeds ")
+COMMAND = re.compile(r"^(?:    )?(calipers [a-z](?:.*\\\n)*.*)$", re.MULTILINE)
+USAGE = re.compile(r"SYSTEM\.\.\.|COMMAND")  # what stands for something else
+
+
+def _commands() -> dict[str, str]:
+    """The commands of the manual that its own tests, and those of help, do not run, with a page that has them."""
+    known = {_plain(example) for _, command in all_commands() for example in examples(command)}
+    found = {
+        _plain(command): page
+        for page, text in PAGES.items()
+        if page != "tutorial.md"
+        for command in COMMAND.findall(text)
+        if not NEEDS.search(command) and not USAGE.search(command)
+    }
+    return {command: page for command, page in found.items() if command not in known}
+
+
+def _plain(command: str) -> str:
+    """One line, without its comment."""
+    return " ".join(re.sub(r"\s#\s.*$", "", command.replace("\\\n", " ")).split())
+
+
+COMMANDS = _commands()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    Require().module("polars")
+    lz4 = Require().module("lz4.frame")
+    made = make(tmp_path_factory.mktemp("manual"), systems=8, queries=24)
+    (made / "run.lz4").write_bytes(lz4.compress((made / "run.json").read_bytes()))
+    return made
+
+
+@pytest.fixture(scope="module")
+def typed(folder: Path) -> dict[str, list[str]]:
+    """Every command as the shell hands it on: a function of that name prints what it is given."""
+    script = "calipers() { printf '%s\\0' \"$@\"; printf '\\n\\0'; }\n" + "\n".join(COMMANDS)
+    done = subprocess.run([Require().tool("bash"), "-c", script], cwd=folder, capture_output=True, check=True)
+    calls = done.stdout.decode().split("\0\n\0")[:-1]
+    return {command: call.split("\0") for command, call in zip(COMMANDS, calls, strict=True)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_manual_run_as_written(
+    command: str, typed: dict[str, list[str]], folder: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    from calipers.cli.commands import run
+
+    monkeypatch.chdir(folder)
+    code = run(typed[command])
+    assert code == 0, f"{COMMANDS[command]}: {command}: {capfd.readouterr().err}(if it cannot run here, say '# needs')"
+
+
+# What the pages' Python takes for granted.
+GIVEN: dict[str, str] = {
+    "qrels": "cal.read_qrels('qrels.txt')",
+    "runs": "cal.read_runs(['a.run', 'b.run', 'c.run'])",
+    "run": "cal.read_run('run.txt')",
+    "judgments": "cal.read_qrels('qrels.txt')",
+    "subtopics": "cal.read_subtopics('diversity.qrels')",
+    "labels": "cal.read_letor('test.svm')",
+    "systems": "['a.txt', 'b.txt']",
+    "scores": "cal.read_scores('scores.csv')",
+    "bounds": "cal.bounds('qrels.txt', 'nDCG@10')",
+}
+OF_A_PAGE: dict[str, dict[str, str]] = {
+    "formats.md": {
+        "qrels_frame": "__import__('polars').read_parquet('qrels.parquet')",
+        "run_frame": "__import__('polars').read_parquet('runs/system07.parquet')",
+    },
+    "information.md": {
+        name: f"cal.read_scores('scores.csv')['{measure}'][:, 0]"
+        for name, measure in (("x", "ERR"), ("y", "nDCG"), ("given", "AP"))
+    },
+    "metaeval.md": {"other": "cal.meta_evaluate('qrels.txt', ['a.run', 'b.run'], 'nDCG@10 V2(nDCG@10)')"},
+    "papers.md": {"scores": "cal.evaluate('qrels.txt', {'bm25': 'a.run', 'b': 'b.run'}, 'nDCG@10')"},
+    "text.md": {"source": "'the cat sat on the mat and saw two birds'"},
+}
+OWN_TESTS = ("tutorial.md", "adding-a-measure.md", "coming-from/pytrec_eval.md", "coming-from/ir_measures.md")
+CODE = [
+    (page, number, code)
+    for page, text in PAGES.items()
+    if page not in OWN_TESTS
+    for number, (language, code) in enumerate(BLOCK.findall(text))
+    if language == "python" and not NEEDS.search(code.partition("\n")[0])
+]
+
+
+def _given(page: str, code: str) -> dict[str, Any]:
+    """What the code takes for granted: of the names above, those that it has."""
+    made: dict[str, Any] = {"cal": calipers, "np": numpy, "__name__": "manual"}
+    has = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    for name, value in {**GIVEN, **OF_A_PAGE.get(page, {})}.items():
+        if name in has:
+            made[name] = eval(value, {"cal": calipers})
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "number", "code"), CODE, ids=[f"{page}-{number}" for page, number, _ in CODE])
+def test_python_of_the_manual_runs_as_written(
+    page: str, number: int, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from calipers.measures import registry
+
+    for module in re.findall(r"\.tools import (\w+)|(LambdaMART)", code):
+        Require().module({"": "lightgbm", "scikit_learn": "sklearn"}.get(module[0], module[0]))
+    for name in ("_DECLARED", "_BY_NAME"):  # measures that a page declares are gone afterwards
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    monkeypatch.chdir(folder)
+    kept = "\n".join(line for line in code.splitlines() if not NEEDS.search(line))
+    exec(compile(kept, f"{page}-{number}", "exec"), _given(page, kept))
+
+
+@pytest.mark.slow
+def test_the_first_screen_of_the_readme_works_when_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every command after `calipers demo`, with the output that it shows, and the Python."""
+    from glob import glob
+    from shlex import split
+
+    from calipers.cli.commands import run
+
+    Require().module("altair")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = next(code for language, code in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    assert "pip install" in first
+    assert "\ncalipers demo " in first
+    assert run(["demo"]) == 0
+    capfd.readouterr()
+    steps = [
+        step
+        for language, block in BLOCK.findall(text)
+        if language == "console"
+        for step in re.findall(r"^\$ calipers (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    ]
+    assert len(steps) >= 3
+    for line, output in steps:
+        words = [file for word in split(line) for file in (sorted(glob(word)) if "*" in word else [word])]
+        assert run(words) == 0, line
+        assert capfd.readouterr().out == output, line
+    assert (tmp_path / "report.html").exists()
+    (code,) = (code for language, code in BLOCK.findall(text) if language == "python")
+    exec(compile(code, "README.md", "exec"), {})
+
+
 def test_every_capability_has_a_picture() -> None:
     for page in ("evaluate", "bounds", "conventions", "compare", "metaeval", "properties", "information", "fusion",
                  "diversity", "report", "papers", "rankers", "text"):  # fmt: skip
@@ -145,6 +308,4 @@ def test_every_capability_has_a_picture() -> None:
 
 
 def test_the_version_to_cite_is_this_one() -> None:
-    import calipers
-
     assert f"version: {calipers.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
