@@ -50,7 +50,8 @@ def _collection(simulation: Simulation, folder: Path) -> None:
             cal.write_run(cal.read_run(run), folder / "runs" / f"{run.stem}.parquet")
     for name, run in zip(("a.run", "b.run", "c.run", "run.txt"), runs, strict=False):
         run.replace(folder / name)
-    for copy, name in (("a2.run", "a.run"), ("b2.run", "b.run")):
+    (folder / "new.run").write_bytes(runs[len(runs) // 2].read_bytes())
+    for copy, name in (("old.run", "a.run"), ("a2.run", "a.run"), ("b2.run", "b.run")):
         (folder / copy).write_bytes((folder / name).read_bytes())
     for name in ("run.txt.gz", "run2.txt.gz"):
         (folder / name).write_bytes(gzip.compress((folder / "run.txt").read_bytes()))

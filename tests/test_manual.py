@@ -6,16 +6,19 @@ import ast
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import click
 import numpy
 import pytest
 
 import calipers
+from calipers.cli.commands import root, run
 from calipers.cli.suggestions import examples
 from conftest import ROOT, Require
 from example_files import all_commands, make
@@ -154,17 +157,10 @@ COMMAND = re.compile(r"^(?:    )?(calipers [a-z](?:.*\\\n)*.*)$", re.MULTILINE)
 USAGE = re.compile(r"SYSTEM\.\.\.|COMMAND")  # what stands for something else
 
 
-def _commands() -> dict[str, str]:
-    """The commands of the manual that its own tests, and those of help, do not run, with a page that has them."""
-    known = {_plain(example) for _, command in all_commands() for example in examples(command)}
-    found = {
-        _plain(command): page
-        for page, text in PAGES.items()
-        if page != "tutorial.md"
-        for command in COMMAND.findall(text)
-        if not NEEDS.search(command) and not USAGE.search(command)
-    }
-    return {command: page for command, page in found.items() if command not in known}
+def _commands(text: str) -> list[str]:
+    """The commands of a page that the tests of help do not run."""
+    found = (command for command in COMMAND.findall(text) if not NEEDS.search(command) and not USAGE.search(command))
+    return [command for command in dict.fromkeys(map(_plain, found)) if command not in HELP]
 
 
 def _plain(command: str) -> str:
@@ -172,7 +168,8 @@ def _plain(command: str) -> str:
     return " ".join(re.sub(r"\s#\s.*$", "", command.replace("\\\n", " ")).split())
 
 
-COMMANDS = _commands()
+HELP = {_plain(example) for _, command in all_commands() for example in examples(command)}
+COMMANDS = {page: found for page, text in PAGES.items() if page != "tutorial.md" and (found := _commands(text))}
 
 
 @pytest.fixture(scope="module")
@@ -184,26 +181,39 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.fixture(scope="module")
-def typed(folder: Path) -> dict[str, list[str]]:
-    """Every command as the shell hands it on: a function of that name prints what it is given."""
-    script = "calipers() { printf '%s\\0' \"$@\"; printf '\\n\\0'; }\n" + "\n".join(COMMANDS)
+@pytest.mark.slow
+@pytest.mark.parametrize("page", COMMANDS)
+def test_commands_of_the_manual_run_as_written(
+    page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As the shell hands them on: there a function of that name prints what it is given."""
+    script = "calipers() { printf '%s\\0' \"$@\"; printf '\\n\\0'; }\n" + "\n".join(COMMANDS[page])
     done = subprocess.run([Require().tool("bash"), "-c", script], cwd=folder, capture_output=True, check=True)
     calls = done.stdout.decode().split("\0\n\0")[:-1]
-    return {command: call.split("\0") for command, call in zip(COMMANDS, calls, strict=True)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_of_the_manual_run_as_written(
-    command: str, typed: dict[str, list[str]], folder: Path, monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    from calipers.cli.commands import run
-
     monkeypatch.chdir(folder)
-    code = run(typed[command])
-    assert code == 0, f"{COMMANDS[command]}: {command}: {capfd.readouterr().err}(if it cannot run here, say '# needs')"
+    for command, call in zip(COMMANDS[page], calls, strict=True):
+        code = run(call.split("\0"))
+        assert code == 0, f"{command}: {capfd.readouterr().err}(if it cannot run here, tell readers what it # needs)"
+
+
+def test_the_page_of_questions_names_every_command_and_its_commands_parse(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    asked = [shlex.split(command)[1:] for command in re.findall(r"`(calipers [^`]+)`", PAGES["which-command.md"])]
+    named = {" ".join(words[:2]) if words[0] in ("inform", "study", "text") else words[0] for words in asked}
+    groups = {name.removeprefix("calipers ") for name, command in all_commands() if isinstance(command, click.Group)}
+    leaves = {name.removeprefix("calipers ") for name, _ in all_commands()} - groups - {"calipers"}
+    assert {name.partition(" ")[0] for name in leaves} <= {name.partition(" ")[0] for name in named}
+    assert named <= leaves | {"COMMAND"}
+    for words in asked:
+        command: click.Command = root
+        while isinstance(command, click.Group) and "COMMAND" not in words:
+            _, found, words = command.resolve_command(click.Context(command), words)
+            assert found is not None
+            command = found
+        if command is not root:
+            command.make_context("calipers", list(words))  # an unknown option would be refused
 
 
 # What the pages' Python takes for granted.
@@ -273,9 +283,6 @@ def test_the_first_screen_of_the_readme_works_when_pasted(
 ) -> None:
     """Every command after `calipers demo`, with the output that it shows, and the Python."""
     from glob import glob
-    from shlex import split
-
-    from calipers.cli.commands import run
 
     Require().module("altair")
     monkeypatch.chdir(tmp_path)
@@ -283,7 +290,9 @@ def test_the_first_screen_of_the_readme_works_when_pasted(
     first = next(code for language, code in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     assert "pip install" in first
     assert "\ncalipers demo " in first
-    assert run(["demo"]) == 0
+    with monkeypatch.context() as changed:  # its report is like the one below
+        changed.setattr("calipers.cli.demo.EXTRA", ("no_such_module",))
+        assert run(["demo"]) == 0
     capfd.readouterr()
     steps = [
         step
@@ -293,7 +302,7 @@ def test_the_first_screen_of_the_readme_works_when_pasted(
     ]
     assert len(steps) >= 3
     for line, output in steps:
-        words = [file for word in split(line) for file in (sorted(glob(word)) if "*" in word else [word])]
+        words = [file for word in shlex.split(line) for file in (sorted(glob(word)) if "*" in word else [word])]
         assert run(words) == 0, line
         assert capfd.readouterr().out == output, line
     assert (tmp_path / "report.html").exists()
@@ -302,8 +311,8 @@ def test_the_first_screen_of_the_readme_works_when_pasted(
 
 
 def test_every_capability_has_a_picture() -> None:
-    for page in ("evaluate", "bounds", "conventions", "compare", "metaeval", "properties", "information", "fusion",
-                 "diversity", "report", "papers", "rankers", "text"):  # fmt: skip
+    for page in ("evaluate", "bounds", "conventions", "compare", "diff", "metaeval", "properties", "information",
+                 "fusion", "diversity", "report", "papers", "rankers", "text"):  # fmt: skip
         assert "](images/" in (DOCS / f"{page}.md").read_text(encoding="utf-8"), page
 
 

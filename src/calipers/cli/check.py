@@ -128,9 +128,9 @@ def command(inputs: NewAndOld, limits: Limits, reports: Reports, lists: ListPoli
     it. One measure that is worse makes the new system worse.
 
     \b
-    calipers check qrels.txt b.run --baseline a.run -m "nDCG@10 RR" --max-drop 0.1
-    calipers check qrels.txt b.run --baseline bm25=scores.csv -m "AP" --max-drop 0.1 --format json
-    calipers check qrels.txt b.run --baseline a.run -m "AP" --max-drop 0.1 --junit check.xml --annotate
+    calipers check qrels.txt new.run --baseline old.run -m "nDCG@10 RR" --max-drop 0.01
+    calipers check qrels.txt new.run --baseline bm25=scores.csv -m "AP" --max-drop 0.01 --format json
+    calipers check qrels.txt new.run --baseline old.run -m "AP" --max-drop 0.01 --junit check.xml --annotate
     """
     from calipers.changes.check import check
 

@@ -62,10 +62,10 @@ def command(inputs: TwoSystems, shown: Shown, plot: str | None, lists: ListPolic
     their grade (? where unjudged) and their ranks among the first K.
 
     \b
-    calipers diff qrels.txt a.run b.run -m "nDCG@10 AP RR"
-    calipers diff qrels.txt a.run b.run -m "nDCG@10" --format markdown -o changes.md
-    calipers diff qrels.txt a.run b.run -m "nDCG@10" --show documents --format csv
-    calipers diff qrels.txt a.run b.run -m "AP" --top 20 --plot changes.html
+    calipers diff qrels.txt old.run new.run -m "nDCG@10 AP RR"
+    calipers diff qrels.txt old.run new.run -m "nDCG@10" --format markdown -o changes.md
+    calipers diff qrels.txt old.run new.run -m "nDCG@10" --show documents --format csv
+    calipers diff qrels.txt old.run new.run -m "AP" --top 20 --plot changes.html
     """
     from calipers.changes.difference import difference
 
