@@ -55,10 +55,10 @@ def _collection(simulation: Simulation, folder: Path) -> None:
         (folder / copy).write_bytes((folder / name).read_bytes())
     for name in ("run.txt.gz", "run2.txt.gz"):
         (folder / name).write_bytes(gzip.compress((folder / "run.txt").read_bytes()))
-    lines = (folder / "run.txt").read_text().splitlines(keepends=True)
-    (folder / "shuffled.txt").write_text("".join(lines[::2] + lines[1::2]))
+    ranked = (folder / "run.txt").read_text().splitlines(keepends=True)
+    (folder / "shuffled.txt").write_text("".join(ranked[::2] + ranked[1::2]))
     cal.write_run(cal.read_run(folder / "run.txt"), folder / "run.json")
-    fields = (line.split() for line in lines)
+    fields = (line.split() for line in ranked)
     (folder / "runs.csv").write_text(
         "topic_id,url,bm25,model\n" + "".join(f"{q},{d},{score},{tag}\n" for q, _, d, _, score, tag in fields)
     )
