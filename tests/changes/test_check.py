@@ -203,6 +203,20 @@ def test_a_baseline_of_several_systems_is_chosen_by_name(files: Path, capfd: pyt
     assert "means.json: holds means, which cannot be compared query by query" in capfd.readouterr().err
 
 
+def test_a_run_in_a_table_with_systems_is_a_run(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"system": "old", "query": query, "docno": document, "score": score}
+        for query, ranked in SIMULATED.runs["old"].items()
+        for document, score in ranked.items()
+    ]
+    (files / "old.json").write_text(json.dumps(rows))
+    made = []
+    for baseline in ("old.run", "old.json"):
+        check("new.run", "--baseline", baseline, "-m", "AP", "--max-drop", "0.01", "--format", "json")
+        made.append(capfd.readouterr().out)
+    assert made[0] == made[1]
+
+
 def test_other_conventions_and_lost_queries_are_said(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
     commands.run(["evaluate", "qrels.txt", "old.run", "-m", "AP", "-q", "--like", "trec_eval", "--format", "json",
                   "-o", "s.json"])  # fmt: skip

@@ -145,10 +145,7 @@ def is_score_table(path: str) -> bool:
 
 
 def are_stored_scores(path: str) -> bool:
-    """Whether a file holds scores as `evaluate --per-query` writes them, in CSV or JSON. Means are refused.
-
-    What has a column of documents is a run.
-    """
+    """Whether a file holds scores as `evaluate --per-query` writes them, in CSV or JSON. Means are refused."""
     columns = _json_columns(path)
     if columns is None:
         try:
@@ -160,7 +157,7 @@ def are_stored_scores(path: str) -> bool:
         raise CalipersError(
             "holds means, which cannot be compared query by query; write it with calipers evaluate -q", file=path
         )
-    return _is_by_system(columns) and not {*names} & DOCUMENT_NAMES
+    return _is_by_system(columns)
 
 
 # -- pieces ------------------------------------------------------------------------------------------
@@ -232,7 +229,8 @@ def _read(path: str, max_unpacked: int | None) -> Scores:
 
 
 def _is_by_system(columns: Sequence[str]) -> bool:
-    return _is_long(columns) and len(columns) > 2
+    """Whether they are a system, a query and scores; what has a column of documents is a run."""
+    return _is_long(columns) and len(columns) > 2 and not {name.strip().lower() for name in columns} & DOCUMENT_NAMES
 
 
 def _is_long(header: Sequence[str]) -> bool:
