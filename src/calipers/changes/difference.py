@@ -19,6 +19,7 @@ import numpy as np
 
 from calipers.changes.first_documents import QueryRankings, first_documents
 from calipers.collection.model import Judgments, Run
+from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.subtopics import SubtopicJudgments
 from calipers.errors import CalipersError
@@ -324,8 +325,11 @@ def _mean(name: str, values: Floats, differences: Differences, level: float) -> 
 
 
 def _documents(known: Judgments, runs: Sequence[Run], top: int) -> list[tuple[DocumentChange, ...]]:
-    graded = known.collapsed() if isinstance(known, SubtopicJudgments) else known
-    return [tuple(_changes(each)) for each in first_documents(graded, runs, top)]
+    if isinstance(known, SubtopicJudgments):
+        known = known.collapsed()
+    elif isinstance(known, Preferences):
+        known = known.judgments
+    return [tuple(_changes(each)) for each in first_documents(known, runs, top)]
 
 
 def _changes(lists: QueryRankings) -> Iterator[DocumentChange]:

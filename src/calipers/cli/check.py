@@ -23,6 +23,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
+from calipers.cli.printing import write_text
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def command(inputs: NewAndOld, limits: Limits, reports: Reports, lists: ListPoli
     warn(found.notes, lists.strict)
     _write(found, output)
     if reports.junit is not None:
-        Output(file=reports.junit).write_text(found.to_junit(reports.fail_undecided))
+        write_text(found.to_junit(reports.fail_undecided), reports.junit)
     if reports.annotate:
         show("".join(f"{line}\n" for line in found.annotations(reports.fail_undecided)))
     if found.fails(reports.fail_undecided):
