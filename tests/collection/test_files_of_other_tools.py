@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections import namedtuple
@@ -361,6 +362,8 @@ def test_sizes_of_queries_beside_svmlight(ending: str, write: Write) -> None:
     assert with_scores["RR"].tolist() == [[0.5, 1.0]]
     write("2\n3\n", f"rank.train{ending}")
     assert "4 documents, where" in refusal(grades, path)
+    write("2\n999999999999\n", f"rank.train{ending}")  # which no memory holds
+    assert "4 documents, where" in refusal(grades, path)
     write("2\n-2\n", f"rank.train{ending}")
     assert "whole number" in refusal(grades, path)
 
@@ -543,6 +546,18 @@ def test_no_query_in_common_shows_both(write: Write, command: Command) -> None:
     assert words in refusal(cal.ranges, qrels, run, ["P@5"])
     assert words in refusal(cal.fusion_bound, qrels, [run, write("1 Q0 a 1 0.5 u\n", "other")])
     assert math.isclose(cal.evaluate(qrels, write("q1 Q0 a 1 0.5 t\n"), ["RR"])["RR"][0, 0], 1)
+
+
+def test_packed_files_that_would_take_all_memory(write: Write) -> None:
+    """What a few packed bytes may unpack to is bounded for JSON of every kind, for texts and for tables of passages."""
+    blank = b" " * (100 << 20)
+    answer = json.dumps([{"qid": "1"} | ANSWERS[0]])[:-1].encode()
+    for start, read in ((answer, scores), (b'{"judgmentRatings": [', grades), (b'{"mteb_model_meta": {', scores)):
+        path = write(gzip.compress(start + blank, 1), "bomb.gz")
+        assert "unpacks to more than" in refusal(read, path)
+    path = write(gzip.compress(b"1\t" + blank, 1), "bomb.gz")
+    assert "a line has more than" in refusal(cal.read_texts, path)
+    assert "unpacks to more than" in refusal(cal.Rollup("max", path).of, ["a"])
 
 
 def test_the_manual_has_the_names_of_columns() -> None:

@@ -95,8 +95,7 @@ def headerless(start: bytes) -> tuple[int, str] | None:
     if len(fields) == 3:
         return (3, BLANKS) if is_number(_text(fields[2])) else _delimited(start, line)
     if len(fields) in _TREC_NUMBER and is_number(_text(fields[_TREC_NUMBER[len(fields)]])):
-        cells, _ = cells_of(line, "\t")
-        return _delimited(start, line) if len(cells) == 3 and len(fields) > len(cells) else None
+        return _delimited(start, line) if line.count(b"\t") == 2 else None
     return _delimited(start, line)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.files import shown_name, whole
 from calipers.collection.first_line import cells_of
+from calipers.collection.json_values import RATIO, ROOM
 from calipers.collection.model import Judgments, Run
 from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError
@@ -186,7 +187,7 @@ def read_passages(source: str | os.PathLike[str]) -> dict[str, str]:
     """{passage: document} from a file with both on each line, between blanks or as CSV."""
     name = shown_name(source)
     try:
-        text = whole(source).decode("utf-8-sig", "surrogateescape")
+        text = whole(source, room=ROOM, ratio=RATIO).decode("utf-8-sig", "surrogateescape")
     except MemoryError:
         raise CalipersError("too large", file=name) from None
     found: dict[str, str] = {}

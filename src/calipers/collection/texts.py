@@ -6,10 +6,11 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from calipers.collection.chunks import whole_lines
+from calipers.collection.chunks import short_lines, whole_lines
 from calipers.collection.column_names import NAMES, plain_name
 from calipers.collection.files import Path, blocks, shown_name
 from calipers.collection.first_line import cells_of, is_number
+from calipers.collection.json_values import RATIO, ROOM
 from calipers.errors import CalipersError
 
 TEXT = ("text", "query", "contents", "content", "body", "passage", "title")  # by what is taken first
@@ -78,7 +79,7 @@ def _pairs(
 
 def _lines(source: Path, max_unpacked: int | None) -> Iterator[bytes]:
     first = True
-    for text in whole_lines(blocks(source, max_unpacked=max_unpacked)):
+    for text in whole_lines(short_lines(blocks(source, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO))):
         for line in text.removesuffix(b"\n").split(b"\n"):
             yield line.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r") if first else line.rstrip(b"\r")
             first = False

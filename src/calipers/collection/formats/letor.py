@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.chunks import whole_lines
+from calipers.collection.chunks import short_lines, whole_lines
 from calipers.collection.files import Block, Path, blocks, shown_name, start_of
 from calipers.collection.first_line import fields_of, first_content, first_fields, is_number
 from calipers.collection.formats.format import Format
@@ -47,22 +47,24 @@ def letor_blocks(path: Path, *, max_unpacked: int | None = None) -> Iterator[Blo
     sizes = scan(beside, NumberScanner, max_unpacked=max_unpacked)
     if (sizes != np.rint(sizes)).any() or (sizes < 0).any() or sizes.sum() > MOST_DOCUMENTS:
         raise CalipersError("the size of a query is a whole number", file=beside)
-    return _with_qid(source, np.repeat(np.arange(1, len(sizes) + 1), sizes.astype(np.int64)), name, beside)
+    return _with_qid(short_lines(source), np.cumsum(sizes.astype(np.int64)).tolist(), name, beside)
 
 
-def _with_qid(source: Iterator[Block], query: NDArray[np.int64], name: str, beside: str) -> Iterator[bytes]:
-    """The lines, each with the query of its place."""
-    place = -1
+def _with_qid(source: Iterator[Block], ends: list[int], name: str, beside: str) -> Iterator[bytes]:
+    """The lines, each with the number of the query that it belongs to: each query ends before a place."""
+    place = query = 0
 
     def label(found: re.Match[bytes]) -> bytes:
-        nonlocal place
+        nonlocal place, query
+        while query < len(ends) and place >= ends[query]:
+            query += 1
         place += 1
-        return b"%s qid:%d" % (found[0], query[place] if place < len(query) else 0)
+        return b"%s qid:%d" % (found[0], query + 1)
 
     for text in whole_lines(source):
         yield _LABEL.sub(label, text)
-    if place + 1 != len(query):
-        raise CalipersError(f"{place + 1} documents, where {beside} has the sizes of {len(query)}", file=name)
+    if place != ends[-1]:
+        raise CalipersError(f"{place} documents, where {beside} has the sizes of {ends[-1]}", file=name)
 
 
 def read_scores(path: Path, *, max_unpacked: int | None = None) -> NDArray[np.float64]:
