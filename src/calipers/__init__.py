@@ -19,6 +19,8 @@ _HOMES = {
         "read_runs",
     ),
     "collection.writing": ("write_qrels", "write_run"),
+    "collection.texts": ("read_texts",),
+    "collection.repeated": ("Rollup",),
     "collection.simulate": ("simulate",),
     "measures.registry": ("Measure", "measure"),
     "measures.grammar": ("parse",),

@@ -19,6 +19,7 @@ from calipers.collection.model import Judgments as Judgments
 from calipers.collection.model import Run as Run
 from calipers.collection.preferences import Preferences as Preferences
 from calipers.collection.preferences import read_preferences as read_preferences
+from calipers.collection.repeated import Rollup as Rollup
 from calipers.collection.several_judges import SeveralJudges as SeveralJudges
 from calipers.collection.several_judges import read_several_judges as read_several_judges
 from calipers.collection.simulate import simulate as simulate
@@ -32,6 +33,7 @@ from calipers.collection.sources import read_run as read_run
 from calipers.collection.sources import read_runs as read_runs
 from calipers.collection.subtopics import SubtopicJudgments as SubtopicJudgments
 from calipers.collection.subtopics import read_subtopics as read_subtopics
+from calipers.collection.texts import read_texts as read_texts
 from calipers.collection.writing import write_qrels as write_qrels
 from calipers.collection.writing import write_run as write_run
 from calipers.conventions import Convention as Convention

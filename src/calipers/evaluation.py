@@ -11,8 +11,9 @@ import numpy as np
 from calipers.collection.frames import is_frame
 from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
 from calipers.collection.read_ahead import in_threads
+from calipers.collection.records import holds_records, plain_nested, taken
 from calipers.collection.run_names import distinct_names
-from calipers.collection.sources import JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
+from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CheckFailed, warn_user
 from calipers.limits.exactness import drawn_among, inexact_measures
@@ -60,6 +61,7 @@ def evaluate(
     missing: Policy | None = None,
     degenerate: Policy | None = None,
     precision: Precision | None = None,
+    columns: ColumnNames | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
@@ -80,6 +82,8 @@ def evaluate(
         missing: what the measure counts where only this list makes it undefined, and, as `skip`, also the queries
         that a run lacks; without it 0, or what `like` says. degenerate: what a normalised score counts where all
         rankings score the same; without it, what the formula gives. All three: a number, `skip` or `error`.
+    columns: the columns of tables, as {"query": "topic_id"}, in judgments and runs alike; where they differ, read them
+        with `read_judgments` and `read_runs`.
     precision: in which scores are compared: `double`, or `single` as in trec_eval before 10.0, where scores beyond
         3.4e38 are infinite, and tie: a note says so.
     warn: give one CalipersWarning with what `calipers evaluate` warns of, in its words: judged queries that a run
@@ -98,14 +102,15 @@ def evaluate(
     counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
     check_depth(depth)
     named = parse_all(measures, rules.defaults)
-    known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in named)))
-    systems = as_runs(runs)
+    known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in named), columns))
+    systems = as_runs(runs, columns=columns)
     bound = {name: measure.bind(known.pool) for name, measure in named}
     rules.check(known, bound.values())
     values = np.empty((len(bound), len(systems), len(known.queries)))
     reasons = np.zeros(values.shape, np.uint8)
     coverage = Coverage.blank(len(systems), len(known.queries))
     infinite: list[bool] = []
+    other: bytes | None = None  # a query that a run answers, and nobody judged
     swapped = SwappedFiles(known.pool.grade)
     room = JudgingRoom(bound)
     start = 0
@@ -118,6 +123,7 @@ def evaluate(
         part = slice(start, start + len(batch))
         values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, room)
         infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
+        other = other or next((run.unjudged[0] for run in batch if len(run.unjudged)), None)
         swapped.look([run for run, system in zip(batch, systems[part], strict=True) if not isinstance(system, FileRun)])
         start += len(batch)
         if progress:
@@ -125,8 +131,12 @@ def evaluate(
     refuse_infinite(values, list(bound), known.queries)
     refuse(reasons, bound, known, counting)
     if coverage.missing.all():
-        raise CalipersError(f"no query in common: none of the runs answers a query of {known.name}")
-    notes = [*swapped.notes(), *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found())]
+        raise known.not_answered(other)
+    notes = [
+        *how_read(known, systems),
+        *swapped.notes(),
+        *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found()),
+    ]
     if warn and notes:
         warn_user("; ".join(notes))
     return Scores(
@@ -151,6 +161,11 @@ def evaluate(
         },
         notes=tuple(notes),
     )
+
+
+def how_read(judgments: Judgments, runs: Iterable[Run]) -> Iterable[str]:
+    """What is to be known of how files were read, each once."""
+    return dict.fromkeys((*judgments.notes, *(note for run in runs for note in getattr(run, "notes", ()))))
 
 
 class JudgingRoom:
@@ -207,21 +222,26 @@ class SwappedFiles:
             )
 
 
-def as_judgments(judgments: JudgmentsLike, kind: str = "grades") -> Judgments:
+def as_judgments(judgments: JudgmentsLike, kind: str = "grades", columns: ColumnNames | None = None) -> Judgments:
     """Judgments from whatever a user may have; kind: of what sort they are where a file or a mapping cannot tell."""
-    return _as_judgments(judgments, kind)
+    return _as_judgments(judgments, kind, columns)
 
 
-def _as_judgments(judgments: Any, kind: str) -> Judgments:
+def _as_judgments(judgments: Any, kind: str, columns: ColumnNames | None) -> Judgments:
+    judgments = taken(judgments)
     if isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, Mapping):
-        return _of_three(judgments, kind) if _three_deep(judgments) else Judgments.from_dict(judgments)
-    if isinstance(judgments, str | os.PathLike) or is_frame(judgments):
-        return read_judgments(judgments, format=None if kind == "grades" or is_frame(judgments) else kind)
+        if _three_deep(judgments):
+            return _of_three(judgments, kind)
+        return Judgments.from_dict(plain_nested(judgments) if judgments else judgments)
+    if isinstance(judgments, str | os.PathLike):
+        return read_judgments(judgments, format=None if kind == "grades" else kind, columns=columns)
+    if is_frame(judgments) or holds_records(judgments):
+        return read_judgments(judgments, columns=columns)
     raise CalipersError(
-        f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, or "
-        "{query: {document: grade}}; arrays go through Judgments.from_arrays"
+        f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, named tuples, "
+        "or {query: {document: grade}}; arrays go through Judgments.from_arrays"
     )
 
 
@@ -271,21 +291,22 @@ def kind_read(measures: Iterable[Measure]) -> str:
     return next(iter(reads), "grades")
 
 
-def as_runs(runs: RunsLike) -> list[Run]:
+def as_runs(runs: RunsLike, *, columns: ColumnNames | None = None) -> list[Run]:
     """A list of runs from whatever a user may have."""
-    return _as_runs(runs)
+    return _as_runs(runs, columns)
 
 
-def _as_runs(runs: Any) -> list[Run]:
-    if isinstance(runs, str | os.PathLike) or is_frame(runs):
-        return read_runs(runs)
+def _as_runs(runs: Any, columns: ColumnNames | None) -> list[Run]:
+    runs = taken(runs)
+    if isinstance(runs, str | os.PathLike) or is_frame(runs) or holds_records(runs):
+        return read_runs(runs, columns=columns)
     if isinstance(runs, Mapping):
         if not runs:
             raise CalipersError("the run is empty")
         inner = next(iter(runs.values()))
         if isinstance(inner, Mapping) and not any(isinstance(value, Mapping) for value in inner.values()):
-            return [DictRun(runs)]
-        return [_named(str(name), run) for name, run in runs.items()]
+            return [DictRun(plain_nested(runs))]
+        return [_named(str(name), run, columns) for name, run in runs.items()]
     if isinstance(runs, np.ndarray):
         return [ArrayRun(runs)]
     if hasattr(runs, "retrieved"):
@@ -297,17 +318,18 @@ def _as_runs(runs: Any) -> list[Run]:
         )
     found: list[Run] = []
     for run in runs:
-        found.extend(_as_runs(run))
+        found.extend(_as_runs(run, columns))
     if not found:
         raise CalipersError("there is no run to evaluate")
     return found
 
 
-def _named(name: str, run: Any) -> Run:
+def _named(name: str, run: Any, columns: ColumnNames | None) -> Run:
+    run = taken(run)
     if isinstance(run, Mapping):
-        return DictRun(run, name)
-    if isinstance(run, str | os.PathLike) or is_frame(run):
-        return read_run(run, name=name)
+        return DictRun(plain_nested(run) if run else run, name)
+    if isinstance(run, str | os.PathLike) or is_frame(run) or holds_records(run):
+        return read_run(run, name=name, columns=columns)
     return ArrayRun(run, name)
 
 

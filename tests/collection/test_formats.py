@@ -212,7 +212,11 @@ def test_the_same_content_gives_the_same_file(tmp_path: Path) -> None:
         ("qid,docno,score\n1,a,3\n", "csv"),
         ("# a comment\n\nqid;docno;score\n1;a;3\n", "csv"),
         ("one,two,three\n", "csv"),
-        ("1,2,3\n", "scores"),  # which will say that it is no number
+        ("1,2,3\n", "headerless"),
+        ("red shoes\td1\t3\nwarm socks\td7\t0\n", "headerless"),  # as many fields as TREC's judgments
+        ("1 0\td1\t3\n2 0\td7\t0\n", "qrels"),
+        ("1 d1 0.5\n", "headerless"),
+        ("1 1:0.5 2:3\n", "svmlight"),
         ("1\t0\td,x\t1\n", "qrels"),
         ("q,1 Q0 d,x 1 2.5 t,u\n", "run"),
         ('{"1": {"a": 1}}\n', "json"),

@@ -129,7 +129,10 @@ def test_sniff(name: str, packing: str, write: Callable[..., str]) -> None:
 
 def test_sniff_of_something_else(write: Callable[..., str]) -> None:
     error = refusal(sniff, write(b"one,two,three\n1 2 3 4 5\n".replace(b",", b" ")))
-    assert error.message.startswith("no known format (known are letor: label qid:ID")
+    assert error.message == (
+        "no known format; the first line is 'one two three'; nearest are headerless (query document number): 'three' "
+        "in the third column is not a number; and qrels (query iteration document grade): 3 fields, not 4"
+    )
     assert sniff(write(b"# nothing\n\n1.5\n")) == "scores"
     assert refusal(sniff, write(b"# nothing\n\n")).message.startswith("no known format")
 

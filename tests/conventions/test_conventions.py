@@ -502,3 +502,9 @@ def test_ranx(require: Any) -> None:
     for theirs, name in names.items():
         wanted = [measured.scores[theirs][query] for query in scores.queries]
         np.testing.assert_allclose(scores[name][0], wanted, atol=1e-9, err_msg=name)
+    # Its objects are read as they are.
+    measured.name = "bm25"
+    again = cal.evaluate(ranx.Qrels(qrels), measured, list(names.values()), like="ranx")
+    assert again.systems == ("bm25",)
+    assert again["nDCG@5"].tolist() == scores["nDCG@5"].tolist()
+    assert cal.evaluate(ranx.Qrels(qrels), {"x": measured, "y": runs}, ["RR"]).systems == ("x", "y")

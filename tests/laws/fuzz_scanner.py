@@ -208,6 +208,7 @@ def cases(source: Source) -> list[tuple[str, bytes, Callable[[ModuleType], Any]]
         (f"run depth={depth} single={single} regroup={regroup}", source.run(), run_scanner),
         ("run columns", source.run(), lambda module: module.ColumnScanner("run")),
         ("qrels", source.qrels(), lambda module: module.ColumnScanner("qrels", keep_second=second)),
+        ("triples", source.qrels().replace(b" 0 ", b" "), lambda module: module.ColumnScanner("triples")),
         ("letor", source.letor(), lambda module: module.LetorScanner()),
         ("scores", source.scores_file(), lambda module: module.NumberScanner()),
     ]

@@ -86,7 +86,7 @@ def test_run_columns(scanner: ModuleType) -> None:
 
 
 def test_unknown_kind(scanner: ModuleType) -> None:
-    with pytest.raises(ValueError, match="'qrels' or 'run'"):
+    with pytest.raises(ValueError, match="'qrels', 'run' or 'triples'"):
         scanner.ColumnScanner("csv")
 
 
@@ -628,6 +628,7 @@ def test_large_segments(compiled: ModuleType) -> None:
 TEXTS = {
     "run": b"\xef\xbb\xbf# c\r\n1 Q0 a 1 2.25 t\n1\tQ0  b 2 2.25 t\r\n\n2 Q0 a 1 17.123456789012345 t\n2 Q0 c 2 1e-3 t",
     "qrels": b"\xef\xbb\xbf1 0 a 1\n1 0 bb 2\r\n# x\n2 0 a -1\n\n",
+    "triples": b"\xef\xbb\xbf1 a 1\n1\tbb  2.5\r\n# x\n2 a -1\n\n",
     "letor": b"1 qid:1 1:0.5 #docid = x\n0 qid:2 1:0.5 2:7 # docid = yy\r\n",
     "scores": b"0.5\n1e5\r\n\n-7",
 }
@@ -636,8 +637,8 @@ TEXTS = {
 def maker(scanner: ModuleType, kind: str) -> Any:
     if kind == "run":
         return scanner.RunScanner(judged(scanner, {"1": ["a", "b"], "2": ["c"]}))
-    if kind == "qrels":
-        return scanner.ColumnScanner("qrels", keep_second=True)
+    if kind in ("qrels", "triples"):
+        return scanner.ColumnScanner(kind, keep_second=True)
     return scanner.LetorScanner() if kind == "letor" else scanner.NumberScanner()
 
 

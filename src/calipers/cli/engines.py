@@ -33,6 +33,9 @@ class Engine:
     master: str | None = None
 
 
+# How to read files in ways that only the local engine knows.
+LOCAL = ("judgments_columns", "systems_columns", "combine_grades", "rollup", "rollup_by", "query_ids")
+
 engine_options = together(
     "engine", Engine,
     click.option("--engine", "name", type=click.Choice(("local", "spark")), default="local", show_default=True,
@@ -50,6 +53,8 @@ def evaluate_on_spark(
 
     if shown.baseline is not None:
         raise CalipersError("--baseline is not for --engine spark: its marks need all scores in one place")
+    if other := [name for name in LOCAL if getattr(inputs, name) is not None]:
+        raise CalipersError(f"--{other[0].removesuffix('_grades').replace('_', '-')} is not for --engine spark")
     for path in (inputs.judgments, *inputs.systems):
         if path == "-" or stat.S_ISFIFO(os.stat(path).st_mode if os.path.exists(path) else 0):
             what = "standard input" if path == "-" else f"the pipe {path}"

@@ -10,7 +10,16 @@ import click
 
 from calipers.cli.inputs import Runs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import FILE, how_to_read, measures_option, note, plot_option, progress, read_groups, warn
+from calipers.cli.options import (
+    FILE,
+    how_to_read_files,
+    measures_option,
+    note,
+    plot_option,
+    progress,
+    read_groups,
+    warn,
+)
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, Significance, lists, significance
 from calipers.errors import CalipersError
@@ -71,7 +80,7 @@ class JudgesTables:
 @together("asked", JudgesTables)
 @click.argument("human", metavar="HUMAN", type=FILE)
 @click.argument("judges", nargs=-1, required=True, metavar="JUDGE...", type=FILE)
-@how_to_read
+@how_to_read_files
 @click.option(
     "--systems",
     multiple=True,

@@ -13,7 +13,9 @@ from calipers.cli.options import (
     FILE,
     OUTPUT,
     TABLES_OR_RUN,
+    columns_apart,
     columns_option,
+    combine_option,
     draw,
     jobs_option,
     max_unpacked_option,
@@ -22,7 +24,9 @@ from calipers.cli.options import (
     note,
     plot_option,
     progress,
+    query_ids_option,
     read_groups,
+    rollup_options,
     systems_as_option,
 )
 from calipers.cli.output import Output, safe_csv_option
@@ -89,6 +93,10 @@ class PoolAlternatives:
 @plot_option("the curves of --simulate")
 @systems_as_option("SYSTEM", TABLES_OR_RUN)
 @columns_option
+@columns_apart
+@combine_option
+@rollup_options
+@query_ids_option
 @max_unpacked_option
 @memory_option
 @jobs_option

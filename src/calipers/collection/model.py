@@ -44,6 +44,7 @@ class Judgments:
     texts: Callable[[], list[str]] | None = field(default=None, repr=False)  # the names as text, where they came so
     row: Ints | None = None  # of the input, for each row of the pool; None where they are the same
     repeated: int = 0  # labels that were given twice, and count once
+    notes: tuple[str, ...] = ()  # on how they were read
 
     def __post_init__(self) -> None:
         self.pool.name_queries(self.queries)
@@ -100,9 +101,21 @@ class Judgments:
         queries = tuple(str(distinct[i]) for i in by_appearance)
         return cls._grouped(name, queries, place[query], grade, None)
 
+    def with_notes(self, notes: Sequence[str]) -> Judgments:
+        """The same, with more to be said of how they were read."""
+        return replace(self, notes=(*self.notes, *notes)) if notes else self
+
     @classmethod
-    def from_columns(cls, columns: Columns, name: str) -> Judgments:
-        """From the columns of a qrels file. A document judged twice with one grade counts once."""
+    def from_columns(cls, columns: Columns, name: str, combine: str | None = None) -> Judgments:
+        """From the columns of a qrels file. A document judged twice with one grade counts once.
+
+        combine: how several grades of a document become one; without it, different ones are refused.
+        """
+        if combine is not None:
+            from calipers.collection.repeated import combined
+
+            columns, notes = combined(columns, combine, name)
+            return cls.from_columns(columns, name).with_notes(notes)
         queries = tuple(columns.queries.texts())
         grouped = cls._grouped(name, queries, columns.query, columns.value, columns.documents)
         if grouped.index.distinct:
@@ -122,7 +135,8 @@ class Judgments:
                     source = row if grouped.row is None else int(grouped.row[row])
                     raise CalipersError(
                         f"document '{decode(documents[row])}' of query '{queries[query]}' is judged "
-                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before",
+                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before; "
+                        "combine (--combine) makes one grade of them",
                         file=name,
                         line=int(columns.line[source]),
                     )
@@ -176,6 +190,14 @@ class Judgments:
     def document_names(self) -> list[str]:
         return self.documents.texts() if self.texts is None else self.texts()
 
+    def not_answered(self, query: bytes | None) -> CalipersError:
+        """The error where runs answer none of these queries, with one query of each side."""
+        other = "the runs are empty" if query is None else f"the runs have '{decode(query)}'"
+        return CalipersError(
+            f"no query in common: none of the runs answers a query of {self.name} "
+            f"(the judgments have '{self.queries[0]}', {other})"
+        )
+
     def to_dict(self) -> dict[str, dict[str, float]]:
         """As {query: {document: grade}}."""
         offsets, grade = self.pool.offsets.tolist(), self.pool.grade.tolist()
@@ -190,6 +212,8 @@ class Run(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    # Those that were read from a file may have `path`, and `notes` on how it was read.
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         """The judged documents that it retrieves, and where they rank."""

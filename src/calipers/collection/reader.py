@@ -21,6 +21,7 @@ from calipers.collection.files import (
     FileErrors,
     Path,
     blocks,
+    is_utf_16,
     packing_of,
     plain_blocks,
     regular,
@@ -63,10 +64,16 @@ class Scanner(Protocol[Result]):
 # ------------------------------------------------------------------------------------------------------- scans
 
 
-def scan(path: Path, make_scanner: Callable[[], Scanner[Result]], *, max_unpacked: int | None = None) -> Result:
-    """What a scanner makes of a file; its errors, and those of the file, with file and line."""
+def scan(
+    path: Path,
+    make_scanner: Callable[[], Scanner[Result]],
+    *,
+    max_unpacked: int | None = None,
+    source: Iterator[Block] | None = None,
+) -> Result:
+    """What a scanner makes of a file, or of the `source` made from it; errors with file and line."""
     scanner = make_scanner()
-    return _finish(path, scanner, blocks(path, max_unpacked=max_unpacked))
+    return _finish(path, scanner, blocks(path, max_unpacked=max_unpacked) if source is None else source)
 
 
 def _finish(path: Path, scanner: Scanner[Result], source: Iterator[Block]) -> Result:
@@ -301,7 +308,8 @@ def _parts(path: Path, jobs: int, smallest: int) -> list[Part]:
     with FileErrors(path), open(regular(path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         count = min(jobs, size // max(1, smallest))
-        if count < 2 or packing_of(file.read(8)):
+        start = file.read(64)
+        if count < 2 or packing_of(start) or is_utf_16(start):
             return [(0, size)]
         targets = [size * k // count for k in range(count + 1)]
         starts = [0]

@@ -44,15 +44,17 @@ class Rows:
     number: NDArray[np.int64] | None = None  # of each row, where that is not its place; from 1
     lines: bool = False  # these numbers are lines of the file
     file: str | None = None
+    notes: tuple[str, ...] = ()  # on how they were read
 
     def __len__(self) -> int:
         return len(self.value)
 
-    def judgments(self, name: str) -> Judgments:
-        """The grades, query by query."""
+    def judgments(self, name: str, combine: str | None = None) -> Judgments:
+        """The grades, query by query; `combine` makes one of several grades of a document."""
         number = np.arange(1, len(self) + 1) if self.number is None else self.number
+        columns = Columns(self.queries, self.query, self.documents, self.value, number)
         try:
-            return Judgments.from_columns(Columns(self.queries, self.query, self.documents, self.value, number), name)
+            return Judgments.from_columns(columns, name, combine).with_notes(self.notes)
         except CalipersError as error:
             if self.lines or error.line is None:
                 raise
@@ -107,6 +109,11 @@ class Rows:
             yield self.between(place, min(place + AT_ONCE, stop))
 
 
+def by_rank(column: str, file: str | None) -> str:
+    """What is said of a run that has ranks and no scores."""
+    return f"{file + ': ' if file else ''}there is no score: documents are ordered by '{column}' (score = -rank)"
+
+
 def by_appearance(code: NDArray[np.integer], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Codes below `count` as numbers in order of first appearance: the code of each number, and the numbers."""
     changes = np.flatnonzero(code[1:] != code[:-1]) + 1
@@ -128,6 +135,7 @@ class RowsRun:
     path: str | None = None
     parts: Callable[[int], Parts] | None = field(default=None, repr=False)
     memory: int | None = None  # bytes to hold of rows that are read in parts and whose queries are in no order
+    notes: tuple[str, ...] = ()  # on how they are read
 
     def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
         def scanner(regroup: bool = False) -> RunScanner:
@@ -217,15 +225,19 @@ def runs_of(
     name: str | None = None,
     parts: Callable[[int], Parts] | None = None,
     memory: int | None = None,
+    notes: tuple[str, ...] = (),
 ) -> list[RowsRun]:
     """A run for each of the systems that a table names, or one for all of it."""
     if len(systems) < 2:
         file = None if path is None else Path(path).name
-        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory)]
+        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory, notes)]
     if name is not None:
         raise CalipersError(f"one name ('{name}') for {len(systems)} runs: {_some(systems)}", file=path)
     table = _Once(load)
-    return [RowsRun(partial(_of, table, system), system, f"{path}:{system}" if path else None) for system in systems]
+    return [
+        RowsRun(partial(_of, table, system), system, f"{path}:{system}" if path else None, notes=notes)
+        for system in systems
+    ]
 
 
 def _of(table: Callable[[], Rows], system: str) -> Rows:

@@ -90,7 +90,7 @@ def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
     place = [index.query(encode(query)) for query in ballots.queries]
     kept = [q for q, at in enumerate(place) if at >= 0]
     if not kept:
-        raise CalipersError(f"no query in common: none of the runs answers a query of {judgments.name}")
+        raise judgments.not_answered(encode(ballots.queries[0]) if len(ballots.queries) else None)
     if len(kept) < len(ballots.queries):
         ballots, place = ballots.of_queries(kept), [place[q] for q in kept]
     query = np.repeat(place, np.diff(ballots.offsets)).tolist()

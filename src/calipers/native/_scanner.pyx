@@ -422,9 +422,9 @@ cdef class Lines:
 
 
 cdef class ColumnScanner(Lines):
-    """All lines of judgments ("qrels") or of a run ("run"), as columns."""
+    """All lines of judgments ("qrels"), of a run ("run"), or of query, document and number ("triples"), as columns."""
 
-    cdef bint run, keep_second
+    cdef bint run, triples, keep_second
     cdef IdTable queries
     cdef vector[int32_t] query
     cdef vector[uint8_t] documents, seconds
@@ -434,11 +434,12 @@ cdef class ColumnScanner(Lines):
     cdef bytes tag
 
     def __cinit__(self, kind, *, bint keep_second=False):
-        if kind not in ("qrels", "run"):
-            raise ValueError(f"kind is 'qrels' or 'run', not {kind!r}")
+        if kind not in ("qrels", "run", "triples"):
+            raise ValueError(f"kind is 'qrels', 'run' or 'triples', not {kind!r}")
         self.run = kind == "run"
+        self.triples = kind == "triples"
         self.grammar = f"{kind}_line"
-        self.keep_second = keep_second and not self.run
+        self.keep_second = keep_second and kind == "qrels"
         self.queries.set_seed(new_seed())
         self.document_offsets.assign(1, 0)
         self.second_offsets.assign(1, 0)
@@ -447,7 +448,8 @@ cdef class ColumnScanner(Lines):
     cdef int scan(self, Text p, Text end) except -1 nogil:
         cdef Text[6] start
         cdef Text[6] stop
-        cdef int i, fields = 6 if self.run else 4, numeric = 4 if self.run else 3
+        cdef int i, fields = 6 if self.run else 3 if self.triples else 4
+        cdef int document = 1 if self.triples else 2, numeric = 4 if self.run else 2 if self.triples else 3
         cdef double value
         while p < end:
             self.bad = p
@@ -474,7 +476,7 @@ cdef class ColumnScanner(Lines):
             p = after_end(p)
             self.number += 1
             self.query.push_back(row_of(self.queries, self.query, start[0], stop[0] - start[0]))
-            self.documents.insert(self.documents.end(), start[2], stop[2])
+            self.documents.insert(self.documents.end(), start[document], stop[document])
             self.document_offsets.push_back(<int64_t> self.documents.size())
             self.value.push_back(value)
             self.line_of.push_back(self.number)
@@ -508,7 +510,7 @@ cdef class ColumnScanner(Lines):
         cdef size_t row, count
         self.close()
         count = self.query.size()
-        if self.run or count >= 2**31:
+        if self.run or self.triples or count >= 2**31:
             return None
         index.parts.assign(self.queries.size() + 1, 0)
         for row in range(count):

@@ -37,6 +37,7 @@ _DOCID = re.compile(rb"[ \t]*docid[ \t]*=[ \t]*([^ \t]+)")
 
 QRELS_FIELDS = ("query", "iteration", "document", "grade")
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
+TRIPLE_FIELDS = ("query", "document", "number")
 
 
 # ---------------------------------------------------------------------------------------------- one line
@@ -69,6 +70,11 @@ def qrels_line(line: bytes) -> tuple[bytes, bytes, bytes, float]:
 def run_line(line: bytes) -> tuple[bytes, bytes, float, bytes]:
     query, _, document, _, score, tag = _fields(line, RUN_FIELDS)
     return query, document, number(score, "score"), tag
+
+
+def triples_line(line: bytes) -> tuple[bytes, bytes, float]:
+    query, document, value = _fields(line, TRIPLE_FIELDS)
+    return query, document, number(value, "the number")
 
 
 def letor_line(line: bytes) -> tuple[float, bytes, bytes | None] | None:
@@ -200,14 +206,14 @@ def _int32(values: Iterable[int]) -> NDArray[np.int32]:
 
 
 class ColumnScanner(LineScanner):
-    """All lines of judgments ("qrels") or of a run ("run"), as columns."""
+    """All lines of judgments ("qrels"), of a run ("run"), or of query, document and number ("triples"), as columns."""
 
     def __init__(self, kind: str, *, keep_second: bool = False) -> None:
         super().__init__()
-        if kind not in ("qrels", "run"):
-            raise ValueError(f"kind is 'qrels' or 'run', not {kind!r}")
-        self._run = kind == "run"
-        self._keep_second = keep_second and not self._run
+        if kind not in ("qrels", "run", "triples"):
+            raise ValueError(f"kind is 'qrels', 'run' or 'triples', not {kind!r}")
+        self._kind = kind
+        self._keep_second = keep_second and kind == "qrels"
         self._queries: dict[bytes, int] = {}
         self._query: list[int] = []
         self._documents: list[bytes] = []
@@ -217,10 +223,12 @@ class ColumnScanner(LineScanner):
         self._tag = b""
 
     def _row(self, line: bytes) -> bool:
-        if self._run:
+        if self._kind == "run":
             query, document, value, tag = run_line(line)
             if not self.rows:
                 self._tag = tag
+        elif self._kind == "triples":
+            query, document, value = triples_line(line)
         else:
             query, second, document, value = qrels_line(line)
             if self._keep_second:

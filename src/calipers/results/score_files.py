@@ -182,7 +182,7 @@ def _lines(path: str, max_unpacked: int | None, most: int | None = None) -> list
 
 def _json_columns(path: str) -> list[str] | None:
     """The names in the first object of a list, without what tables say of all their rows; None where there is none."""
-    from calipers.collection.formats.json import first_object
+    from calipers.collection.json_values import first_object
 
     try:
         found = first_object(path)
@@ -192,7 +192,7 @@ def _json_columns(path: str) -> list[str] | None:
 
 
 def _read_json(path: str, max_unpacked: int | None) -> Scores:
-    from calipers.collection.formats.json import read_objects
+    from calipers.collection.json_values import read_objects
 
     objects = read_objects(path, max_unpacked=max_unpacked)
     header = [name for name in objects[0] if name not in ABOUT]

@@ -70,7 +70,8 @@ class OpenLists:
         for s, each in enumerate(read):
             count[s, each.query] = each.count
         if not any(len(each.found.query) for each in read):
-            raise CalipersError(f"no query in common: none of the runs answers a query of {judgments.name}")
+            unjudged = (each.found.unjudged for each in read)
+            raise judgments.not_answered(next((queries[0] for queries in unjudged if len(queries)), None))
         first, last, place, input_place = (
             np.concatenate([getattr(each, name) for each in read]) for name in ("first", "last", "place", "input_place")
         )

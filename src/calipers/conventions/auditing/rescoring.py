@@ -14,7 +14,6 @@ from calipers.collection.model import Judgments, Run
 from calipers.collection.run_names import distinct_names
 from calipers.conventions import Convention
 from calipers.conventions.profile import Policy
-from calipers.errors import CalipersError
 from calipers.evaluation import in_batches, scored
 from calipers.lists import Floats, Lists
 from calipers.measures.grammar import parse_all
@@ -43,7 +42,7 @@ class Rescorer:
     def __post_init__(self) -> None:
         first = self.retrieved(False)
         if all(not len(run.query) for run in first):
-            raise CalipersError(f"no query in common: none of the runs answers a query of {self.judgments.name}")
+            raise self.judgments.not_answered(next((run.unjudged[0] for run in first if len(run.unjudged)), None))
 
     @property
     def systems(self) -> tuple[str, ...]:

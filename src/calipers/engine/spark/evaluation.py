@@ -162,7 +162,7 @@ def _systems(
         from calipers.collection.column_names import columns_of
 
         roles = {role: column for role, column in (columns or {}).items() if role not in ("subtopic", ORDER)}
-        if "system" not in columns_of(runs.columns, "score", roles, file="runs"):
+        if "system" not in columns_of(runs.columns, "score", roles, file="runs", ranks=False):
             return [name]
         with translated():
             found = sorted(row[0] for row in rows.select("system").distinct().collect())
