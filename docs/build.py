@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 # The pages by part, in the order of reading. What is not named here comes last; the cards follow by themselves.
 PARTS: dict[str, tuple[str, ...]] = {
     "Start": ("index", "tutorial", "which-command", "command-line", "report", "papers"),
-    "Evaluate": ("evaluate", "formats", "trec_eval", "diversity", "preferences"),
+    "Evaluate": ("evaluate", "formats", "trec_eval", "trec_eval_from_python", "diversity", "preferences"),
     "Between the bounds": ("bounds", "conventions"),
     "Judge systems and measures": (
         "compare",

@@ -80,7 +80,7 @@ class Request(Record):
     by_query: bool = False
     summary: bool = True
     complete: bool = False
-    level: int = 1
+    level: float = 1
     depth: int | None = None
     judged_only: bool = False
     documents: int = 0
