@@ -198,14 +198,15 @@ def comparable(value: Any) -> Any:
 def cases(source: Source) -> list[tuple[str, bytes, Callable[[ModuleType], Any]]]:
     pick = source.random
     judgments = source.judgments()
-    depth, single, regroup = pick.choice([0, 0, 1, 2, 5, 100]), pick.random() < 0.3, pick.random() < 0.5
+    depth, regroup = pick.choice([0, 0, 1, 2, 5, 100]), pick.random() < 0.5
+    precision = pick.choice(["double", "double", "single"])
     second = pick.random() < 0.5
 
     def run_scanner(module: ModuleType) -> Any:
-        return module.RunScanner(module.JudgedIndex(*judgments), depth=depth, single=single, regroup=regroup)
+        return module.RunScanner(module.JudgedIndex(*judgments), depth=depth, precision=precision, regroup=regroup)
 
     return [
-        (f"run depth={depth} single={single} regroup={regroup}", source.run(), run_scanner),
+        (f"run depth={depth} precision={precision} regroup={regroup}", source.run(), run_scanner),
         ("run columns", source.run(), lambda module: module.ColumnScanner("run")),
         ("qrels", source.qrels(), lambda module: module.ColumnScanner("qrels", keep_second=second)),
         ("letor", source.letor(), lambda module: module.LetorScanner()),
@@ -327,7 +328,11 @@ def rows_difference(compiled: ModuleType, source: Source) -> str | None:
         score[pick.randrange(count)] = np.nan
     columns = Ids.of(source.queries), query, documents, score
     cut = pick.randint(0, count)
-    options = {"regroup": regroup, "single": pick.random() < 0.3, "depth": pick.choice([0, 0, 3])}
+    options = {
+        "regroup": regroup,
+        "precision": pick.choice(["double", "double", "single"]),
+        "depth": pick.choice([0, 0, 3]),
+    }
     found = []
     for module in (_plain, compiled):
         scanner = module.RunScanner(module.JudgedIndex(*judgments), **options)

@@ -68,7 +68,7 @@ class RelevanceEvaluator:
         if not scores or self.judgments is None:
             return {}
         try:
-            found = DictRun(scores).retrieved(self.judgments, single=_RULES.single)
+            found = DictRun(scores).retrieved(self.judgments, precision=_RULES.precision)
         except CalipersError as error:
             raise TypeError(f"Unable to extract query/object scores: {error.message}") from None
         lists = Lists.of(self.judgments.pool, [found])
