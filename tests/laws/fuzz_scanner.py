@@ -355,7 +355,7 @@ def documents_difference(compiled: ModuleType, source: Source) -> str | None:
     values = [pick.choice([pick.random(), 1.0, 2**-60 + 1, 0.1]) for _ in names]
     scores = dict(zip(pick.sample(names, 20), values, strict=False))
     start = pick.randint(0, 30)
-    arguments = scores, names, start, pick.randint(start, 30), pick.random() < 0.5
+    arguments = scores, names, start, pick.randint(start, 30), pick.choice(["double", "single"])
     plain, other = (module.rank_documents(*arguments) for module in (_plain, compiled))
     if [*map(list_of, plain)] != [*map(list_of, other)]:
         return f"rank_documents{arguments}"

@@ -733,4 +733,4 @@ def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, precision: 
 )
 def test_scores_in_a_dict_that_are_no_numbers(scanner: ModuleType, scores: dict[str, float], error: Any) -> None:
     with pytest.raises(error):
-        scanner.rank_documents(scores, ["a"], 0, 1, False)
+        scanner.rank_documents(scores, ["a"], 0, 1, "double")
