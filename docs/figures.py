@@ -175,7 +175,7 @@ def tools() -> str:
     for name in TOOLS:
         tool = CONVENTIONS[name]
         short = ", ".join(f"{m} {tool.short_for(m)}" for m in ("nDCG", "P") if tool.short_for(m) != "pad")
-        ties = tool.ties + (", float32" if tool.single else "")
+        ties = tool.ties + (", float32" if tool.precision == "single" else "")
         rows.append(
             (
                 name,

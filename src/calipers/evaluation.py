@@ -21,6 +21,7 @@ from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
+from calipers.native.columns import Precision as Precision
 from calipers.native.columns import Retrieved
 from calipers.record import Record
 from calipers.results.averages import mean
@@ -28,7 +29,6 @@ from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]
-Precision = Literal["double", "single"]
 Measures = str | Measure | Iterable[str | Measure]
 ROWS_AT_ONCE = 2_000_000  # judged documents whose lists are scored in one go
 DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
@@ -98,7 +98,7 @@ def evaluate(
     array([[0.5, 1. ]])
     """
     rules = convention(like)
-    single = in_single(rules, precision)
+    compared = compared_in(rules, precision)
     counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
     check_depth(depth)
     named = parse_all(measures, rules.defaults)
@@ -115,14 +115,14 @@ def evaluate(
     room = JudgingRoom(bound)
     start = 0
     reach = deepest(measure.form for measure in bound.values())
-    if reach is None or single or condensed or swapped.looking:  # which ask about whole lists
+    if reach is None or compared == "single" or condensed or swapped.looking:  # which ask about whole lists
         read = systems
     else:
         read = [within_reach(system, max(reach, DESCRIBED)) for system in systems]
-    for batch in in_batches(read, known, depth or 0, single, jobs):
+    for batch in in_batches(read, known, depth or 0, compared, jobs):
         part = slice(start, start + len(batch))
         values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, room)
-        infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
+        infinite += [compared == "single" and bool(np.isinf(run.score).any()) for run in batch]
         other = other or next((run.unjudged[0] for run in batch if len(run.unjudged)), None)
         swapped.look([run for run, system in zip(batch, systems[part], strict=True) if not isinstance(system, FileRun)])
         start += len(batch)
@@ -334,23 +334,27 @@ def _named(name: str, run: Any, columns: ColumnNames | None) -> Run:
 
 
 def in_batches(
-    systems: Sequence[Run], judgments: Judgments, depth: int = 0, single: bool = False, jobs: int | None = None
+    systems: Sequence[Run],
+    judgments: Judgments,
+    depth: int = 0,
+    precision: Precision = "double",
+    jobs: int | None = None,
 ) -> Iterator[list[Retrieved]]:
     """What each system retrieved, as many systems at a time as are scored in one go."""
-    return _batches(_retrieved(systems, judgments, depth, single, jobs))
+    return _batches(_retrieved(systems, judgments, depth, precision, jobs))
 
 
 def _retrieved(
-    systems: Sequence[Run], judgments: Judgments, depth: int, single: bool, jobs: int | None
+    systems: Sequence[Run], judgments: Judgments, depth: int, precision: Precision, jobs: int | None
 ) -> Iterator[Retrieved]:
     """What each system retrieved, read side by side: over files, or over the parts of one."""
     workers = jobs or os.cpu_count() or 1
     if len(systems) == 1 or workers == 1:
         for system in systems:
-            yield system.retrieved(judgments, depth, single, workers)
+            yield system.retrieved(judgments, depth, precision, workers)
         return
     judgments.index if any(hasattr(system, "path") for system in systems) and judgments.names else None  # built once
-    yield from in_threads(lambda system: system.retrieved(judgments, depth, single), systems, workers)
+    yield from in_threads(lambda system: system.retrieved(judgments, depth, precision), systems, workers)
 
 
 def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:
@@ -367,9 +371,9 @@ def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:
         yield batch
 
 
-def in_single(rules: Convention, precision: str | None) -> bool:
-    """Whether scores are compared in single precision: as is given, or as a convention has it."""
-    return (rules if precision is None else rules.with_(precision=precision)).single
+def compared_in(rules: Convention, precision: Precision | None) -> Precision:
+    """The precision in which scores are compared: as is given, or as a convention has it."""
+    return (rules if precision is None else rules.with_(precision=precision)).precision
 
 
 def check_depth(depth: int | None) -> None:

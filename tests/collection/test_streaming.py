@@ -65,7 +65,7 @@ def sorted_calls(monkeypatch):
 
 
 @pytest.mark.parametrize("memory", [1, 2_000, 20_000])
-@pytest.mark.parametrize("options", [{}, {"depth": 7}, {"single": True}])
+@pytest.mark.parametrize("options", [{}, {"depth": 7}, {"precision": "single"}])
 def test_sorted_on_disk_is_regrouped_in_memory(shuffled, small_chunks, monkeypatch, memory, options):
     judgments, run = shuffled
     calls = sorted_calls(monkeypatch)
@@ -198,7 +198,7 @@ def test_any_order_of_any_rows(rows, memory, size, tmp_path_factory):
         patch.setattr(external, "CHUNK", size)
         patch.setattr(external, "BLOCK", 64)
         expected = scan_run(run, judgments.index, jobs=1)
-        found = external.sorted_file(run, judgments.index, depth=0, single=False, memory=memory)
+        found = external.sorted_file(run, judgments.index, depth=0, precision="double", memory=memory)
     assert contents(found) | {"scattered": None} == contents(expected) | {"scattered": None}
 
 

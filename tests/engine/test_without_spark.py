@@ -43,7 +43,7 @@ def task_for(judgments, systems, measures, **options):
         rules=rules,
         counting=Counting.under(rules, options.pop("ties", None), False, options.pop("empty", None), None, None),
         depth=options.pop("depth", 0),
-        single=False,
+        precision="double",
         buckets=options.pop("buckets", 1),
         largest_list=options.pop("largest_list", 10**6),
         **options,

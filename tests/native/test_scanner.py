@@ -336,7 +336,7 @@ def test_single_precision(scanner: ModuleType) -> None:
     index = judged(scanner, {"q": ["a", "b"]})
     run = run_of(("q", "a", "1.00000000002"), ("q", "b", "1.00000000001"))
     assert scanned(scanner.RunScanner(index), run).tied.tolist() == [0]
-    found = scanned(scanner.RunScanner(index, single=True), run)
+    found = scanned(scanner.RunScanner(index, precision="single"), run)
     assert found.tied.tolist() == [2]
     assert rows(found) == [(1, 1, 1, 2, 1, 2), (0, 1, 1, 2, 2, 1)]
 
@@ -711,8 +711,8 @@ def test_both_have_the_same_names(compiled: ModuleType) -> None:
         assert [name for name in offered if not hasattr(module, name)] == []
 
 
-@pytest.mark.parametrize("single", [False, True])
-def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, single: bool) -> None:
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, precision: str) -> None:
     draw = random.Random(7)
     for _ in range(300):
         levels = draw.choice([1, 3, 1000])
@@ -722,7 +722,7 @@ def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, single: boo
         names = [f"d{i}" for i in draw.sample(range(60), 30)]
         start = draw.randint(0, 30)
         end = draw.randint(start, 30)
-        ours, theirs = (twin.rank_documents(scores, names, start, end, single) for twin in (compiled, _plain))
+        ours, theirs = (twin.rank_documents(scores, names, start, end, precision) for twin in (compiled, _plain))
         assert ours[:2] == theirs[:2]
         for one, other in zip(ours[2:], theirs[2:], strict=True):
             assert one.tolist() == other.tolist()
@@ -734,4 +734,4 @@ def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, single: boo
 )
 def test_scores_in_a_dict_that_are_no_numbers(scanner: ModuleType, scores: dict[str, float], error: Any) -> None:
     with pytest.raises(error):
-        scanner.rank_documents(scores, ["a"], 0, 1, False)
+        scanner.rank_documents(scores, ["a"], 0, 1, "double")

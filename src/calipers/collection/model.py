@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from calipers.collection.reader import scan, scan_run
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
-from calipers.native.columns import Columns, Labels, Retrieved
+from calipers.native.columns import Columns, Labels, Precision, Retrieved
 from calipers.native.ids import Ids, decode, encode
 from calipers.native.scan_error import duplicate
 from calipers.native.scanner import (
@@ -215,7 +215,9 @@ class Run(Protocol):
 
     # Those that were read from a file may have `path`, and `notes` on how it was read.
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         """The judged documents that it retrieves, and where they rank."""
         ...
 
@@ -240,9 +242,11 @@ class FileRun:
             self.tag = self._first_tag()
         return self.given_name or self.tag or Path(self.path).name
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         found = scan_run(
-            self.path, judgments.index, depth=depth, single=single, jobs=jobs, max_unpacked=self.max_unpacked,
+            self.path, judgments.index, depth=depth, precision=precision, jobs=jobs, max_unpacked=self.max_unpacked,
             memory=self.memory,
         )  # fmt: skip
         self.tag = decode(found.tag)
@@ -280,7 +284,9 @@ class DictRun:
     scores: Mapping[str, Mapping[str, float]]
     name: str = "run"
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         _check_nested(self.scores, self.name, "a run", "score")
         names, offsets = judgments.document_names, judgments.pool.offsets.tolist()
         judged = set(judgments.queries)
@@ -295,14 +301,14 @@ class DictRun:
             plain = ranked if type(ranked) is dict else dict(ranked)
             try:
                 length, tied, hits, of_hits, first, last = rank_documents(
-                    plain, names, offsets[query], offsets[query + 1], single
+                    plain, names, offsets[query], offsets[query + 1], precision
                 )
             except (TypeError, ValueError) as error:
                 raise CalipersError(f"a score for query '{name}' is not a number ({error})", file=self.name) from None
             by_id: Ints = first
             by_input: Ints = first
             if (first != last).any():
-                score = _as_single(np.array(list(plain.values()))) if single else np.array(list(plain.values()), float)
+                score = _rounded(np.array(list(plain.values()), float), precision)
                 by_id, by_input = _places(plain, score, [names[row] for row in hits.tolist()])
             lists.append((query, length, tied))
             parts.append((hits, of_hits, first, last, by_id, by_input))
@@ -340,15 +346,16 @@ class ArrayRun:
     name: str = "run"
     reach: int | None = None  # documents whose tie starts below this rank are left out; None keeps all
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         scores = _finite(self.scores, self.name, "score")
         expected = len(judgments) if judgments.row is None else len(judgments.row)
         if len(scores) != expected:
             raise CalipersError(f"{len(scores)} scores for {expected} labels", file=self.name)
         if judgments.row is not None:
             scores = scores[judgments.row]
-        if single:
-            scores = _as_single(scores)
+        scores = _rounded(scores, precision)
         pool = judgments.pool
         scores = np.ascontiguousarray(scores)
         asked = np.flatnonzero(pool.size > 0)
@@ -398,9 +405,11 @@ class ScoreFile:
     def name(self) -> str:
         return self.given_name or Path(self.path).name
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         scores = scan(self.path, NumberScanner, max_unpacked=self.max_unpacked)
-        return ArrayRun(scores, self.path, self.reach).retrieved(judgments, depth, single)
+        return ArrayRun(scores, self.path, self.reach).retrieved(judgments, depth, precision)
 
     def documents(self) -> dict[str, dict[str, float]]:
         raise CalipersError("a file of bare scores has no documents of its own", file=self.path)
@@ -449,7 +458,9 @@ def _finite(values: ArrayLike, name: str, what: str) -> Floats:
     return numbers
 
 
-def _as_single(scores: Floats) -> Floats:
+def _rounded(scores: Floats, precision: Precision) -> Floats:
+    if precision == "double":
+        return scores
     with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
         return scores.astype(np.float32).astype(np.float64)
 

@@ -31,7 +31,7 @@ from calipers.errors import CalipersError
 from calipers.native.scanner import COMPILED, JudgedIndex, RunScanner, ScanError
 
 if TYPE_CHECKING:
-    from calipers.native.columns import Retrieved
+    from calipers.native.columns import Precision, Retrieved
 
 Part = tuple[int, int]  # of a file: where it starts and ends
 Result = TypeVar("Result", covariant=True)
@@ -99,7 +99,7 @@ def scan_run(
     index: JudgedIndex,
     *,
     depth: int = 0,
-    single: bool = False,
+    precision: Precision = "double",
     jobs: int | None = None,
     max_unpacked: int | None = None,
     memory: int | None = None,
@@ -112,12 +112,12 @@ def scan_run(
     room = usual_memory() if memory is None else memory
 
     def scanner(regroup: bool = False) -> RunScanner:
-        return RunScanner(index, depth=depth, single=single, regroup=regroup)
+        return RunScanner(index, depth=depth, precision=precision, regroup=regroup)
 
     def sorted_on_disk() -> Retrieved:
         from calipers.collection.external_sort import sorted_file
 
-        return sorted_file(path, index, depth=depth, single=single, memory=room, max_unpacked=max_unpacked)
+        return sorted_file(path, index, depth=depth, precision=precision, memory=room, max_unpacked=max_unpacked)
 
     parts = [] if jobs == 1 else _parts(path, jobs or processors(), smallest_part)
     if len(parts) > 1:

@@ -21,7 +21,7 @@ from calipers.collection.json_values import RATIO, ROOM
 from calipers.collection.model import Judgments, Run
 from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError
-from calipers.native.columns import Columns, Retrieved
+from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids, encode
 from calipers.native.scan_error import duplicate
 
@@ -157,8 +157,10 @@ class RolledRun:
     def notes(self) -> tuple[str, ...]:
         return (*getattr(self.run, "notes", ()), f"{self.name}: passages are made into documents by {self.rollup.how}")
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
-        return self._rolled().retrieved(judgments, depth, single, jobs)
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        return self._rolled().retrieved(judgments, depth, precision, jobs)
 
     def documents(self) -> dict[str, dict[str, float]]:
         return self._rolled().documents()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from calipers.collection.model import Judgments
 from calipers.collection.reader import in_threads, joined, usual_memory
 from calipers.errors import CalipersError
-from calipers.native.columns import Columns, Retrieved
+from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids, encode
 from calipers.native.scan_error import duplicate
 from calipers.native.scanner import RunScanner, ScanError
@@ -137,9 +137,11 @@ class RowsRun:
     memory: int | None = None  # bytes to hold of rows that are read in parts and whose queries are in no order
     notes: tuple[str, ...] = ()  # on how they are read
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         def scanner(regroup: bool = False) -> RunScanner:
-            return RunScanner(judgments.index, depth=depth, single=single, regroup=regroup)
+            return RunScanner(judgments.index, depth=depth, precision=precision, regroup=regroup)
 
         rows = None if self.parts else self.load()
         parts = _parts_of(rows) if rows is not None else self.parts
@@ -152,7 +154,7 @@ class RowsRun:
             if found is None:
                 found = _scanned(parts(1), scanner())
             if found.scattered and rows is None and self._is_large():
-                found = self._sorted_on_disk(judgments, depth, single)
+                found = self._sorted_on_disk(judgments, depth, precision)
             elif found.scattered:
                 found = _scanned(parts(1), scanner(True))
         except ScanError as error:
@@ -170,7 +172,7 @@ class RowsRun:
 
         return UNPACKED * os.path.getsize(self.path) if self.path and os.path.isfile(self.path) else 0
 
-    def _sorted_on_disk(self, judgments: Judgments, depth: int, single: bool) -> Retrieved:
+    def _sorted_on_disk(self, judgments: Judgments, depth: int, precision: Precision) -> Retrieved:
         from calipers.collection.external_sort import Chunk, sorted_run
 
         def chunks() -> Iterator[Chunk]:
@@ -182,7 +184,7 @@ class RowsRun:
                 before += len(rows)
 
         memory = usual_memory() if self.memory is None else self.memory
-        return sorted_run(chunks, judgments.index, depth=depth, single=single, memory=memory, size=self._size())
+        return sorted_run(chunks, judgments.index, depth=depth, precision=precision, memory=memory, size=self._size())
 
     def documents(self) -> dict[str, dict[str, float]]:
         rows = self.load()

@@ -11,6 +11,7 @@ from calipers.errors import CalipersError
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments
     from calipers.measures.registry import Measure
+    from calipers.native.columns import Precision
 
 Policy = float | str  # what something undefined counts: a number, or skip
 
@@ -86,7 +87,7 @@ class Convention:
     missing: Policy = 0.0
     short: str | Mapping[str, str] = "pad"
     ties: str = "average"
-    precision: str = "double"
+    precision: Precision = "double"
     rel: float = 1
     ideal: str = "pool"
     norm: str = "R"
@@ -120,11 +121,6 @@ class Convention:
 
     def __hash__(self) -> int:
         return hash(self.name)
-
-    @property
-    def single(self) -> bool:
-        """Whether scores are compared in single precision."""
-        return self.precision == "single"
 
     def with_(self, **changes: Any) -> Convention:
         return replace(self, **changes)

@@ -21,7 +21,7 @@ from calipers.evaluation import Measures, Policies, evaluate
 from calipers.judging.effects_on_systems import means
 from calipers.judging.panel import OneJudge, Panel
 from calipers.metaeval.query_sets import only_documents
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 
@@ -41,8 +41,10 @@ class SeenByPeople:
     def name(self) -> str:
         return self.run.name
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
-        return only_documents(self.run.retrieved(judgments, depth, single, jobs), self.people)
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        return only_documents(self.run.retrieved(judgments, depth, precision, jobs), self.people)
 
     def documents(self) -> dict[str, dict[str, float]]:
         return self.run.documents()

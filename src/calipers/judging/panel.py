@@ -22,7 +22,7 @@ from calipers.evaluation import as_judgments
 from calipers.judging.grade_scales import MOST_GRADES, SAME, Map, Scale, changed, changes, concerned, on_one_scale
 from calipers.lists import SAID_OF, Floats, Ints, Pool
 from calipers.metaeval.query_sets import HalfOfDocuments, HalfRun
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.native.ids import Ids
 
 HUMAN = "human"
@@ -176,8 +176,10 @@ class RunForJudge(HalfRun):
 
     half: OneJudge
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
-        found = super().retrieved(judgments, depth, single, jobs)
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        found = super().retrieved(judgments, depth, precision, jobs)
         place = np.full(len(self.half.whole.queries), -1)
         place[self.half.asked] = np.arange(len(self.half.asked))
         kept = place[found.query] >= 0

@@ -20,7 +20,7 @@ import numpy as np
 from calipers.collection.model import Judgments, Run
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, in_batches, scored
+from calipers.evaluation import Counting, compared_in, in_batches, scored
 from calipers.judging.agreement import Confusion
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints, Lists, Pool
@@ -59,8 +59,8 @@ class Ranked:
         if counting.missing == "skip":
             raise CalipersError("labels are not changed where queries that a run lacks are skipped: count them as 0")
         known, seen = view.judgments, [view.run(run) for run in runs]
-        single = rules.single if policies.get("single") is None else bool(policies["single"])
-        batches = in_batches(seen, known, policies.get("depth") or 0, single, policies.get("jobs"))
+        precision = compared_in(rules, policies.get("precision"))
+        batches = in_batches(seen, known, policies.get("depth") or 0, precision, policies.get("jobs"))
         return cls(
             judgments=rules.judgments(known),
             systems=tuple(systems),

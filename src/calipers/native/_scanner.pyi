@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Buffer
 
-from calipers.native.columns import Columns, Features, Labels, Retrieved
+from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved
 from calipers.native.ids import Ids
 
 COMPILED: bool
@@ -53,7 +53,9 @@ class GradedIndex(Index):
 Scored = tuple[list[int], list[int], list[int], list[int], list[list[float]], bytes, list[bytes]]
 
 class RunScanner(Lines):
-    def __init__(self, index: Index, *, depth: int = 0, single: bool = False, regroup: bool = False) -> None: ...
+    def __init__(
+        self, index: Index, *, depth: int = 0, precision: Precision = "double", regroup: bool = False
+    ) -> None: ...
     @property
     def scattered(self) -> bool: ...
     def feed_rows(self, queries: Ids, query: ArrayLike, documents: Ids, score: ArrayLike) -> None: ...
@@ -78,5 +80,5 @@ def symmetric_means(
     size: ArrayLike, start: ArrayLike, members: ArrayLike, stop: ArrayLike, depth: int
 ) -> NDArray[np.float64]: ...
 def rank_documents(
-    scores: dict[str, float], names: list[str], start: int, end: int, single: bool
+    scores: dict[str, float], names: list[str], start: int, end: int, precision: Precision
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...

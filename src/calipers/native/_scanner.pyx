@@ -904,8 +904,8 @@ cdef class GradedIndex(Index):
 cdef class RunScanner(Lines):
     """A run against the judgments: keeps the judged documents and where they rank.
 
-    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. `single` compares scores
-    as float32. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
+    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. Scores are compared in
+    `precision`. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
     the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
     """
 
@@ -934,13 +934,13 @@ cdef class RunScanner(Lines):
     cdef Text document
     cdef size_t document_length
 
-    def __cinit__(self, Index index not None, *, depth=0, bint single=False, bint regroup=False):
+    def __cinit__(self, Index index not None, *, depth=0, precision="double", bint regroup=False):
         if depth < 0:
             raise ValueError("depth is 0 (all) or more")
         self.grammar = "run_line"
         self.index = index
         self.depth = min(depth, 2**31)
-        self.single = single
+        self.single = is_single(precision)
         self.regroup = regroup
         self.tag = b""
         self.query = -1
@@ -1220,7 +1220,7 @@ cdef class RunScanner(Lines):
         self.close()
         others = []
         for i in range(count):
-            other = RunScanner(self.index, depth=self.depth, single=self.single, regroup=True)
+            other = RunScanner(self.index, depth=self.depth, precision="single" if self.single else "double", regroup=True)
             other.bins, other.share, other.shares = self.bins, i, count
             other.tag, other.is_scattered = self.tag, self.is_scattered
             other.number, other.content = self.number, self.content
@@ -1456,7 +1456,7 @@ def symmetric_means(size, start, members, stop, Py_ssize_t depth):
     return through.reshape(groups, depth + 1)
 
 
-def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bint single):
+def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, precision):
     """Of one query's {document: score}: how many there are and how many tie with another; then, for those of
     names[start:end] that are among them, their places in names, their scores, and the ranks that their ties span."""
     cdef vector[double] ranked
@@ -1469,7 +1469,7 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bi
     cdef PyObject* value = NULL
     cdef double number
     cdef int64_t count, worse, tied = 0, run = 1
-    cdef bint falling = True
+    cdef bint falling = True, single = is_single(precision)
     if not 0 <= start <= end <= len(names):
         raise ValueError("these are not places in the names")
     ranked.reserve(len(scores))
@@ -1505,6 +1505,12 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bi
                 worse = upper_bound(ranked.begin() + worse, ranked.end(), number) - ranked.begin() - 1
             first.push_back(count - worse)
     return count, tied, int64s(place), doubles(score), int64s(first), int64s(last)
+
+
+cdef bint is_single(precision) except -1:
+    if precision not in ("double", "single"):
+        raise ValueError(f"precision is 'double' or 'single', not {precision!r}")
+    return precision == "single"
 
 
 cdef double rounded(double number, bint single) noexcept:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.native.columns import Columns, Features, Labels, Retrieved
+from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved
 from calipers.native.ids import Ids
 from calipers.native.scan_error import BINARY, TOO_LONG, ScanError, duplicate, shown
 
@@ -407,17 +407,19 @@ _Judged = tuple[int, float, int, int, int, int]  # row, score, first, last, doci
 class RunScanner(LineScanner):
     """A run against the judgments: keeps the judged documents and where they rank.
 
-    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. `single` compares scores
-    as float32. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
+    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. Scores are compared in
+    `precision`. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
     the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
     """
 
-    def __init__(self, index: JudgedIndex, *, depth: int = 0, single: bool = False, regroup: bool = False) -> None:
+    def __init__(
+        self, index: JudgedIndex, *, depth: int = 0, precision: Precision = "double", regroup: bool = False
+    ) -> None:
         super().__init__()
         if depth < 0:
             raise ValueError("depth is 0 (all) or more")
         self.scattered = False
-        self._index, self._depth, self._single, self._regroup = index, depth, single, regroup
+        self._index, self._depth, self._single, self._regroup = index, depth, _is_single(precision), regroup
         self._lists: dict[int, dict[bytes, float]] = {}
         self._unjudged: dict[bytes, int] = {}
         self._now = -1
@@ -628,8 +630,14 @@ def symmetric_means(
     return result
 
 
+def _is_single(precision: Precision) -> bool:
+    if precision not in ("double", "single"):
+        raise ValueError(f"precision is 'double' or 'single', not {precision!r}")
+    return precision == "single"
+
+
 def rank_documents(
-    scores: dict[str, float], names: list[str], start: int, end: int, single: bool
+    scores: dict[str, float], names: list[str], start: int, end: int, precision: Precision
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Of one query's {document: score}: how many there are and how many tie with another; then, for those of
     names[start:end] that are among them, their places in names, their scores, and the ranks that their ties span.
@@ -642,7 +650,7 @@ def rank_documents(
     score = np.fromiter(map(scores.get, names[start:end], repeat(np.nan)), np.float64, end - start)
     place = np.flatnonzero(~np.isnan(score))
     score = score[place]
-    if single:
+    if _is_single(precision):
         with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
             ranked, score = (numbers.astype(np.float32).astype(np.float64) for numbers in (ranked, score))
     ranked = np.sort(ranked)

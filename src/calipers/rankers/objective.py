@@ -105,7 +105,7 @@ class Objective:
 
     def _scored(self, scores: Floats, pool: Pool) -> Floats:
         """Rank many scorings of one pool as so many systems, and score their lists."""
-        if self.goal.rules.single:
+        if self.goal.rules.precision == "single":
             scores = scores.astype(np.float32).astype(np.float64)
         rules = self.goal.rules
         lists = _ranked(pool, scores, by_input=rules.ties == "input")

@@ -98,7 +98,7 @@ class RelevanceEvaluator:
         if not scores or self.judgments is None:
             return {}
         try:
-            found = DictRun(scores).retrieved(self.judgments, single=self.rules.single)
+            found = DictRun(scores).retrieved(self.judgments, precision=self.rules.precision)
         except CalipersError as error:
             raise TypeError(f"Unable to extract query/object scores: {error.message}") from None
         lists = Lists.of(self.judgments.pool, [found])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from calipers.collection.files import Path
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.native.scanner import JudgedIndex
 
 Content = TypeVar("Content", covariant=True)
@@ -29,7 +29,7 @@ class Retriever(Protocol):
         index: JudgedIndex,
         *,
         depth: int = 0,
-        single: bool = False,
+        precision: Precision = "double",
         jobs: int | None = None,
         max_unpacked: int | None = None,
     ) -> Retrieved: ...

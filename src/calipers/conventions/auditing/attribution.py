@@ -111,7 +111,7 @@ def chosen(convention: Convention, name: str, cause: str) -> str:
 
         values = [convention.short_for(parse(name).name)]
     if cause == "tied scores":
-        return convention.ties + (", float32" if convention.single else "")
+        return convention.ties + (", float32" if convention.precision == "single" else "")
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 

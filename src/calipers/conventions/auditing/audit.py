@@ -66,7 +66,7 @@ def audit(
         raise CalipersError("a tool is named twice")
     known = as_judgments(judgments)
     systems = as_runs(runs)
-    if len({each.single for each in (base, *others)}) > 1:
+    if len({each.precision for each in (base, *others)}) > 1:
         systems = read_once(systems)
     rescorer = Rescorer(known, systems, depth, jobs, progress)
     unavailable: dict[tuple[str, str], str] = {}

@@ -17,7 +17,7 @@ from calipers.engine.spark.failures import translated
 from calipers.engine.spark.session import map_in_arrow, sql
 from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Task
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, Policy, Precision, check_depth, in_single, reads_subtopics, refuse_flat
+from calipers.evaluation import Counting, Policy, Precision, check_depth, compared_in, reads_subtopics, refuse_flat
 from calipers.limits.exactness import inexact_measures
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -92,7 +92,7 @@ def evaluate(
         rules=rules,
         counting=counting,
         depth=depth or 0,
-        single=in_single(rules, precision),
+        precision=compared_in(rules, precision),
         buckets=_buckets(judgments, facts.queries, len(known)),
         largest_list=largest_list,
         by_subtopic=by_subtopic,
@@ -104,7 +104,7 @@ def evaluate(
         numbered = _watched(_of_judged_queries(numbered, judged), observed, "judged")
     cut = _cut(bound.values(), depth, condensed, precut)
     if cut is not None:
-        numbered = _precut(numbered, cut, task.single)
+        numbered = _precut(numbered, cut, task.precision)
     return _scored(_exchanged(judged, numbered, task.buckets, partitions), task, bound)
 
 
@@ -251,12 +251,12 @@ def _cut(measures: Iterable[Measure], depth: int | None, condensed: bool, wanted
     return cut if wanted or cut <= DEEPEST_CUT else None
 
 
-def _precut(rows: Frame, cut: int, single: bool) -> Frame:
+def _precut(rows: Frame, cut: int, precision: Precision) -> Frame:
     """Without the rows whose tie starts below the cut. Spark drops most of them before the exchange."""
     Window = sql().Window
     F = sql("functions")
 
-    score = F.col("value").cast("float") if single else F.col("value")
+    score = F.col("value").cast("float") if precision == "single" else F.col("value")
     window = Window.partitionBy("system", "query").orderBy(score.desc())
     return rows.withColumn("first", F.rank().over(window)).filter(F.col("first") <= cut).drop("first")
 

@@ -31,7 +31,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import Counting, refuse_infinite, refuse_undefined
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Form
-from calipers.native.columns import Columns, Retrieved
+from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids
 from calipers.native.scanner import RunScanner, ScanError
 from calipers.record import Record
@@ -64,7 +64,7 @@ class Task(Record):
     rules: Convention
     counting: Counting
     depth: int
-    single: bool
+    precision: Precision
     buckets: int
     largest_list: int
     by_subtopic: bool = False
@@ -116,7 +116,7 @@ class Task(Record):
         return SubtopicJudgments.from_lines(columns, "judgments", intents)
 
     def _retrieved(self, known: Judgments, pieces: Iterator[Piece]) -> Retrieved:
-        scanner = RunScanner(known.index, depth=self.depth, single=self.single)
+        scanner = RunScanner(known.index, depth=self.depth, precision=self.precision)
         try:
             for piece in pieces:
                 scanner.feed_rows(piece.queries, piece.query, piece.documents, piece.value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from calipers.collection.model import FileRun, Judgments
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.native.ids import decode
 from calipers.native.scanner import RunScanner
 
@@ -21,16 +21,18 @@ _SIX_FIELDS = re.compile(rb"^([ \t]*(?:[^ \t\r\n]+[ \t]+){5}[^ \t\r\n]+)[ \t][^\
 class LenientRun(FileRun):
     """A TREC run file whose lines may go on after the tag."""
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         try:
-            return super().retrieved(judgments, depth, single, jobs)
+            return super().retrieved(judgments, depth, precision, jobs)
         except CalipersError as error:
             if not error.message.startswith("expected 6 fields"):
                 raise
         # Rare, and slower: the lines are cut before they are scanned. One that is too short is refused again.
         found = scan(
             self.path,
-            lambda: _FirstSix(RunScanner(judgments.index, depth=depth, single=single, regroup=True)),
+            lambda: _FirstSix(RunScanner(judgments.index, depth=depth, precision=precision, regroup=True)),
             max_unpacked=self.max_unpacked,
         )
         self.tag = decode(found.tag)

@@ -85,7 +85,7 @@ def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: i
     order = _order(known, request)
     zscores = None if request.zscores is None else read_zscores(request.zscores)
     pairs = request.kind == "preferences"
-    for batch in in_batches(runs, known, 0 if pairs else request.depth or 0, convention.single, jobs):
+    for batch in in_batches(runs, known, 0 if pairs else request.depth or 0, convention.precision, jobs):
         lists = Lists.of(known.pool, batch)
         if request.judged_only and request.kind == "grades":
             lists = lists.where(lists.grade >= 0).condensed()
