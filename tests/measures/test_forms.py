@@ -66,7 +66,7 @@ COLLECTION = (
 
 def collection() -> Lists:
     known = as_judgments(COLLECTION[0])
-    return Lists.of(known.pool, [run.retrieved(known) for run in as_runs(COLLECTION[1], known)]).under("average")
+    return Lists.of(known.pool, [run.retrieved(known) for run in as_runs(COLLECTION[1])]).under("average")
 
 
 @pytest.mark.parametrize("form", parts(Form), ids=lambda form: type(form).__name__)
