@@ -270,7 +270,7 @@ def difference(
     if not 0 < level < 1:
         raise CalipersError(f"confidence level {level} is not between 0 and 1")
     known = as_judgments(judgments, kind_read(measure for _, measure in named))
-    runs = two_runs(known, old, new)
+    runs = two_runs(old, new)
     scores = evaluate(known, runs, measures, warn=warn, **policies)
     first, second = scores.systems
     values = [Differences.of(each, np.array([1]), np.array([0])) for each in scores.values]
@@ -292,16 +292,16 @@ def beyond_rounding(differences: Differences) -> Floats:
     return np.where(differences.rounded[0] == 0, 0.0, differences.value[0])
 
 
-def two_runs(known: Judgments, old: RunsLike, new: RunsLike) -> list[Run]:
+def two_runs(old: RunsLike, new: RunsLike) -> list[Run]:
     """One run each. Two that came without names are called old and new."""
-    runs = [_one(known, given, what) for given, what in ((old, "old"), (new, "new"))]
+    runs = [_one(given, what) for given, what in ((old, "old"), (new, "new"))]
     if runs[0].name == runs[1].name and not all(getattr(run, "path", None) for run in runs):
         return [Renamed(run, what) for run, what in zip(runs, ("old", "new"), strict=True)]
     return runs
 
 
-def _one(known: Judgments, given: Any, what: str) -> Run:
-    runs = as_runs(given, known)
+def _one(given: Any, what: str) -> Run:
+    runs = as_runs(given)
     if len(runs) != 1:
         names = some([run.name for run in runs])
         raise CalipersError(f"the {what} system is {len(runs)} runs ({names}): expected one")

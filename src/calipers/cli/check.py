@@ -52,7 +52,7 @@ class NewAndOld(Inputs):
         stored = self._stored(system, path, lists.strict) if are_stored_scores(path) else None
         known = self.read_judgments(self.judgments, wanted.values())
         new = self.read_systems([self.new])
-        runs: list[Run] = new if stored else two_runs(known, self.read_systems([self.baseline]), new)
+        runs: list[Run] = new if stored else two_runs(self.read_systems([self.baseline]), new)
         if len(runs) > 2 or (stored and len(runs) > 1):
             raise CalipersError(f"the new system is {len(runs)} runs: expected one")
         scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
