@@ -140,10 +140,12 @@ def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None
 # -- signatures ------------------------------------------------------------------------------------
 
 READERS = [
-    cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs,
-    cal.read_scores, cal.read_convention, cal.text.read_summaries, cal.text.read_preferences, rankers.read_letor_data,
+    cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs, cal.read_texts,
+    cal.read_preferences, cal.read_several_judges, cal.read_scores, cal.read_convention, cal.text.read_summaries,
+    cal.text.read_preferences, rankers.read_letor_data,
 ]  # fmt: skip
-OPTIONS = ["format", "columns", "max_unpacked", "name", "memory"]  # of readers, in this order; then what only one has
+# Of readers, in this order; then what only one has.
+OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "max_unpacked", "name", "memory"]
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)

@@ -18,7 +18,7 @@ ID = ("_id", *(name for role in ("query", "document") for names in NAMES[role] f
 
 
 def read_texts(
-    source: Path, *, ids: Collection[str] | None = None, max_unpacked: int | None = None
+    source: Path, *, max_unpacked: int | None = None, ids: Collection[str] | None = None
 ) -> dict[str, str]:  # fmt: skip
     """{id: text} of queries or documents: JSON lines as BEIR's, or an id and a text on each line, as MS MARCO's.
 
