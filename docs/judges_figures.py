@@ -16,7 +16,7 @@ from PIL import Image
 
 import calipers as cal
 from calipers import plot
-from calipers.judging.score_repair import Estimate, prediction_powered
+from calipers.judging.score_repair import DOUBT, DOUBT_OF_DIFFERENCES, RepairedMeans, prediction_powered
 from calipers.judging.study import JudgeStudy
 from calipers.plot.drawing import styled
 from calipers.results.tables import Table
@@ -68,11 +68,13 @@ def families(study: JudgeStudy) -> Table:
     return named(Table(table.columns, tuple(row for row in table.rows if row[2] == "BM25")))
 
 
-def covered(y: np.ndarray, f: np.ndarray, n: int, queries: int, random: np.random.Generator) -> tuple[float, Estimate]:
+def covered(
+    y: np.ndarray, f: np.ndarray, n: int, queries: int, random: np.random.Generator, doubt: float = DOUBT
+) -> tuple[float, RepairedMeans]:
     """How often the repaired interval, where there is one, holds the truth: queries drawn again and again."""
     drawn = random.integers(0, len(y), (DRAWS, queries))
     known, rest = drawn[:, :n], drawn[:, n:]
-    found = prediction_powered(y[known], f[known], f[rest], ahead=0)
+    found = prediction_powered(y[known], f[known], f[rest], ahead=0, doubt=doubt)
     said = ~np.isnan(found.low)
     return float(((found.low <= y.mean()) & (y.mean() <= found.high))[said].mean()), found
 
@@ -105,7 +107,7 @@ def differences(study: JudgeStudy) -> str:
     shares, heaviest = np.empty(len(pairs)), np.empty(len(pairs))
     for p, (a, b) in enumerate(pairs):
         y, f = ours[a] - ours[b], theirs[a] - theirs[b]
-        shares[p], _ = covered(y, f, 15, 43, random)
+        shares[p], _ = covered(y, f, 15, 43, random, DOUBT_OF_DIFFERENCES)
         heaviest[p] = ((y - y.mean()) ** 2).max() / ((y - y.mean()) ** 2).sum()
     worst, even = int(np.argmin(shares)), heaviest < 0.3
     a, b = (study.effect.systems[i] for i in pairs[worst])

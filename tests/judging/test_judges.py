@@ -418,7 +418,7 @@ def _hall(mean: float, parts: list[tuple[Floats, float]]) -> tuple[float, float]
     n = len(parts[0][0])
     error = math.sqrt(sum(w**2 * np.var(x, ddof=1) / len(x) for x, w in parts))
     skewness = sum(w**3 * kstat(x, 3) / len(x) ** 2 for x, w in parts) / error**3
-    sure = math.copysign(max(abs(skewness) - math.sqrt(6) / n, 0), skewness)
+    sure = math.copysign(max(abs(skewness) - math.sqrt(6) / n / 2, 0), skewness)
     short, long = (sure, skewness) if skewness > 0 else (skewness, sure)
 
     def solved(a: float, wanted: float) -> float:

@@ -16,8 +16,8 @@ far side too often. With T = (theta - truth) / error and A the skewness of theta
     g(T) = T + A T^2 / 3 + A^2 T^3 / 27 + A / 6
 
 is symmetric about 0 to the order of 1/n, and the interval is where g(T) is within Student's quantiles (n - 1 degrees of
-freedom). A is itself estimated: it lengthens the one end by all of it, and shortens the other by what is beyond one
-standard error of it.
+freedom). A is itself estimated: it lengthens the one end by all of it, and shortens the other by what is beyond half a
+standard error of it (of differences, two: they have no tail to expect on either side).
 
 Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference, Science 2023.
 Angelopoulos, Duchi & Zrnic, PPI++: Efficient prediction-powered inference, 2023 (the weight).
@@ -40,6 +40,7 @@ from calipers.stats.significance import SEED
 FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
 SHARE = 0.5  # of the tuned weight: saves 1 - (1 - 0.5)^2 = three quarters of the variance that all of it would
+DOUBT, DOUBT_OF_DIFFERENCES = 0.5, 2.0  # standard errors of the skewness that do not shorten an interval
 LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half the width is looked for
 
 COLUMNS = (
@@ -67,11 +68,18 @@ class RepairedMeans:
 
 
 def prediction_powered(
-    y: Floats, f: Floats, others: Floats, level: float = 0.95, seed: int = SEED, ahead: int = LOOK_AHEAD
+    y: Floats,
+    f: Floats,
+    others: Floats,
+    level: float = 0.95,
+    seed: int = SEED,
+    ahead: int = LOOK_AHEAD,
+    doubt: float = DOUBT,
 ) -> RepairedMeans:
     """The repaired mean of each row: y and f of [row, query], both known; others of [row, query], only judged cheaply.
 
     ahead: how many times the queries at hand are looked at for an interval of half the width.
+    doubt: how many standard errors of the skewness do not shorten the interval.
 
     >>> y = np.array([[0.2, 0.5, 0.4, 0.7, 0.6, 0.3]])
     >>> found = prediction_powered(y, y + 0.3, np.array([[0.6, 0.8, 0.7, 0.9, 0.8, 0.7, 0.5, 1.0]]))
@@ -93,8 +101,8 @@ def prediction_powered(
         _cumulant(*[corrected] * k) / n ** (k - 1) + mean_weight**k * _cumulant(*[others] * k) / size ** (k - 1)
         for k in (2, 3)
     )
-    low, high = skewed_interval(value, variance, third, n, level)
-    human_low, human_high = skewed_interval(human, alone, _cumulant(y, y, y) / n**2, n, level)
+    low, high = skewed_interval(value, variance, third, n, level, doubt)
+    human_low, human_high = skewed_interval(human, alone, _cumulant(y, y, y) / n**2, n, level, doubt)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(variance > 0, n * (alone / variance - 1), 0.0)
     return RepairedMeans(
@@ -107,14 +115,14 @@ def prediction_powered(
         human_high=human_high,
         weight=mean_weight,
         worth=worth,
-        to_halve=_to_halve(y, f, others, (high - low) / 2, level, ahead),
+        to_halve=_to_halve(y, f, others, (high - low) / 2, level, ahead, doubt),
         n=n,
         others=size,
     )
 
 
 def skewed_interval(
-    mean: Floats, variance: Floats, third: Floats, n: Floats | int, level: float = 0.95
+    mean: Floats, variance: Floats, third: Floats, n: Floats | int, level: float = 0.95, doubt: float = DOUBT
 ) -> tuple[Floats, Floats]:
     """Both ends of Hall's interval of a mean, from its variance and third cumulant; NaN where it does not vary.
 
@@ -128,7 +136,7 @@ def skewed_interval(
     reach = stdtrit(np.asarray(n) - 1, (1 + level) / 2)
     error = np.where(variance > (1e-12 * np.maximum(np.abs(mean), 1)) ** 2, np.sqrt(np.maximum(variance, 0)), np.nan)
     skewness = third / error**3
-    by_chance = np.sqrt(6) / np.asarray(n)  # its standard error: that of n normal values, over their square root
+    by_chance = doubt * np.sqrt(6) / np.asarray(n)  # its standard error is that of n normal values, over root n
     sure = np.sign(skewness) * np.maximum(np.abs(skewness) - by_chance, 0)
     low = mean - error * _untransformed(np.where(skewness > 0, sure, skewness), reach)
     high = mean - error * _untransformed(np.where(skewness > 0, skewness, sure), -reach)
@@ -175,7 +183,7 @@ def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floa
     return weight
 
 
-def _to_halve(y: Floats, f: Floats, others: Floats, target: Floats, level: float, ahead: int) -> Floats:
+def _to_halve(y: Floats, f: Floats, others: Floats, target: Floats, level: float, ahead: int, doubt: float) -> Floats:
     """How many more human-judged queries would bring the interval to the target.
 
     They come from those that the judge labelled already, as long as there are some, and are new ones after that; how
@@ -198,7 +206,7 @@ def _to_halve(y: Floats, f: Floats, others: Floats, target: Floats, level: float
                                 for k, v in ((2, vf[row]), (3, fff[row])))  # fmt: skip
         variance = (vy[row] - 2 * weight * c[row] + weight**2 * vf[row]) / many + rest
         third = yyy[row] - 3 * weight * yyf[row] + 3 * weight**2 * yff[row] - weight**3 * fff[row]
-        low, high = skewed_interval(np.zeros(len(many)), variance, third / many**2 + rest_third, many, level)
+        low, high = skewed_interval(np.zeros(len(many)), variance, third / many**2 + rest_third, many, level, doubt)
         enough = np.flatnonzero(high - low <= target[row])
         if len(enough):
             found[row] = more[enough[0]]
@@ -226,7 +234,7 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
     for judge in effects.judges:
         for m, measure in enumerate(effects.measures):
             y, f, others = (part[a] - part[b] for part in _split(effects, judge, m))
-            found = prediction_powered(y, f, others, level, seed)
+            found = prediction_powered(y, f, others, level, seed, doubt=DOUBT_OF_DIFFERENCES)
             names = [(effects.systems[i], effects.systems[j]) for i, j in zip(a.tolist(), b.tolist(), strict=True)]
             rows += [(judge, measure, *pair, *_cells(found, p)) for p, pair in enumerate(names)]
     columns = (*COLUMNS[:2], "system_a", "system_b", *COLUMNS[3:])
