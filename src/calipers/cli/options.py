@@ -11,6 +11,7 @@ from typing import Any, get_args
 import click
 
 from calipers.cli.option_groups import Command, LibraryChoice, declared
+from calipers.cli.printing import counted as counted
 from calipers.cli.printing import note as note
 from calipers.cli.printing import show as show
 from calipers.cli.printing import warn as warn

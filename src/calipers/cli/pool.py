@@ -16,6 +16,7 @@ from calipers.cli.options import (
     columns_apart,
     columns_option,
     combine_option,
+    counted,
     draw,
     jobs_option,
     max_unpacked_option,
@@ -155,7 +156,8 @@ def _say(found: JudgingPool) -> None:
         note(f"{found.open_pairs} {'pair is' if found.open_pairs == 1 else 'pairs are'} open")
         if not found.open_pairs:
             note("no judgment can change the order of any two systems: there is nothing to judge next")
-    note(f"{len(found):,} documents to judge, of {len(set(found.query))} queries (method {found.method})")
+    documents, queries = counted(len(found), "document"), counted(len(set(found.query)), "query", "queries")
+    note(f"{documents} to judge, of {queries} (method {found.method})")
     rows: dict[str, list[tuple[float, str]]] = {}
     for system, measure, share in found.shares.rows:
         rows.setdefault(str(measure), []).append((float(share or 0.0), str(system)))

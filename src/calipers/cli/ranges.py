@@ -11,6 +11,7 @@ from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     alpha_option,
+    counted,
     depth_option,
     draw,
     jobs_option,
@@ -169,7 +170,8 @@ def _say(found: Ranges, strict: bool) -> None:
     warn(found.notes, strict)
     total, lists = int(found.unknown.sum()), found.unknown.size
     unseen = f", and {found.unseen} unseen per query" if found.unseen else ""
-    note(f"{total:,} unjudged documents in {lists:,} lists{unseen}; grades 0 to {found.grades[-1]:g} are possible")
+    documents, where = counted(total, "unjudged document"), counted(lists, "list")
+    note(f"{documents} in {where}{unseen}; grades 0 to {found.grades[-1]:g} are possible")
     for name, how in found.exactness.items():
         if how == "point":
             note(f"{name} ignores unjudged documents by definition: its range is one point")

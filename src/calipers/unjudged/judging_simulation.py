@@ -28,7 +28,7 @@ from calipers.measures.registry import Measure
 from calipers.results.tables import Table
 from calipers.stats.correlation import kendall_b
 from calipers.unjudged.next_to_judge import values_of
-from calipers.unjudged.open_lists import OpenLists, possible_grades
+from calipers.unjudged.open_lists import OpenLists, Ranks, possible_grades
 from calipers.unjudged.score_ranges import Policy, Ranges
 
 WAYS = ("next", "depth", "mtf")
@@ -145,17 +145,14 @@ class _World:
         known = Lists(
             fewer, kept.query, kept.length, kept.offsets, number[kept.document], kept.first, kept.last, kept.docid_rank
         )
-        row = np.flatnonzero(~seen)
+        row, by_id = np.flatnonzero(~seen), lists.docid_rank
         hidden = HiddenLists(
             Judgments(self.opened.judgments.name, self.opened.judgments.queries, fewer, None),
             self.opened.systems,
             (),
             known,
             np.searchsorted(row, lists.offsets),
-            lists.first[row].astype(np.int64),
-            lists.last[row].astype(np.int64),
-            lists.docid_rank[row].astype(np.int64),
-            lists.docid_rank[row].astype(np.int64),
+            (Ranks(*(column[row].astype(np.int64) for column in (lists.first, lists.last, by_id, by_id))),),
             (),
             (),
             (),

@@ -85,7 +85,11 @@ def unit_weights(found: Ranges, measure: str) -> Floats:
     of, divisor = form.weighted_sum, form.divisor
     block = found.lists.unknown(found.grades, 0, found.policy.ties)
     if of is None:
-        raise CalipersError(f"{measure}: what to judge next is known for nDCG and linear measures")
+        raise CalipersError(
+            f"{measure}: what to judge next is known for nDCG and linear measures, in which each document has a weight "
+            "of its own; here what one is worth depends on the grades of others. Use nDCG, P, Recall, DCG or RBP, or "
+            "another method: depth, rbp, interleaved"
+        )
     of.extreme(block, True)  # refuses what has no range
     worth = np.asarray(of.value(found.grades))
     weight = block.weights(of.weight) * (worth.max() - worth.min())

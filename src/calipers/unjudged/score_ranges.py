@@ -280,13 +280,16 @@ def _of_lists(
     notes: tuple[str, ...],
     refused: dict[str, str] | None,
 ) -> Ranges:
-    block = opened.unknown(grades, unseen, policy.ties)
+    blocks: dict[tuple[int, int] | None, Unknown] = {}
     found: dict[str, tuple[Floats, Floats, Floats, str]] = {}
     bound: dict[str, Measure] = {}
     for name, measure in named.items():
         try:
             definition = _bound(measure, opened.judgments.pool, float(grades[-1]))
-            found[name] = _ranges_of(definition, block, policy, opened.shape)
+            within = definition.form.top_unknown
+            if within not in blocks:
+                blocks[within] = opened.unknown(grades, unseen, policy.ties, within)
+            found[name] = _ranges_of(definition, blocks[within], policy, opened.shape)
             bound[name] = definition
         except CalipersError as error:
             if refused is None:
@@ -385,8 +388,8 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats
 
 def _rescored(measure: Measure, unknown: Unknown, grade: Floats, policy: Policy, exactness: str) -> Floats:
     """The score of each list once its unknown documents have these grades."""
-    kept = measure.form.matters(grade) if exactness == "exact" else None
-    return policy.scores(measure, unknown.graded(grade, kept))
+    matters = measure.form.matters if exactness == "exact" else None
+    return policy.scores(measure, unknown.graded(grade, matters))
 
 
 def _worthless(measure: Measure, unknown: Unknown) -> float:

@@ -316,6 +316,14 @@ class Form(Record):
         """Whether a document that a list does not retrieve cannot change the score, whatever its grade."""
         return False
 
+    @property
+    def top_unknown(self) -> tuple[int, int] | None:
+        """Which unknown documents suffice for its extreme scores: those in the first ranks, and so many of the others.
+
+        None where all may count.
+        """
+        return None
+
     def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
         """The unknown documents in the order in which raising them adds most (or least), and what each adds.
 
@@ -351,6 +359,7 @@ class Denominator(Record):
     of_cutoff: ClassVar[bool] = False  # whether it depends on k alone
     of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
     counts_relevant: ClassVar[bool] = False  # of the query
+    of_best_first: ClassVar[bool] = False  # whether it is what the best documents of the query would get in the top k
     counts_documents: ClassVar[bool] = False  # whether it grows by one with each relevant document, and by nothing else
 
     @property
@@ -540,6 +549,14 @@ class Share(Wrapper):
     def room(self, lists: Lists) -> Floats | None:
         room = self.of.room(lists)
         return None if room is None or self.by.constant is None else room / self.by.constant
+
+    @property
+    def top_unknown(self) -> tuple[int, int] | None:
+        """Below its reach, a share of the ideal counts no more documents than the ideal has ranks."""
+        within = self.of.top_unknown
+        if within is None or self.by.of_cutoff:
+            return within
+        return (within[0], within[0]) if self.by.of_best_first else None
 
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
         growth = self.by.growth(self.of, unknown)

@@ -23,6 +23,7 @@ class Ideal(Denominator):
     """What the best ranking of the judged documents would get."""
 
     within_reach = True
+    of_best_first = True
     formula = "the same for the best ranking"
 
     def plan(self, of: Plan) -> Plan | None:
@@ -51,6 +52,7 @@ class OwnIdeal(Ideal):
 
     of_list = True
     within_reach = False
+    of_best_first = False
     formula = "the same for the best ranking of what the list retrieved"
 
     def plan(self, of: Plan) -> Plan | None:

@@ -129,10 +129,21 @@ class Linear(Form):
         whole = np.concatenate([[0.0], np.cumsum(weight)])[np.minimum(lists.length, len(weight))]
         return np.maximum(whole - Linear(self.weight, Judged()).score(lists), 0.0)
 
+    @property
+    def _falls(self) -> bool:
+        """Whether no rank weighs more than one above it. Else the ideal depends on how many documents there are."""
+        weight = self.weight.of_ranks(self.weight.cutoff or 1000)
+        return bool((np.diff(weight) <= 0).all())
+
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        """Where weights do not fall, the ideal depends on how many documents there are, worthless ones too."""
-        falling = (np.diff(self.weight.of_ranks(self.weight.cutoff or 1000)) <= 0).all()
-        return np.asarray(self.value(grade) != 0) if falling else super().matters(grade)
+        return np.asarray(self.value(grade) != 0) if self._falls else super().matters(grade)
+
+    @property
+    def top_unknown(self) -> tuple[int, int] | None:
+        cutoff = self.weight.cutoff
+        if cutoff is None or isinstance(self.value, Judged) or not self._falls:
+            return None
+        return cutoff, 0
 
     @property
     def local(self) -> bool:
