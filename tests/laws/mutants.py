@@ -116,7 +116,7 @@ MUTANTS = (
     Mutant(
         "drop_in: double precision",
         "src/calipers/tools/pytrec_eval.py",
-        "precision=_RULES.precision",
+        "precision=self.rules.precision",
         'precision="double"',
     ),
     # What others read.
