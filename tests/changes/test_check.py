@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,6 +17,7 @@ import calipers as cal
 from calipers.cli import commands
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
+from conftest import ROOT
 
 SIMULATED = simulate(
     topics=40, systems={"old": 0.5, "new": 0.1, "same": 0.5, "best": 0.9}, retrieved=20, unjudged=0.1, seed=5
@@ -271,3 +274,24 @@ def test_markdown_and_csv(files: Path, capfd: pytest.CaptureFixture[str]) -> Non
     out, err = capfd.readouterr()
     assert out.startswith("measure,verdict,old,new,difference,low,high,max_drop,queries,needed\nAP,worse,")
     assert "calipers: new is worse than old by more than 0.01 (AP)" in err
+
+
+def test_the_workflow_of_the_manual_works(
+    files: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its two commands, in a repository as it describes one."""
+    workflow = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/check.md").read_text(), re.DOTALL | re.MULTILINE)[0]
+    (files / "eval").mkdir()
+    for name, copy in (("qrels.txt", "eval/qrels.txt"), ("old.run", "eval/released.run")):
+        (files / copy).write_bytes((files / name).read_bytes())
+    commands.run(
+        ["evaluate", "qrels.txt", "old.run", "-m", "nDCG@10 RR", "-q", "--format", "json", "-o", "eval/baseline.json"]
+    )
+    capfd.readouterr()
+    called = [shlex.split(line.partition(">>")[0]) for line in re.findall(r"calipers (\w[^-].*\n.*)", workflow)]
+    assert [call[0] for call in called] == ["check", "diff"]
+    assert [commands.run(call) for call in called] == [1, 0]
+    out = capfd.readouterr().out
+    assert "\n::error title=new against old%3A worse::" in out
+    assert "**new** against **old**" in out
+    assert (files / "check.xml").exists()

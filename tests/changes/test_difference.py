@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.changes.difference import beyond_rounding
 from calipers.cli import commands
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError, CalipersWarning
+from calipers.stats.differences import Differences
 
 SIMULATED = simulate(topics=12, systems={"old": 0.3, "new": 0.5}, retrieved=30, ties=0.2, unjudged=0.3, seed=3)
 QRELS, OLD, NEW = SIMULATED.qrels, SIMULATED.runs["old"], SIMULATED.runs["new"]
@@ -69,7 +71,12 @@ def test_means_and_order_are_those_of_the_scores() -> None:
     assert all([each.old[0], each.new[0]] == by_query[each.query] for each in seen.queries)
 
 
-def test_rounding_is_no_change_and_undefined_queries_are_last() -> None:
+def test_differences_of_rounding_are_none() -> None:
+    scores = np.array([[0.1 + 0.2, 0.5], [0.3, 0.25]])
+    assert beyond_rounding(Differences.of(scores, np.array([0]), np.array([1]))).tolist() == [0.0, 0.25]
+
+
+def test_undefined_queries_are_last_and_runs_without_names_are_old_and_new() -> None:
     qrels = {"a": {"x": 1}, "b": {"x": 0}, "c": {"x": 1, "y": 1}}
     run = {"a": {"x": 1.0}, "b": {"x": 1.0}, "c": {"x": 1.0}}
     seen = cal.difference(qrels, run, {**run, "c": {"y": 1.0}}, "AP", empty="skip")

@@ -229,7 +229,9 @@ def test_the_library_warns_once_in_the_words_of_the_command(
 
 
 def test_notes_are_all_that_the_command_warns_of() -> None:
-    scores = cal.evaluate(QRELS, {"1": {"a": 1.0, "x": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}}, "AP")
+    with pytest.warns(cal.CalipersWarning) as caught:
+        scores = cal.evaluate(QRELS, {"1": {"a": 1.0, "x": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}}, "AP")
+    assert [str(each.message) for each in caught] == ["; ".join(scores.notes)]
     assert scores.notes == (
         "1 of 1 runs answer queries without judgments (at most 1); ignored",
         "1 of 1 runs have ties, in 1 lists; counted by ties=average",
