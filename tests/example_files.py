@@ -63,6 +63,8 @@ def _collection(simulation: Simulation, folder: Path) -> None:
         "topic_id,url,bm25,model\n" + "".join(f"{q},{d},{score},{tag}\n" for q, _, d, _, score, tag in fields)
     )
     _repeats(simulation, folder)
+    _passages(ranked, folder)
+    _several_ratings(simulation, folder)
     for file in ("teams.csv", "groups.csv"):
         (folder / file).write_text(
             "run,team\n" + "".join(f"{name},{i % 4}\n" for i, name in enumerate(simulation.systems))
@@ -90,6 +92,22 @@ def _repeats(simulation: Simulation, folder: Path) -> None:
         cal.write_run(run, folder / "seeds" / f"{system}-seed{seed}.run", name=f"{system}-seed{seed}")
         rows.append(f"{system}-seed{seed},{system},{seed}\n")
     (folder / "repeats.csv").write_text("run,system,repeat\n" + "".join(rows))
+
+
+def _passages(ranked: list[str], folder: Path) -> None:
+    """A run of passages: three of each document, and a table of whose they are."""
+    fields = [line.split() for line in ranked]
+    (folder / "passages.run").write_text(
+        "".join(f"{q} Q0 {d}#{i} 1 {float(s) - i / 100} {t}\n" for q, _, d, _, s, t in fields for i in range(3))
+    )
+    documents = dict.fromkeys(line[2] for line in fields)
+    (folder / "passage-to-document.tsv").write_text("".join(f"{d}#{i}\t{d}\n" for d in documents for i in range(3)))
+
+
+def _several_ratings(simulation: Simulation, folder: Path) -> None:
+    """Three people's ratings of each document, one below another."""
+    rows = [f"{q},{d},{max(g - i, 0)}\n" for q, of in simulation.qrels.items() for d, g in of.items() for i in range(3)]
+    (folder / "ratings-of-three.csv").write_text("query,docid,rating\n" + "".join(rows))
 
 
 def _judges(simulation: Simulation, folder: Path) -> None:

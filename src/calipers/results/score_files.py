@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calipers.collection.column_names import NAMES
+from calipers.collection.column_names import NAMES, plain_name
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.results.scores import Reason, Scores
 
 QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
-DOCUMENT_NAMES = frozenset(name for names in NAMES["document"] for name in names)
+DOCUMENT_NAMES = frozenset(plain_name(name) for names in NAMES["document"] for name in names)
 ABOUT = ("like", "exactness")  # what a table in JSON says of each row beside its cells
 UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
@@ -152,8 +152,9 @@ def are_stored_scores(path: str) -> bool:
             columns = next(csv.reader(_lines(path, None, most=1)), [])
         except (CalipersError, UnicodeDecodeError, csv.Error):
             return False
-    names = [name.strip().lower() for name in columns]
-    if names[:1] == ["system"] and len(names) > 1 and not {*names} & {*QUERY_NAMES, *DOCUMENT_NAMES}:
+    names = [plain_name(name) for name in columns]
+    others = {*map(plain_name, QUERY_NAMES), *DOCUMENT_NAMES}
+    if names[:1] == ["system"] and len(names) > 1 and not {*names} & others:
         raise CalipersError(
             "holds means, which cannot be compared query by query; write it with calipers evaluate -q", file=path
         )
@@ -230,7 +231,7 @@ def _read(path: str, max_unpacked: int | None) -> Scores:
 
 def _is_by_system(columns: Sequence[str]) -> bool:
     """Whether they are a system, a query and scores; what has a column of documents is a run."""
-    return _is_long(columns) and len(columns) > 2 and not {name.strip().lower() for name in columns} & DOCUMENT_NAMES
+    return _is_long(columns) and len(columns) > 2 and not {*map(plain_name, columns)} & DOCUMENT_NAMES
 
 
 def _is_long(header: Sequence[str]) -> bool:
