@@ -24,9 +24,8 @@ import pytest
 
 import calipers as cal
 from calipers.cli import commands
-from calipers.collection import files
+from calipers.collection import files, json_values
 from calipers.collection.arrow import coded
-from calipers.collection.formats import json as json_format
 from calipers.collection.formats import sniff
 from calipers.collection.run_names import files_of
 from calipers.errors import CalipersError
@@ -190,8 +189,8 @@ def test_packed_json_takes_no_more_than_its_limit(write: Callable[[bytes], str])
 
 
 def test_packed_json_beyond_its_limit(write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_format, "ROOM", 1000)
-    monkeypatch.setattr(json_format, "RATIO", 1)
+    monkeypatch.setattr(json_values, "ROOM", 1000)
+    monkeypatch.setattr(json_values, "RATIO", 1)
     rows = b"".join(b'{"query": "q", "doc": "d%d", "score": 1}\n' % i for i in range(2000))
     packed = write(gzip.compress(rows))
     assert "unpacks to more than" in refusal(lambda: cal.read_runs(packed))

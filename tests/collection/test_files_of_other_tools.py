@@ -324,7 +324,8 @@ def test_responses_without_scores_and_with_other_ids(write: Write) -> None:
     failed = {"qid": "1", "error": {"type": "index_not_found_exception"}, "status": 404}
     assert "response 2: " in refusal(scores, write([{"qid": "0"} | ANSWERS[0], failed]))
     assert "appears twice" in refusal(scores, write({"qid": "1"} | elastic(("a", 2.0), ("a", 1.0))))
-    assert "a file of search responses: judgments come first" in refusal(grades, answers)
+    for read in (grades, cal.read_qrels):
+        assert "a file of search responses: judgments come first" in refusal(read, answers)
 
 
 def test_judgment_lists_of_opensearch(write: Write) -> None:

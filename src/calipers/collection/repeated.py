@@ -1,7 +1,7 @@
 """Several judgments of one document made into one grade, and several passages of one document into one score.
 
-Passages are made into documents as in Dai & Callan, Deeper text understanding for IR with contextual neural language
-modeling, SIGIR 2019: by the best passage (MaxP), by their sum (SumP), or by the first of them (FirstP).
+Passages are made into documents by the best of them (MaxP), by their sum (SumP), or by the first of them (FirstP); the
+manual's page on formats cites the paper.
 """
 
 from __future__ import annotations

@@ -95,8 +95,7 @@ def read_judgments(
         return read_several_judges(name, max_unpacked=max_unpacked)
     if format in JUDGMENT_FORMATS:
         return read_qrels(name, format=format, columns=columns, combine=combine, max_unpacked=max_unpacked)
-    expected = ", ".join(JUDGMENT_FORMATS)
-    raise CalipersError(f"expected judgments ({expected}), but this looks like {_a(format)}: {ORDER}", file=name)
+    raise _no_judgments(format, name)
 
 
 def read_qrels(
@@ -111,6 +110,8 @@ def read_qrels(
     check_roles(columns)
     name = str(source)
     format = format or table_format(name, max_unpacked=max_unpacked) or "qrels"
+    if format not in JUDGMENT_FORMATS:
+        raise _no_judgments(format, name)
     if format in TABLES:
         return _table(name, format, "grade", columns=columns, max_unpacked=max_unpacked).judgments(name, combine)
     lines = scan(name, lambda: ColumnScanner("qrels"), max_unpacked=max_unpacked)
@@ -124,6 +125,11 @@ def read_qrels(
     if len(judgments) < len(lines.value):
         _refuse_subtopics(name, lines, max_unpacked)
     return judgments
+
+
+def _no_judgments(format: str, name: str) -> CalipersError:
+    expected = ", ".join(JUDGMENT_FORMATS)
+    return CalipersError(f"expected judgments ({expected}), but this looks like {_a(format)}: {ORDER}", file=name)
 
 
 def _refuse_subtopics(name: str, columns: Columns, max_unpacked: int | None) -> None:
