@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import draw, note, plot_option, progress, warn
+from calipers.cli.options import draw, note, plot_option, progress, warn, words
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
@@ -110,7 +110,7 @@ def command(
     from calipers.cli.evaluate import note_undefined
     from calipers.metaeval.study import MetaEvaluation, meta_evaluate
 
-    wanted_tables, of_sets = _words(tables), _words(sets)
+    wanted_tables, of_sets = words(tables), words(sets)
     _check_tables(wanted_tables)
     if inputs.are_scores:
         if of_sets != ["all"]:
@@ -138,10 +138,6 @@ def command(
         shown["across"] = ("swap rates between the orderings on two collections", meta.across(across))
     draw(plot, lambda charts: charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)))
     output.write_several(shown)
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in text.replace(",", " ").split() if word]
 
 
 def _check_tables(names: list[str]) -> None:

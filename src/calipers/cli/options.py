@@ -249,6 +249,11 @@ def plot_option(what: str) -> Callable[[Command], Command]:
     return click.option("--plot", metavar="FILE", type=ChartFile(), help=f"Draw {what}, as .html, .svg, .png or .json.")
 
 
+def words(text: str) -> list[str]:
+    """The words of a list that is separated by commas or blanks."""
+    return text.replace(",", " ").split()
+
+
 def draw(path: str | None, chart: Callable[[Any], Any]) -> None:
     """Write a chart to the file that --plot names, if it does; `chart` makes it from the module `calipers.plot`."""
     if path is None:

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.option_groups import LibraryChoice, declared, together
-from calipers.cli.options import FILE, draw, max_unpacked_option, note, plot_option, progress, strict_option, warn
+from calipers.cli.options import (
+    FILE,
+    draw,
+    max_unpacked_option,
+    note,
+    plot_option,
+    progress,
+    strict_option,
+    warn,
+    words,
+)
 from calipers.cli.output import Output, output, several_outputs
 from calipers.errors import CalipersError
 
@@ -64,7 +74,7 @@ class SummaryFiles:
 
         found = read_summaries(self.data, max_unpacked=self.max_unpacked)
         if self.systems:
-            found = found.of_systems(_words(self.systems))
+            found = found.of_systems(words(self.systems))
         return found.first_references(self.use_references) if self.use_references else found
 
 
@@ -201,11 +211,11 @@ class HumanScores:
 
     @property
     def levels(self) -> list[str]:
-        return _words(self.level)
+        return words(self.level)
 
     @property
     def coefficients(self) -> list[str]:
-        return _words(self.coefficient)
+        return words(self.coefficient)
 
 
 @command.command("correlate")
@@ -255,7 +265,7 @@ def correlate(
     check_choices(levels, coefficients, people.confidence)
     summaries = data.open()
     if people.preferences is None:
-        aspects = _words(people.human) if people.human else list(summaries.human)
+        aspects = words(people.human) if people.human else list(summaries.human)
         if not aspects:
             raise CalipersError("has no human scores", file=data.data)
         judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
@@ -354,10 +364,6 @@ def documents(
 
 
 # -- what they share -------------------------------------------------------------------------------------
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in text.replace(",", " ").split() if word]
 
 
 def _range(values: Sequence[int]) -> str:

@@ -26,13 +26,13 @@ Evaluating diversified search results using per-intent graded relevance, SIGIR 2
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats
 from calipers.measures.forms import CUTOFF, FOUND, IDEAL, RELEVANT, Cascade, Form, Linear, Paired
-from calipers.measures.forms.intents import Alike, Blend, Each, IntentAware, IntentShare, IntentWeights, Probable
+from calipers.measures.forms.intents import Alike, Blend, Each, IntentAware, IntentWeights, Probable
 from calipers.measures.registry import LARGEST, alias, measure
 from calipers.measures.values import (
     DISCOUNTS,
@@ -141,7 +141,7 @@ def d_sharp_ndcg(cutoff: int | None, rel: float, gamma: float, gain: Any, discou
     recall = subtopic_recall(cutoff=cutoff, rel=rel)
     gained = d_ndcg(cutoff=cutoff, rel=rel, gain=gain, discount=discount)
     gamma = _probability(gamma, "gamma")
-    return Blend(((gamma, cast("IntentAware", recall)), (1.0 - gamma, cast("IntentShare", gained))))
+    return Blend(((gamma, recall), (1.0 - gamma, gained)))
 
 
 # ir_measures has ndeval's values under these names.

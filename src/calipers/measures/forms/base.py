@@ -102,11 +102,19 @@ class Form(Record):
 
     def ideal(self, population: Population) -> Floats:
         """The score of the best ranking of each set of documents."""
-        return population.once(("ideal", self), lambda: self.score(population.best_first(self.worth)))
+        return population.once(("ideal", self), lambda: self.score(self.best_order(population)))
 
     def worst(self, population: Population) -> Floats:
         """The score of the worst ranking for which the form is defined."""
-        return population.once(("worst", self), lambda: self.score(population.worst_first(self.worth)))
+        return population.once(("worst", self), lambda: self.score(self.worst_order(population)))
+
+    def best_order(self, population: Population) -> Lists:
+        """The best ranking of each set of documents, or the best that is known."""
+        return population.best_first(self.worth)
+
+    def worst_order(self, population: Population) -> Lists:
+        """The worst ranking of each set of documents, or the worst that is known."""
+        return population.worst_first(self.worth)
 
     def expected(self, population: Population) -> Floats:
         """The mean score of a random ranking."""
@@ -492,6 +500,12 @@ class Share(Wrapper):
     @property
     def worth(self) -> Value:
         return self.of.worth
+
+    def best_order(self, population: Population) -> Lists:
+        return self.of.best_order(population)
+
+    def worst_order(self, population: Population) -> Lists:
+        return self.of.worst_order(population)
 
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         always = super().hopeless(lists)

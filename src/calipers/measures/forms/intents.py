@@ -83,26 +83,18 @@ class IntentAware(Form):
         answerable = np.bincount(seen.parent, weight, len(lists)) > 0
         return np.where(answerable, total / self.over, np.nan)
 
-    def ideal(self, population: Population) -> Floats:
-        """Of the order that takes at each rank the document that adds most: the best there is where what a document
-        adds does not depend on those above it, and close to it elsewhere, where finding the best is not feasible.
-        """
-        return population.once(("ideal", self), lambda: self.score(self.best(population)))
-
     def worst(self, population: Population) -> Floats:
-        """Of the order that takes at each rank the document that adds least; as with the ideal, not always the worst
-        that there is, but never above the mean.
-        """
-        return population.once(
-            ("worst", self), lambda: np.minimum(self.score(self.least_first(population)), self.expected(population))
-        )
+        return _at_most_expected(self, population)
 
-    def best(self, population: Population) -> Lists:
-        """The documents that answer an intent, in that order; the others stand behind them."""
+    def best_order(self, population: Population) -> Lists:
+        """At each rank the document that adds most: the best order there is where what a document adds does not depend
+        on those above it, and close to it elsewhere, where finding the best is not feasible. Documents that answer no
+        intent stand behind all others.
+        """
         return self._by_gain(population, least=False)
 
-    def least_first(self, population: Population) -> Lists:
-        """The documents that answer an intent, those that add least first, behind all others."""
+    def worst_order(self, population: Population) -> Lists:
+        """At each rank the document that adds least, behind those that answer no intent: not always the worst order."""
         return self._by_gain(population, least=True)
 
     def _by_gain(self, population: Population, least: bool) -> Lists:
@@ -122,29 +114,21 @@ class IntentAware(Form):
 class IntentShare(Share):
     """A form by intent divided by something that the order of the documents does not change."""
 
-    of: IntentAware
-
-    def best(self, population: Population) -> Lists:
-        """The order that is best for what is divided."""
-        return self.of.best(population)
-
-    def least_first(self, population: Population) -> Lists:
-        """The order that is worst for what is divided."""
-        return self.of.least_first(population)
-
-    def ideal(self, population: Population) -> Floats:
-        return population.once(("ideal", self), lambda: self.score(self.best(population)))
-
     def worst(self, population: Population) -> Floats:
-        return population.once(
-            ("worst", self), lambda: np.minimum(self.score(self.least_first(population)), self.expected(population))
-        )
+        return _at_most_expected(self, population)
+
+
+def _at_most_expected(form: Form, population: Population) -> Floats:
+    """The score of the worst order that is known; never above the mean, as the worst one would not be."""
+    return population.once(
+        ("worst", form), lambda: np.minimum(form.score(form.worst_order(population)), form.expected(population))
+    )
 
 
 class Blend(Form):
     """A weighted sum of forms by intent; undefined where one of them is."""
 
-    parts: tuple[tuple[float, IntentAware | IntentShare], ...]
+    parts: tuple[tuple[float, Form], ...]
 
     @property
     def extremes(self) -> Exactness:
@@ -161,7 +145,7 @@ class Blend(Form):
         return population.once(("worst", self), lambda: self._over(population, best=False))
 
     def _over(self, population: Population, best: bool) -> Floats:
-        lists = [form.best(population) if best else form.least_first(population) for _, form in self.parts]
+        lists = [form.best_order(population) if best else form.worst_order(population) for _, form in self.parts]
         scores = [self.score(each) for each in lists]
         return np.asarray(np.max(scores, axis=0) if best else np.min([*scores, self.expected(population)], axis=0))
 
