@@ -213,3 +213,14 @@ def test_statistics_take_scores_as_well_as_arrays() -> None:
         cal.rank_correlation(scores(), scores())
     with pytest.raises(UnknownName, match="the system 'c' is in only one of the two"):
         cal.rank_correlation(given, given.of_systems(["a", "b"]))
+
+
+def test_one_name_is_one_class() -> None:
+    """No two modules have a public class of the same name: whoever reads `Plan` knows which one it is."""
+    homes: dict[str, list[str]] = {}
+    for file in sorted(Path(cal.__file__).parent.rglob("*.py")):
+        for node in ast.parse(file.read_text(encoding="utf8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(file.name)
+    known = {"Preferences"}  # those of judges, and of the grades that information/ compares rankings with
+    assert {name: files for name, files in homes.items() if len(files) > 1 and name not in known} == {}

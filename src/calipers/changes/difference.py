@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.changes.first_documents import QueryRankings, first_documents
+from calipers.changes.first_documents import ShownRankings, first_documents
 from calipers.collection.model import Judgments, Run
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -332,7 +332,7 @@ def _documents(known: Judgments, runs: Sequence[Run], top: int) -> list[tuple[Do
     return [tuple(_changes(each)) for each in first_documents(known, runs, top)]
 
 
-def _changes(lists: QueryRankings) -> Iterator[DocumentChange]:
+def _changes(lists: ShownRankings) -> Iterator[DocumentChange]:
     """Those that entered by their new ranks, those that left by their old ones, those that moved by their new ones."""
     old, new = ({place if place >= 0 else ~place: rank for rank, place in enumerate(each, 1)} for each in lists.lists)
     for document in (place for place in new if place not in old):
@@ -343,7 +343,7 @@ def _changes(lists: QueryRankings) -> Iterator[DocumentChange]:
         yield _change(lists, document, old, new)
 
 
-def _change(lists: QueryRankings, place: int, old: Mapping[int, int], new: Mapping[int, int]) -> DocumentChange:
+def _change(lists: ShownRankings, place: int, old: Mapping[int, int], new: Mapping[int, int]) -> DocumentChange:
     return DocumentChange(lists.documents[place], lists.grades[place], old.get(place), new.get(place))
 
 

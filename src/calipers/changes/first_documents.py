@@ -15,7 +15,7 @@ RUNS_AT_ONCE = 8  # are held in memory whole
 
 
 @dataclass
-class QueryRankings:
+class ShownRankings:
     """One query: its documents that are shown, and each system's first ones."""
 
     documents: list[str]
@@ -23,7 +23,7 @@ class QueryRankings:
     lists: list[list[int]]  # of each system: places in `documents`, best first; ~place where tied with the one before
 
 
-def first_documents(judgments: Judgments, runs: Sequence[Run], top: int) -> list[QueryRankings]:
+def first_documents(judgments: Judgments, runs: Sequence[Run], top: int) -> list[ShownRankings]:
     """The first `top` documents of each list, for each query of the judgments. Ties by id, as in trec_eval."""
     found = [_Collected(len(runs)) for _ in judgments.queries]
     if top > 0:
@@ -55,9 +55,9 @@ class _Collected:
             self.lists[system].append(~number if score == before else number)
             before = score
 
-    def done(self, grades: dict[str, float] | None) -> QueryRankings:
+    def done(self, grades: dict[str, float] | None) -> ShownRankings:
         known: dict[str, float] = self.grade if grades is None else grades
-        return QueryRankings(list(self.number), [known.get(document) for document in self.number], self.lists)
+        return ShownRankings(list(self.number), [known.get(document) for document in self.number], self.lists)
 
 
 def _from_ballots(found: list[_Collected], place: dict[str, int], start: int, ballots: Ballots) -> None:

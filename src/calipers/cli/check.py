@@ -81,7 +81,7 @@ class NewAndOld(Inputs):
 
 
 @dataclass(frozen=True)
-class Limits:
+class AllowedLoss:
     """What may be lost, and how sure a verdict is."""
 
     max_drop: float
@@ -107,7 +107,7 @@ class Reports:
 @click.option("--baseline", required=True, metavar="OLD", type=FILE,
               help="The old system: a run, or its scores as evaluate -q writes them in CSV or JSON (NAME=FILE where "
                    "the file has several systems).")  # fmt: skip
-@together("limits", Limits)
+@together("limits", AllowedLoss)
 @click.option("--max-drop", type=float, required=True, metavar="D", help="What the mean of a measure may lose.")
 @alpha_option
 @click.option("--power", type=float, default=0.8, show_default=True,
@@ -121,7 +121,7 @@ class Reports:
                                                "for each measure.")  # fmt: skip
 @lists
 @output
-def command(inputs: NewAndOld, limits: Limits, reports: Reports, lists: ListPolicies, output: Output) -> None:
+def command(inputs: NewAndOld, limits: AllowedLoss, reports: Reports, lists: ListPolicies, output: Output) -> None:
     """Whether a new system is worse than the old one by more than may be lost: a gate for jobs and pull requests.
 
     Worse, where the upper one-sided 1 - alpha limit of the mean difference new - old is below -D: exit 1. Not worse,

@@ -54,7 +54,7 @@ class RankBoost(Ranker):
 
     def _train(self, train: Examples, valid: Examples | None, progress: Progress) -> Arrays:
         check_positive(self, "rounds", "thresholds")
-        pairs = Pairs(train)
+        pairs = WeightedPairs(train)
         candidates = Candidates(train.dense, self.thresholds)
         on_valid = self._objective(valid)
         valid_score = None if valid is None else np.zeros(len(valid.y))
@@ -98,7 +98,7 @@ class RankBoost(Ranker):
         return dict.fromkeys(("feature", "threshold", "alpha"), (len(feature),))
 
 
-class Pairs:
+class WeightedPairs:
     """The pairs of documents of one query with different labels, without a list of them."""
 
     def __init__(self, train: Examples) -> None:

@@ -164,7 +164,7 @@ class Counts:
         return np.bincount(self.list, values, self.lists).astype(np.float64, copy=False)
 
 
-class Kept(Record):
+class KeptDocuments(Record):
     """Which documents of a judge count, for each list: their chances, and those to be kept below a tied document."""
 
     start: Any  # of each list's levels
@@ -172,12 +172,12 @@ class Kept(Record):
     below_tied: Any
 
 
-def pair_counts(lists: Lists, kept: Kept | None = None) -> Counts:
+def pair_counts(lists: Lists, kept: KeptDocuments | None = None) -> Counts:
     """How many preferences there are, and are fulfilled."""
     return lists.once("pairs", lambda: _counts(lists, None)) if kept is None else _counts(lists, kept)
 
 
-def _counts(lists: Lists, kept: Kept | None) -> Counts:
+def _counts(lists: Lists, kept: KeptDocuments | None) -> Counts:
     pool = preferences_of(lists.pool)
     judges = pool.judges[lists.query]
     start = np.cumsum(judges) - judges - pool.starts[lists.query]  # and the number of a judge: a cell
@@ -203,7 +203,7 @@ def _counts(lists: Lists, kept: Kept | None) -> Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
+class PairChunk:
     """Pairs of some lists, and the first rank that each of the two documents could have."""
 
     pair: Ints
@@ -212,7 +212,7 @@ class Chunk:
     first_other: Ints
 
 
-def _chunks(lists: Lists, offsets: Ints, one: Ints, other: Ints) -> Iterator[Chunk]:
+def _chunks(lists: Lists, offsets: Ints, one: Ints, other: Ints) -> Iterator[PairChunk]:
     """The pairs of each list's query, many lists at a time: query q has the pairs offsets[q] to offsets[q + 1]."""
     pool = lists.pool
     rank, base = _ranks(lists)
@@ -226,7 +226,7 @@ def _chunks(lists: Lists, offsets: Ints, one: Ints, other: Ints) -> Iterator[Chu
         member = np.repeat(some, number[some])
         inside = np.arange(len(member)) - np.repeat(np.cumsum(number[some]) - number[some], number[some])
         pair = offsets[lists.query[member]] + inside
-        yield Chunk(pair, member, rank[shift[member] + one[pair]], rank[shift[member] + other[pair]])
+        yield PairChunk(pair, member, rank[shift[member] + one[pair]], rank[shift[member] + other[pair]])
         at = until
 
 
@@ -344,7 +344,7 @@ def _lowest(levels: Pool) -> Floats:
     return np.asarray(np.minimum.reduceat(levels.grade, levels.offsets[:-1]))
 
 
-def _first_ones(lists: Lists, levels: Levels, limit: Ints) -> Kept:
+def _first_ones(lists: Lists, levels: Levels, limit: Ints) -> KeptDocuments:
     """Of documents that are not relevant, only so many of each cell, the first ones."""
     chance, below_tied = np.ones(len(levels.row)), np.full(len(levels.row), 0.5)
     rows = np.flatnonzero(levels.dropped & (limit[levels.cell] < NEVER))
@@ -365,7 +365,7 @@ def _first_ones(lists: Lists, levels: Levels, limit: Ints) -> Kept:
     chance[rows] = taken / size
     below_tied[rows] = taken * (taken + 1) / (2.0 * size * (size + 1))
     below_tied[rows[~inside]] = 0.5 * chance[rows[~inside]]
-    return Kept(levels.start, chance, below_tied)
+    return KeptDocuments(levels.start, chance, below_tied)
 
 
 def _level_rows(pool: PreferencePool) -> tuple[Ints, Ints]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calipers import plot
-from calipers.changes.first_documents import QueryRankings, first_documents
+from calipers.changes.first_documents import ShownRankings, first_documents
 from calipers.limits.query_types import QueryTypes
 from calipers.report.embedded_data import rounded
 from calipers.report.material import Material
@@ -99,7 +99,7 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
     }
 
 
-def _as_data(lists: Sequence[QueryRankings]) -> list[dict[str, Any]]:
+def _as_data(lists: Sequence[ShownRankings]) -> list[dict[str, Any]]:
     """For the page's script: documents, grades and lists of each query."""
     return [{"d": each.documents, "g": [_short(g) for g in each.grades], "l": each.lists} for each in lists]
 
