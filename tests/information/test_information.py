@@ -22,13 +22,13 @@ import calipers as cal
 from calipers import plot
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.information import difference as difference_module
 from calipers.information import patterns, rankings
 from calipers.information.difference import information_difference, same_group_share
 from calipers.information.joint import joint_ric, known_together
-from calipers.information.rankings import MISSING, Preferences, Rankings
+from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.information.tau import information_tau, tau_of_measures
 from calipers.information.validation import ric_study
+from calipers.native import plain, scanner
 from calipers.papers.registry import reproductions
 from conftest import Require
 
@@ -374,13 +374,14 @@ def test_joint_ric_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [(joint_ric({"q": p}, named(r)).null, direct(p, [x or {"d0": 1.0} for x in r])) for p, r in cases]
     monkeypatch.setattr(rankings, "PAIRS_AT_ONCE", 10)
     monkeypatch.setattr(patterns, "COUNTED_DIRECTLY", 2)
+    monkeypatch.setattr(patterns, "MOST_NATIVE", 2)
     for (pool, runs), (null, joint) in zip(cases, whole, strict=True):
         found = joint_ric({"q": pool}, named(runs))
         np.testing.assert_allclose(found.null, null, atol=NEAR)
         assert found.mean == pytest.approx(joint, abs=NEAR)
 
 
-def random_lists(relevant: int, others: int, systems: int, share: float, seed: int) -> Preferences:
+def random_lists(relevant: int, others: int, systems: int, share: float, seed: int) -> QueryRankings:
     """Systems that know nothing, each with a random part of the judged documents in random order."""
     draw = np.random.default_rng(seed)
     n = relevant + others
@@ -388,7 +389,7 @@ def random_lists(relevant: int, others: int, systems: int, share: float, seed: i
     for line in rank:
         line[draw.permutation(n)[: int(share * n)]] = np.arange(int(share * n))
     grade = np.repeat([1.0, 0.0], [relevant, others])
-    return Preferences("q", 0, grade, rank, grade >= 1)
+    return QueryRankings("q", 0, rank, grade >= 1, pairs_of_grades(grade))
 
 
 @pytest.mark.parametrize(("systems", "bias"), [(5, 0.31), (10, 0.95)])
@@ -401,7 +402,7 @@ def test_systems_that_know_nothing_seem_to_know_much(systems: int, bias: float) 
 
 def test_the_null_value_is_that_of_systems_that_know_nothing() -> None:
     case = random_lists(20, 200, 5, 0.5, 1)
-    judgments = cal.Judgments.from_arrays(case.grade, group=[220])
+    judgments = cal.Judgments.from_arrays(case.relevant.astype(float), group=[220])
     names = tuple(f"s{i}" for i in range(5))
     found = rankings.Rankings(judgments, names, case.rank)
     from calipers.information.joint import joint_of
@@ -466,9 +467,64 @@ def test_the_largest_difference() -> None:
 def test_differences_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, runs = drawn_case(5, 5, [0, 1, 2], ties=True)
     whole = information_difference({"q": pool}, named(runs)).matrix
-    monkeypatch.setattr(difference_module, "CELLS_AT_ONCE", 10)
     monkeypatch.setattr(rankings, "PAIRS_AT_ONCE", 10)
     np.testing.assert_allclose(information_difference({"q": pool}, named(runs)).matrix, whole, atol=NEAR)
+
+
+@pytest.mark.parametrize("grades", [[0, 1], [0, 1, 2, 3]], ids=str)
+def test_preferences_that_grades_imply(grades: list[float]) -> None:
+    """All pairs that grades order, given one by one, in a mixed order: the same bits."""
+    for seed in range(8):
+        pool, runs = drawn_case(seed, 4, grades, ties=seed % 2 == 1)
+        pairs = [("q", a, b) for a, b in permutations(pool, 2) if pool[a] > pool[b]]
+        random.Random(seed).shuffle(pairs)
+        preferred = cal.Preferences.from_pairs(pairs)
+        named_runs = named([run or {"d0": 1.0} for run in runs])
+        graded = {"q": {d: g for d, g in pool.items() if d in {d for _, *two in pairs for d in two}}}
+        lowest = min(g for g in graded["q"].values() if g > min(graded["q"].values()))
+        for find in (joint_ric, information_difference):
+            one, other = find(graded, named_runs, rel=lowest), find(preferred, named_runs)
+            name = "joint" if find is joint_ric else "matrix"
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=NEAR)
+
+
+def test_preferences_need_not_be_an_order() -> None:
+    """a over b, b over c, c over a, and a over b once more: a list has three of four, or two, in order."""
+    preferred = cal.Preferences.from_pairs([("q", *pair) for pair in ("ab", "bc", "ca", "ab")])
+    found = joint_ric(preferred, named([in_order(list(order)) for order in ("abc", "cab", "bca")]))
+    three = 3 / 4 * log2(2 * 3 / 4) + 1 / 4 * log2(2 / 4)
+    assert found.alone[:, 0] == pytest.approx([three, three, 0], abs=NEAR)
+
+
+@pytest.mark.parametrize("words", [1, 5, 300])
+@pytest.mark.parametrize("share", [0.0, 0.002, 0.3])
+def test_shared_bits(words: int, share: float) -> None:
+    """Compiled and plain, dense and sparse rows, against counting bits one by one."""
+    draw = np.random.default_rng(words)
+    one, other = (np.packbits(draw.random((rows, 64 * words)) < share, axis=1).view(np.uint64) for rows in (3, 4))
+    bits = [np.unpackbits(each.view(np.uint8), axis=1).astype(int) for each in (one, other)]
+    for shared in (scanner.shared_bits, plain.shared_bits):
+        assert shared(one, other).tolist() == (bits[0] @ bits[1].T).tolist()
+        assert shared(one, one).tolist() == (bits[0] @ bits[0].T).tolist()
+        with pytest.raises(ValueError, match="rows of one length"):
+            shared(one, other[:, :-1])
+
+
+@pytest.mark.parametrize("lists", [1, 4, 10])
+def test_patterns_are_counted_alike(lists: int) -> None:
+    draw = np.random.default_rng(lists)
+    better, worse = (draw.integers(0, 5, (lists, size)).astype(np.int16) for size in (7, 600))
+    worse[draw.random(worse.shape) < 0.3] = np.iinfo(np.int16).max
+    better[draw.random(better.shape) < 0.3] = np.iinfo(np.int16).max
+    wanted: Counter[int] = Counter()
+    for a, b in product(better.T.astype(int), worse.T.astype(int)):
+        wanted[sum(int(np.sign(y - x)) * 3**i for i, (x, y) in enumerate(zip(a, b, strict=True)))] += 1
+    for count in (scanner.count_patterns, plain.count_patterns):
+        found = np.zeros(3**lists, np.int64)
+        count(better, worse, found)
+        assert {int(at) - len(found) // 2: int(found[at]) for at in np.flatnonzero(found)} == wanted
+        with pytest.raises(ValueError, match="at most ten lists"):
+            count(better, worse, found[:-1])
 
 
 def simulated(systems: int = 8) -> tuple[dict[str, Pool], dict[str, dict[str, Ranked]]]:
