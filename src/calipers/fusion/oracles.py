@@ -151,13 +151,17 @@ def _oracle(worth: Floats, rank: Ranks, missing: int, unanimous: bool) -> Found:
     return best_order(relevant.tolist(), above, upper, greedy, runs)
 
 
-def sorted_score(ballots: Ballots, kind: str) -> Floats:
-    """The same by a merge sort from the order of grades, whose comparator is "above, and otherwise by grade"."""
+def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None) -> Floats:
+    """The same by a merge sort whose comparator is "above, and otherwise by grade".
+
+    It starts from the order of grades, or from another order of the candidates.
+    """
     assert ballots.grade is not None
     grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
     order = ballots.ordered(grade)
     if kind == "naive":
         return _places(ballots, order)
+    order = order if start is None else start
     needed = len(ballots.runs) if kind == "pareto" else len(ballots.runs) / 2
     rank = ballots.all_ranks().T.copy()
 
