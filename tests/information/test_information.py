@@ -7,6 +7,7 @@ import io
 import math
 import random
 from collections import Counter
+from fractions import Fraction
 from itertools import permutations, product
 from math import log2
 from pathlib import Path
@@ -255,6 +256,74 @@ def test_ric_by_counting(grades: list[float], rel: float, ties: bool) -> None:
         wanted = mutual(counted)
         assert found.values[0, 0, q] == pytest.approx(wanted, abs=NEAR)
         assert found.values[1, 0, q] == pytest.approx(math.copysign(wanted, balance) if balance else 0, abs=1e-9)
+
+
+def weighted_by_hand(pool: Pool, run: Ranked, weight: str, p: float, rel: float = 1) -> float:
+    """RIC with weights: c and d as means over every order of the ties, pair by pair."""
+    known = {d: g for d, g in pool.items() if g >= 0}
+    shown = [d for d in run if d in known]
+    levels = sorted({run[d] for d in shown if known[d] >= rel})
+    shown = [d for d in shown if levels and run[d] >= levels[0]]
+    groups = [[d for d in shown if run[d] == score] for score in sorted({run[d] for d in shown}, reverse=True)]
+    right = wrong = whole = Fraction(0)
+    orders = [[d for group in order for d in group] for order in product(*(permutations(group) for group in groups))]
+    for order in orders:
+        place = {d: i for i, d in enumerate(order)}
+        for one, other in permutations(known, 2):
+            if known[one] > known[other]:
+                here, there = place.get(one, math.inf), place.get(other, math.inf)
+                first = min(here, there)
+                worth = Fraction(known[one]) - Fraction(known[other]) if weight == "gain" else Fraction(0)
+                if weight == "top" and first < math.inf:
+                    worth = Fraction(p) ** int(first)
+                whole += worth / len(orders)
+                right += worth / len(orders) * (here < there)
+                wrong += worth / len(orders) * (here > there)
+    told = sum(float(n / whole) * log2(2 * n / (right + wrong)) for n in (right, wrong) if n and whole)
+    return float(told)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("weight", ["gain", "top"])
+@pytest.mark.parametrize("grades", [[0, 1], [-1, 0, 1, 2, 4], [0, 0.5, 1, 2.5]], ids=str)
+def test_weighted_ric_by_counting(grades: list[float], weight: str, ties: bool) -> None:
+    draw = random.Random(f"{grades} {weight} {ties}")
+    pools: dict[str, Pool] = {}
+    run: dict[str, Ranked] = {}
+    for q in range(25):
+        names = [f"d{i}" for i in range(7)]
+        pools[f"q{q}"] = {d: draw.choice(grades) for d in names} | {"d0": 1, "d1": 0}
+        shown = draw.sample(names, draw.randint(1, 7))
+        run[f"q{q}"] = {d: float(draw.randint(0, 2) if ties else i) for i, d in enumerate(shown)} | {"unjudged": 1.0}
+    name = f"RIC(weight={weight}, p=0.7)"
+    found = cal.evaluate(pools, run, [name], empty="skip").values[0, 0]
+    for q in range(25):
+        wanted = weighted_by_hand(pools[f"q{q}"], run[f"q{q}"], weight, 0.7)
+        assert found[q] == pytest.approx(wanted, abs=1e-10), q
+
+
+def test_weighted_ric_is_ric_where_weights_do_not_matter() -> None:
+    pool, runs = drawn_case(3, 4, [0, 1], ties=True)
+    names = ["RIC", "RIC(weight=gain)", "RIC(signed=True)", "RIC(weight=gain,signed=True)"]
+    plain, gain, signed, both = cal.evaluate({"q": pool}, named(runs), names).values[:, :, 0]
+    assert gain == pytest.approx(plain, abs=NEAR)
+    assert both == pytest.approx(signed, abs=NEAR)
+    for bad, words in (("weight=best", "weight=best of 'RIC'"), ("weight=top,p=1", "p=1 of 'RIC'")):
+        with pytest.raises(CalipersError, match=words):
+            cal.parse(f"RIC({bad})")
+
+
+@pytest.mark.parametrize("weight", ["gain", "top"])
+@pytest.mark.parametrize("grades", [(1, 0, 0, 0), (2, 1, 1, 0, 0), (3, 2, 0, 0)], ids=str)
+def test_bounds_of_weighted_ric_hold_for_all_rankings(weight: str, grades: tuple[float, ...]) -> None:
+    pool = {f"d{i}": grade for i, grade in enumerate(grades)}
+    orders = {str(i): {"q": in_order(list(order))} for i, order in enumerate(permutations(pool))}
+    for name in (f"RIC(weight={weight})", f"RIC(weight={weight},signed=True)"):
+        scores = cal.evaluate({"q": pool}, orders, [name]).values[0, :, 0]
+        bounds = cal.bounds({"q": pool}, [name])
+        assert bounds.ideal[name][0] == pytest.approx(scores.max(), abs=NEAR)
+        assert bounds.worst[name][0] <= scores.min() + NEAR
+        assert abs(bounds.expected[name][0] - scores.mean()) <= 4 * bounds.error[name][0] + NEAR
 
 
 def test_a_tied_pair_is_half_each_way() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -109,7 +110,7 @@ def _searched(chosen: Sequence[Reproduction], data: str | None, cells: bool, cac
             f"no reading to search: {names} leave nothing open; calipers reproduce --list shows what does"
         )
     with progress(sum(len(readings_of(each.axes)) for each in open_ones), "readings") as advance:
-        found = [_with_data(lambda folder, each=each: each.grid(folder, cache, advance), data) for each in open_ones]
+        found = [_with_data(partial(each.grid, cache=cache, progress=advance), data) for each in open_ones]
     for search in found:
         best, total = search.order[0], len(search.figures[0])
         note(f"{search.table_id}: {search.given(best)} of {total} figures under the best reading: {said(search.best)}")
