@@ -106,6 +106,6 @@ def test_letor_4_and_mslr(name: str, feature: int, like: str, script: str, data:
                 q = found.queries.index(row[0])
                 got = [float(found[column][0, q]) for column in columns]
             # A mean that ends in 5 is rounded as the script happens to have summed it up.
-            wanted = [float(cell) for cell in row[1:] if cell.strip()]
-            assert got == pytest.approx(wanted, abs=0.5e-4 + 1e-12), row[0]
+            figures = [float(cell) for cell in row[1:] if cell.strip()]
+            assert got == pytest.approx(figures, abs=0.5e-4 + 1e-12), row[0]
     assert found is not None
