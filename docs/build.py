@@ -22,10 +22,21 @@ HERE = Path(__file__).resolve().parent
 
 # The pages by part, in the order of reading. What is not named here comes last; the cards follow by themselves.
 PARTS: dict[str, tuple[str, ...]] = {
-    "Start": ("index", "tutorial", "command-line", "report", "papers"),
-    "Evaluate": ("evaluate", "formats", "trec_eval", "diversity"),
+    "Start": ("index", "tutorial", "which-command", "command-line", "report", "papers"),
+    "Evaluate": ("evaluate", "formats", "trec_eval", "trec_eval_from_python", "diversity", "preferences"),
+    "Inside other tools": ("ir_measures_and_pyterrier", "embedding_models", "scikit_learn"),
     "Between the bounds": ("bounds", "conventions"),
-    "Judge systems and measures": ("compare", "plan", "judges", "metaeval", "properties", "information", "fusion"),
+    "Judge systems and measures": (
+        "compare",
+        "diff",
+        "check",
+        "plan",
+        "judges",
+        "metaeval",
+        "properties",
+        "information",
+        "fusion",
+    ),
     "Rankers and summaries": ("rankers", "text"),
     "Large": ("scale", "decisions/0004-spark"),
     "Coming from": (

@@ -17,7 +17,7 @@ import numpy as np
 
 import calipers as cal
 from calipers import plot
-from calipers.conventions import CONVENTIONS, TOOLS, Labels
+from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.results.tables import Table
 
@@ -175,7 +175,7 @@ def tools() -> str:
     for name in TOOLS:
         tool = CONVENTIONS[name]
         short = ", ".join(f"{m} {tool.short_for(m)}" for m in ("nDCG", "P") if tool.short_for(m) != "pad")
-        ties = tool.ties + (", float32" if tool.single else "")
+        ties = tool.ties + (", float32" if tool.precision == "single" else "")
         rows.append(
             (
                 name,
@@ -186,7 +186,7 @@ def tools() -> str:
                 ties,
                 tool.ideal,
                 f">= {tool.rel:g}",
-                "any" if tool.labels == Labels() else str(tool.labels),
+                "any" if tool.labels == LabelRange() else str(tool.labels),
             )
         )
     columns = ("profile", "gain", "discount", "empty", "short", "ties", "ideal", "relevant", "labels")

@@ -19,8 +19,8 @@ from calipers.papers.registry import printed, reproductions
 from calipers.papers.summeval import ABSTRACTIVE, ASPECTS
 from calipers.results.tables import Cell, Table
 from calipers.text.charts import correlation_chart, profile_chart
-from calipers.text.overlap import References
 from calipers.text.random_summaries import Chances
+from calipers.text.rouge_scores import References
 from calipers.text.tokens import unicode_words
 
 PAGE = "text.md"

@@ -99,7 +99,15 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Files whose tests share what is expensive to set up: wheels, a browser, a Spark session, a model, a study.
-TOGETHER = ("test_packaging", "test_browser", "test_report", "test_spark", "test_study_letor", "test_text_bert")
+TOGETHER = (
+    "test_manual",
+    "test_packaging",
+    "test_browser",
+    "test_report",
+    "test_spark",
+    "test_study_letor",
+    "test_text_bert",
+)
 
 
 @pytest.hookimpl(optionalhook=True)

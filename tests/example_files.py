@@ -1,12 +1,16 @@
-"""A folder in which the examples of the command line run as they are written: small, simulated, of every kind."""
+"""All commands, and a folder in which their examples run as they are written: small, simulated, of every kind."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
 import calipers as cal
+from calipers.cli.commands import root
 from calipers.collection.simulate import Simulation, simulate
 
 SYSTEMS = 22
@@ -14,10 +18,21 @@ QUERIES = 50
 GRADES = (0.6, 0.25, 0.15)  # of 0, 1 and 2: what LETOR's own tool can read
 
 
-def make(folder: Path) -> Path:
+def all_commands(command: click.Command = root, name: str = "calipers") -> Iterator[tuple[str, click.Command]]:
+    """Every command by its whole name, groups included."""
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for each in command.list_commands(context):
+            found = command.get_command(context, each)
+            assert found is not None
+            yield from all_commands(found, f"{name} {each}")
+
+
+def make(folder: Path, systems: int = SYSTEMS, queries: int = QUERIES) -> Path:
     """Write all of them."""
-    quality = {"bm25": 0.3, **{f"system{i:02d}": i / SYSTEMS for i in range(1, SYSTEMS)}}
-    simulation = simulate(topics=QUERIES, systems=quality, pool=6, grades=GRADES, retrieved=6, unjudged=0.1, seed=1)
+    quality = {"bm25": 0.3, **{f"system{i:02d}": i / systems for i in range(1, systems)}}
+    simulation = simulate(topics=queries, systems=quality, pool=6, grades=GRADES, retrieved=6, unjudged=0.1, seed=1)
     _collection(simulation, folder)
     _scores(simulation, folder)
     _labels(folder)
@@ -29,13 +44,27 @@ def _collection(simulation: Simulation, folder: Path) -> None:
     qrels, runs = simulation.write(folder)
     (folder / "runs").mkdir()
     for number, run in enumerate(runs):
-        if number < SYSTEMS - 1:
+        if number < len(runs) - 1:
             (folder / "runs" / f"{run.stem}.gz").write_bytes(gzip.compress(run.read_bytes()))
         else:
             cal.write_run(cal.read_run(run), folder / "runs" / f"{run.stem}.parquet")
     for name, run in zip(("a.run", "b.run", "c.run", "run.txt"), runs, strict=False):
         run.replace(folder / name)
-    (folder / "run.txt.gz").write_bytes(gzip.compress((folder / "run.txt").read_bytes()))
+    (folder / "new.run").write_bytes(runs[len(runs) // 2].read_bytes())
+    for copy, name in (("old.run", "a.run"), ("a2.run", "a.run"), ("b2.run", "b.run")):
+        (folder / copy).write_bytes((folder / name).read_bytes())
+    for name in ("run.txt.gz", "run2.txt.gz"):
+        (folder / name).write_bytes(gzip.compress((folder / "run.txt").read_bytes()))
+    ranked = (folder / "run.txt").read_text().splitlines(keepends=True)
+    (folder / "shuffled.txt").write_text("".join(ranked[::2] + ranked[1::2]))
+    cal.write_run(cal.read_run(folder / "run.txt"), folder / "run.json")
+    fields = (line.split() for line in ranked)
+    (folder / "runs.csv").write_text(
+        "topic_id,url,bm25,model\n" + "".join(f"{q},{d},{score},{tag}\n" for q, _, d, _, score, tag in fields)
+    )
+    _repeats(simulation, folder)
+    _passages(ranked, folder)
+    _several_ratings(simulation, folder)
     for file in ("teams.csv", "groups.csv"):
         (folder / file).write_text(
             "run,team\n" + "".join(f"{name},{i % 4}\n" for i, name in enumerate(simulation.systems))
@@ -47,13 +76,45 @@ def _collection(simulation: Simulation, folder: Path) -> None:
     (folder / "diversity.qrels").write_text(
         "".join(f"{q} {1 + number % 3} {d} {min(int(g), 1)}\n" for number, (q, _, d, g) in enumerate(lines))
     )
+    (folder / "probabilities.txt").write_text(
+        "".join(
+            f"{q} {subtopic} {share}\n" for q in simulation.qrels for subtopic, share in ((1, 0.5), (2, 0.3), (3, 0.2))
+        )
+    )
+
+
+def _repeats(simulation: Simulation, folder: Path) -> None:
+    """Runs of two systems with three seeds each, and a table that says so."""
+    (folder / "seeds").mkdir()
+    rows = []
+    for number, run in enumerate(list(simulation.runs.values())[:6]):
+        system, seed = "ab"[number % 2], number // 2
+        cal.write_run(run, folder / "seeds" / f"{system}-seed{seed}.run", name=f"{system}-seed{seed}")
+        rows.append(f"{system}-seed{seed},{system},{seed}\n")
+    (folder / "repeats.csv").write_text("run,system,repeat\n" + "".join(rows))
+
+
+def _passages(ranked: list[str], folder: Path) -> None:
+    """A run of passages: three of each document, and a table of whose they are."""
+    fields = [line.split() for line in ranked]
+    (folder / "passages.run").write_text(
+        "".join(f"{q} Q0 {d}#{i} 1 {float(s) - i / 100} {t}\n" for q, _, d, _, s, t in fields for i in range(3))
+    )
+    documents = dict.fromkeys(line[2] for line in fields)
+    (folder / "passage-to-document.tsv").write_text("".join(f"{d}#{i}\t{d}\n" for d in documents for i in range(3)))
+
+
+def _several_ratings(simulation: Simulation, folder: Path) -> None:
+    """Three people's ratings of each document, one below another."""
+    rows = [f"{q},{d},{max(g - i, 0)}\n" for q, of in simulation.qrels.items() for d, g in of.items() for i in range(3)]
+    (folder / "ratings-of-three.csv").write_text("query,docid,rating\n" + "".join(rows))
 
 
 def _judges(simulation: Simulation, folder: Path) -> None:
     """A human who judged everything, or half of the queries, graded judges, and one who says relevant or not."""
     human = simulation.qrels
     cal.write_qrels(human, folder / "human.qrels")
-    cal.write_qrels(dict(list(human.items())[: QUERIES // 2]), folder / "human-part.qrels")
+    cal.write_qrels(dict(list(human.items())[: len(human) // 2]), folder / "human-part.qrels")
     for shift, name in enumerate(("llm-a", "llm-b", "llm-all"), 3):
         labels = {
             q: {d: (g + 1) % 3 if (int(q) + i) % shift == 0 else g for i, (d, g) in enumerate(of.items())}
@@ -103,7 +164,12 @@ def _summaries(folder: Path) -> None:
                     "summary": " ".join(words[document + system : document + system + 6]),
                     "references": [" ".join(words[document : document + 6])],
                     "source": source,
-                    "human": {"coherence": 5 - system + document % 2, "relevance": 4 - system},
+                    "human": {
+                        "coherence": 5 - system + document % 2,
+                        "consistency": 5 - system,
+                        "fluency": 3 + system % 2,
+                        "relevance": 4 - system,
+                    },
                 }
                 file.write(json.dumps(made) + "\n")
     verdicts = [f"d{document},s0,s1,{'s0' if document % 3 else 'tie'}\n" for document in range(6)]

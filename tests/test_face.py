@@ -140,10 +140,12 @@ def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None
 # -- signatures ------------------------------------------------------------------------------------
 
 READERS = [
-    cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs,
-    cal.read_scores, cal.read_convention, cal.text.read_summaries, cal.text.read_preferences, rankers.read_letor_data,
+    cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs, cal.read_texts,
+    cal.read_preferences, cal.read_several_judges, cal.read_scores, cal.read_convention, cal.text.read_summaries,
+    cal.text.read_preferences, rankers.read_letor_data,
 ]  # fmt: skip
-OPTIONS = ["format", "columns", "max_unpacked", "name", "memory"]  # of readers, in this order; then what only one has
+# Of readers, in this order; then what only one has.
+OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "max_unpacked", "name", "memory"]
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
@@ -161,7 +163,7 @@ def test_policies_are_the_options_of_evaluate() -> None:
     options = {
         name: option.annotation
         for name, option in inspect.signature(cal.evaluate).parameters.items()
-        if option.kind is option.KEYWORD_ONLY and name not in ("progress", "warn")
+        if option.kind is option.KEYWORD_ONLY and name not in ("columns", "progress", "warn")
     }
     stated = {name: getattr(kind, "__forward_arg__", kind) for name, kind in cal.Policies.__annotations__.items()}
     assert stated == options

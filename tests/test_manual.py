@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import click
+import numpy
 import pytest
 
+import calipers
+from calipers.cli.commands import root, run
+from calipers.cli.suggestions import examples
 from conftest import ROOT, Require
+from example_files import all_commands, make
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -138,13 +146,175 @@ def test_coming_from_ir_measures_works_as_written(require: Require, tmp_path: Pa
     assert done.returncode == 0, done.stderr
 
 
+# -- every example of every page ---------------------------------------------------------------------------------
+#
+# They run in the folder that tests/example_files.py makes. What cannot run there says so where the reader sees it, in a
+# comment: `# needs TREC-COVID`.
+
+PAGES = {str(page.relative_to(DOCS)): page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
+NEEDS = re.compile(r"#.*\bneeds ")
+COMMAND = re.compile(r"^(?:    )?(calipers [a-z](?:.*\\\n)*.*)$", re.MULTILINE)
+USAGE = re.compile(r"SYSTEM\.\.\.|COMMAND")  # what stands for something else
+
+
+def _commands(text: str) -> list[str]:
+    """The commands of a page that the tests of help do not run."""
+    found = (command for command in COMMAND.findall(text) if not NEEDS.search(command) and not USAGE.search(command))
+    return [command for command in dict.fromkeys(map(_plain, found)) if command not in HELP]
+
+
+def _plain(command: str) -> str:
+    """One line, without its comment."""
+    return " ".join(re.sub(r"\s#\s.*$", "", command.replace("\\\n", " ")).split())
+
+
+HELP = {_plain(example) for _, command in all_commands() for example in examples(command)}
+COMMANDS = {page: found for page, text in PAGES.items() if page != "tutorial.md" and (found := _commands(text))}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    Require().module("polars")
+    lz4 = Require().module("lz4.frame")
+    made = make(tmp_path_factory.mktemp("manual"), systems=8, queries=24)
+    (made / "run.lz4").write_bytes(lz4.compress((made / "run.json").read_bytes()))
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", COMMANDS)
+def test_commands_of_the_manual_run_as_written(
+    page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As the shell hands them on: there a function of that name prints what it is given."""
+    script = "calipers() { printf '%s\\0' \"$@\"; printf '\\n\\0'; }\n" + "\n".join(COMMANDS[page])
+    done = subprocess.run([Require().tool("bash"), "-c", script], cwd=folder, capture_output=True, check=True)
+    calls = done.stdout.decode().split("\0\n\0")[:-1]
+    monkeypatch.chdir(folder)
+    for command, call in zip(COMMANDS[page], calls, strict=True):
+        code = run(call.split("\0"))
+        assert code == 0, f"{command}: {capfd.readouterr().err}(if it cannot run here, tell readers what it # needs)"
+
+
+def test_the_page_of_questions_names_every_command_and_its_commands_parse(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    asked = [shlex.split(command)[1:] for command in re.findall(r"`(calipers [^`]+)`", PAGES["which-command.md"])]
+    named = {" ".join(words[:2]) if words[0] in ("inform", "study", "text") else words[0] for words in asked}
+    groups = {name.removeprefix("calipers ") for name, command in all_commands() if isinstance(command, click.Group)}
+    leaves = {name.removeprefix("calipers ") for name, _ in all_commands()} - groups - {"calipers"}
+    assert {name.partition(" ")[0] for name in leaves} <= {name.partition(" ")[0] for name in named}
+    assert named <= leaves | {"COMMAND"}
+    for words in asked:
+        command: click.Command = root
+        while isinstance(command, click.Group) and "COMMAND" not in words:
+            _, found, words = command.resolve_command(click.Context(command), words)
+            assert found is not None
+            command = found
+        if command is not root:
+            command.make_context("calipers", list(words))  # an unknown option would be refused
+
+
+# What the pages' Python takes for granted.
+GIVEN: dict[str, str] = {
+    "qrels": "cal.read_qrels('qrels.txt')",
+    "runs": "cal.read_runs(['a.run', 'b.run', 'c.run'])",
+    "run": "cal.read_run('run.txt')",
+    "judgments": "cal.read_qrels('qrels.txt')",
+    "subtopics": "cal.read_subtopics('diversity.qrels')",
+    "labels": "cal.read_letor('test.svm')",
+    "systems": "['a.txt', 'b.txt']",
+    "scores": "cal.read_scores('scores.csv')",
+    "bounds": "cal.bounds('qrels.txt', 'nDCG@10')",
+}
+OF_A_PAGE: dict[str, dict[str, str]] = {
+    "formats.md": {
+        "qrels_frame": "__import__('polars').read_parquet('qrels.parquet')",
+        "run_frame": "__import__('polars').read_parquet('runs/system07.parquet')",
+    },
+    "information.md": {
+        name: f"cal.read_scores('scores.csv')['{measure}'][:, 0]"
+        for name, measure in (("x", "ERR"), ("y", "nDCG"), ("given", "AP"))
+    },
+    "metaeval.md": {"other": "cal.meta_evaluate('qrels.txt', ['a.run', 'b.run'], 'nDCG@10 V2(nDCG@10)')"},
+    "papers.md": {"scores": "cal.evaluate('qrels.txt', {'bm25': 'a.run', 'b': 'b.run'}, 'nDCG@10')"},
+    "text.md": {"source": "'the cat sat on the mat and saw two birds'"},
+}
+OWN_TESTS = ("tutorial.md", "adding-a-measure.md", "coming-from/pytrec_eval.md", "coming-from/ir_measures.md")
+CODE = [
+    (page, number, code)
+    for page, text in PAGES.items()
+    if page not in OWN_TESTS
+    for number, (language, code) in enumerate(BLOCK.findall(text))
+    if language == "python" and not NEEDS.search(code.partition("\n")[0])
+]
+
+
+def _given(page: str, code: str) -> dict[str, Any]:
+    """What the code takes for granted: of the names above, those that it has."""
+    made: dict[str, Any] = {"cal": calipers, "np": numpy, "__name__": "manual"}
+    has = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    for name, value in {**GIVEN, **OF_A_PAGE.get(page, {})}.items():
+        if name in has:
+            made[name] = eval(value, {"cal": calipers})
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "number", "code"), CODE, ids=[f"{page}-{number}" for page, number, _ in CODE])
+def test_python_of_the_manual_runs_as_written(
+    page: str, number: int, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from calipers.measures import registry
+
+    for module in re.findall(r"\.tools import (\w+)|(LambdaMART)", code):
+        Require().module({"": "lightgbm", "scikit_learn": "sklearn"}.get(module[0], module[0]))
+    for name in ("_DECLARED", "_BY_NAME"):  # measures that a page declares are gone afterwards
+        monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    monkeypatch.chdir(folder)
+    kept = "\n".join(line for line in code.splitlines() if not NEEDS.search(line))
+    exec(compile(kept, f"{page}-{number}", "exec"), _given(page, kept))
+
+
+@pytest.mark.slow
+def test_the_first_screen_of_the_readme_works_when_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every command after `calipers demo`, with the output that it shows, and the Python."""
+    from glob import glob
+
+    Require().module("altair")
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = next(code for language, code in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    assert "pip install" in first
+    assert "\ncalipers demo " in first
+    with monkeypatch.context() as changed:  # its report is like the one below
+        changed.setattr("calipers.cli.demo.EXTRA", ("no_such_module",))
+        assert run(["demo"]) == 0
+    capfd.readouterr()
+    steps = [
+        step
+        for language, block in BLOCK.findall(text)
+        if language == "console"
+        for step in re.findall(r"^\$ calipers (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    ]
+    assert len(steps) >= 3
+    for line, output in steps:
+        words = [file for word in shlex.split(line) for file in (sorted(glob(word)) if "*" in word else [word])]
+        assert run(words) == 0, line
+        assert capfd.readouterr().out == output, line
+    assert (tmp_path / "report.html").exists()
+    (code,) = (code for language, code in BLOCK.findall(text) if language == "python")
+    exec(compile(code, "README.md", "exec"), {})
+
+
 def test_every_capability_has_a_picture() -> None:
-    for page in ("evaluate", "bounds", "conventions", "compare", "metaeval", "properties", "information", "fusion",
-                 "diversity", "report", "papers", "rankers", "text"):  # fmt: skip
+    for page in ("evaluate", "bounds", "conventions", "compare", "diff", "metaeval", "properties", "information",
+                 "fusion", "diversity", "report", "papers", "rankers", "text"):  # fmt: skip
         assert "](images/" in (DOCS / f"{page}.md").read_text(encoding="utf-8"), page
 
 
 def test_the_version_to_cite_is_this_one() -> None:
-    import calipers
-
     assert f"version: {calipers.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

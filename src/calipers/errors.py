@@ -26,11 +26,22 @@ class CalipersError(ValueError):
 
 
 class CalipersWarning(UserWarning):
-    """Scores that mislead unless one knows something of the runs: queries that are missing, nothing that is judged.
+    """What the command line warns of: queries that a run lacks, ties, unjudged documents, exchanged files.
 
-    `Scores.notes` has it too. Turn it off with `evaluate(..., warn=False)`, or for all calls with
+    One for each call; `Scores.notes` has it too. Turn it off with `evaluate(..., warn=False)`, or for all calls with
     `warnings.simplefilter("ignore", CalipersWarning)`.
     """
+
+
+def warn_user(text: str) -> None:
+    """A CalipersWarning at the line of the user's that led here."""
+    import sys
+    import warnings
+
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("calipers."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, CalipersWarning, stacklevel=level)
 
 
 class CheckFailed(CalipersError):

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, Literal, TypedDict, TypeGuard
 
 import numpy as np
 
 from calipers.collection.frames import is_frame
 from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
+from calipers.collection.read_ahead import in_threads
+from calipers.collection.records import holds_records, plain_nested, taken
 from calipers.collection.run_names import distinct_names
-from calipers.collection.sources import JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
+from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
-from calipers.errors import CalipersError, CalipersWarning, CheckFailed
+from calipers.errors import CalipersError, CheckFailed, warn_user
 from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
+from calipers.native.columns import Precision as Precision
 from calipers.native.columns import Retrieved
 from calipers.record import Record
 from calipers.results.averages import mean
-from calipers.results.notes import Note, notes_about, seen_in
+from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]
-Precision = Literal["double", "single"]
 Measures = str | Measure | Iterable[str | Measure]
 ROWS_AT_ONCE = 2_000_000  # judged documents whose lists are scored in one go
 DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
@@ -61,6 +61,7 @@ def evaluate(
     missing: Policy | None = None,
     degenerate: Policy | None = None,
     precision: Precision | None = None,
+    columns: ColumnNames | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
@@ -68,7 +69,8 @@ def evaluate(
     """Score runs on judgments under measures.
 
     judgments: from `read_qrels` and the like, a path, `irds:DATASET_ID`, a frame, or {query: {document: grade}};
-        for measures of diversity from `read_subtopics`, a path, or {query: {subtopic: {document: grade}}}.
+        for measures of diversity from `read_subtopics`, a path, or {query: {subtopic: {document: grade}}}; for those of
+        preferences or of several judges from `read_preferences` or `read_several_judges`, with judges for subtopics.
     runs: from `read_runs`, paths, frames, {query: {document: score}}, {name: that}, or arrays of one score per label.
     like: the tool whose conventions hold where nothing is given, as `trec_eval` (10.0), `letor4`, `lightgbm` (see
         `calipers.conventions`), a TOML file, or a Convention. What is given here, or in the name of a measure, wins.
@@ -80,11 +82,13 @@ def evaluate(
         missing: what the measure counts where only this list makes it undefined, and, as `skip`, also the queries
         that a run lacks; without it 0, or what `like` says. degenerate: what a normalised score counts where all
         rankings score the same; without it, what the formula gives. All three: a number, `skip` or `error`.
+    columns: the columns of tables, as {"query": "topic_id"}, in judgments and runs alike; where they differ, read them
+        with `read_judgments` and `read_runs`.
     precision: in which scores are compared: `double`, or `single` as in trec_eval before 10.0, where scores beyond
         3.4e38 are infinite, and tie: a note says so.
-    warn: give a CalipersWarning where scores would mislead: judged queries that a run lacks, a run of which nothing in
-        the top ten is judged, judgments and runs that seem to be exchanged. All that is to be known of the runs is in
-        `Scores.notes`, in the words of `calipers evaluate`.
+    warn: give one CalipersWarning with what `calipers evaluate` warns of, in its words: judged queries that a run
+        lacks, ties, unjudged documents, judgments and runs that seem to be exchanged. `Scores.notes` has it in any
+        case, `Scores.remarks` what is said beside: conventions, undefined queries, what is sampled.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0}, "q2": {"d3": 1}}
     >>> run = {"q1": {"d2": 1.5, "d1": 1.5}, "q2": {"d3": 0.5}}
@@ -94,30 +98,32 @@ def evaluate(
     array([[0.5, 1. ]])
     """
     rules = convention(like)
-    single = in_single(rules, precision)
+    compared = compared_in(rules, precision)
     counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
     check_depth(depth)
     named = parse_all(measures, rules.defaults)
-    known = rules.judgments(as_judgments(judgments, reads_subtopics(measure for _, measure in named)))
-    systems = as_runs(runs, known)
+    known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in named), columns))
+    systems = as_runs(runs, columns=columns)
     bound = {name: measure.bind(known.pool) for name, measure in named}
     rules.check(known, bound.values())
     values = np.empty((len(bound), len(systems), len(known.queries)))
     reasons = np.zeros(values.shape, np.uint8)
     coverage = Coverage.blank(len(systems), len(known.queries))
     infinite: list[bool] = []
-    swapped = Swapped(known.pool.grade)
-    room = Room(bound)
+    other: bytes | None = None  # a query that a run answers, and nobody judged
+    swapped = SwappedFiles(known.pool.grade)
+    room = JudgingRoom(bound)
     start = 0
     reach = deepest(measure.form for measure in bound.values())
-    if reach is None or single or condensed or swapped.looking:  # which ask about whole lists
+    if reach is None or compared == "single" or condensed or swapped.looking:  # which ask about whole lists
         read = systems
     else:
         read = [within_reach(system, max(reach, DESCRIBED)) for system in systems]
-    for batch in in_batches(read, known, depth or 0, single, jobs):
+    for batch in in_batches(read, known, depth or 0, compared, jobs):
         part = slice(start, start + len(batch))
         values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, room)
-        infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
+        infinite += [compared == "single" and bool(np.isinf(run.score).any()) for run in batch]
+        other = other or next((run.unjudged[0] for run in batch if len(run.unjudged)), None)
         swapped.look([run for run, system in zip(batch, systems[part], strict=True) if not isinstance(system, FileRun)])
         start += len(batch)
         if progress:
@@ -125,10 +131,14 @@ def evaluate(
     refuse_infinite(values, list(bound), known.queries)
     refuse(reasons, bound, known, counting)
     if coverage.missing.all():
-        raise CalipersError(f"no query in common: none of the runs answers a query of {known.name}")
-    notes = [*swapped.notes(), *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found())]
-    if warn and (loud := [note.text for note in notes if note.loud]):
-        warnings.warn("; ".join(loud), CalipersWarning, stacklevel=2)
+        raise known.not_answered(other)
+    notes = [
+        *how_read(known, systems),
+        *swapped.notes(),
+        *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found()),
+    ]
+    if warn and notes:
+        warn_user("; ".join(notes))
     return Scores(
         measures=tuple(bound),
         systems=tuple(name for name, _ in distinct_names(systems)),
@@ -149,11 +159,16 @@ def evaluate(
             "degenerate": degenerate,
             "exactness": inexact_measures(bound, coverage.sampled),
         },
-        notes=tuple(note.text for note in notes),
+        notes=tuple(notes),
     )
 
 
-class Room:
+def how_read(judgments: Judgments, runs: Iterable[Run]) -> Iterable[str]:
+    """What is to be known of how files were read, each once."""
+    return dict.fromkeys((*judgments.notes, *(note for run in runs for note in getattr(run, "notes", ()))))
+
+
+class JudgingRoom:
     """How far judging could raise the mean of each run: of the first measure for which the lists alone tell."""
 
     def __init__(self, measures: Mapping[str, Measure]) -> None:
@@ -172,7 +187,7 @@ class Room:
         return self._name, self._means
 
 
-class Swapped:
+class SwappedFiles:
     """Whether judgments and runs seem to be exchanged: grades that are no whole numbers, and scores that all are.
 
     Formats with a field of their own for a grade or a score tell; JSON and dictionaries do not.
@@ -199,35 +214,50 @@ class Swapped:
             self._low = min(self._low, float(run.score.min(initial=np.inf)))
             self._high = max(self._high, float(run.score.max(initial=-np.inf)))
 
-    def notes(self) -> Iterator[Note]:
+    def notes(self) -> Iterator[str]:
         if self._grade is not None and self._whole and -self.LARGEST <= self._low < self._high <= self.LARGEST:
-            yield Note(
+            yield (
                 f"the judgments look like scores (grade {self._grade:g}) and the scores like grades (whole numbers "
-                f"from {self._low:g} to {self._high:g}): judgments come first, then runs",
-                loud=True,
+                f"from {self._low:g} to {self._high:g}): judgments come first, then runs"
             )
 
 
-def as_judgments(judgments: JudgmentsLike, by_subtopic: bool = False) -> Judgments:
-    """Judgments from whatever a user may have; by_subtopic: a file's second field is the subtopic."""
-    return _as_judgments(judgments, by_subtopic)
+def as_judgments(judgments: JudgmentsLike, kind: str = "grades", columns: ColumnNames | None = None) -> Judgments:
+    """Judgments from whatever a user may have; kind: of what sort they are where a file or a mapping cannot tell."""
+    return _as_judgments(judgments, kind, columns)
 
 
-def _as_judgments(judgments: Any, by_subtopic: bool) -> Judgments:
+def _as_judgments(judgments: Any, kind: str, columns: ColumnNames | None) -> Judgments:
+    judgments = taken(judgments)
     if isinstance(judgments, Judgments):
         return judgments
     if isinstance(judgments, Mapping):
-        if not _three_deep(judgments):
-            return Judgments.from_dict(judgments)
-        from calipers.collection.subtopics import SubtopicJudgments
-
-        return SubtopicJudgments.from_subtopics(judgments)
-    if isinstance(judgments, str | os.PathLike) or is_frame(judgments):
-        return read_judgments(judgments, format="subtopics" if by_subtopic and not is_frame(judgments) else None)
+        if _three_deep(judgments):
+            return _of_three(judgments, kind)
+        return Judgments.from_dict(plain_nested(judgments) if judgments else judgments)
+    if isinstance(judgments, str | os.PathLike):
+        return read_judgments(judgments, format=None if kind == "grades" else kind, columns=columns)
+    if is_frame(judgments) or holds_records(judgments):
+        return read_judgments(judgments, columns=columns)
     raise CalipersError(
-        f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, or "
-        "{query: {document: grade}}; arrays go through Judgments.from_arrays"
+        f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, named tuples, "
+        "or {query: {document: grade}}; arrays go through Judgments.from_arrays"
     )
+
+
+def _of_three(judgments: Mapping[Any, Any], kind: str) -> Judgments:
+    """{query: {judge or subtopic: {document: grade}}}, as judgments of a kind."""
+    if kind == "preferences":
+        from calipers.collection.preferences import Preferences
+
+        return Preferences.from_levels(judgments)
+    if kind == "judges":
+        from calipers.collection.several_judges import SeveralJudges
+
+        return SeveralJudges.from_judges(judgments)
+    from calipers.collection.subtopics import SubtopicJudgments
+
+    return SubtopicJudgments.from_subtopics(judgments)
 
 
 def _three_deep(judgments: Mapping[Any, Any]) -> bool:
@@ -238,30 +268,45 @@ def _three_deep(judgments: Mapping[Any, Any]) -> bool:
 
 def reads_subtopics(measures: Iterable[Measure]) -> bool:
     """Whether some measures read judgments by subtopic: all of them, or none."""
+    return kind_read(measures) == "subtopics"
+
+
+NEEDS = {
+    "grades": "one grade per document",
+    "subtopics": "judgments by subtopic",
+    "preferences": "preferences",
+    "judges": "judgments of several judges",
+}
+
+
+def kind_read(measures: Iterable[Measure]) -> str:
+    """What kind of judgments some measures read, which is one for all of them."""
     reads = {measure.reads: measure for measure in measures}
     if len(reads) > 1:
+        one, other = sorted(reads, key=[*NEEDS].index, reverse=True)[:2]
         raise CalipersError(
-            f"{reads['subtopics']!r} needs judgments by subtopic and {reads['grades']!r} one grade per document: "
+            f"{reads[one]!r} needs {NEEDS[one]} and {reads[other]!r} {NEEDS[other]}: "
             "ask for them apart, each with its own judgments"
         )
-    return "subtopics" in reads
+    return next(iter(reads), "grades")
 
 
-def as_runs(runs: RunsLike, judgments: Judgments) -> list[Run]:
+def as_runs(runs: RunsLike, *, columns: ColumnNames | None = None) -> list[Run]:
     """A list of runs from whatever a user may have."""
-    return _as_runs(runs)
+    return _as_runs(runs, columns)
 
 
-def _as_runs(runs: Any) -> list[Run]:
-    if isinstance(runs, str | os.PathLike) or is_frame(runs):
-        return read_runs(runs)
+def _as_runs(runs: Any, columns: ColumnNames | None) -> list[Run]:
+    runs = taken(runs)
+    if isinstance(runs, str | os.PathLike) or is_frame(runs) or holds_records(runs):
+        return read_runs(runs, columns=columns)
     if isinstance(runs, Mapping):
         if not runs:
             raise CalipersError("the run is empty")
         inner = next(iter(runs.values()))
         if isinstance(inner, Mapping) and not any(isinstance(value, Mapping) for value in inner.values()):
-            return [DictRun(runs)]
-        return [_named(str(name), run) for name, run in runs.items()]
+            return [DictRun(plain_nested(runs))]
+        return [_named(str(name), run, columns) for name, run in runs.items()]
     if isinstance(runs, np.ndarray):
         return [ArrayRun(runs)]
     if hasattr(runs, "retrieved"):
@@ -273,49 +318,43 @@ def _as_runs(runs: Any) -> list[Run]:
         )
     found: list[Run] = []
     for run in runs:
-        found.extend(_as_runs(run))
+        found.extend(_as_runs(run, columns))
     if not found:
         raise CalipersError("there is no run to evaluate")
     return found
 
 
-def _named(name: str, run: Any) -> Run:
+def _named(name: str, run: Any, columns: ColumnNames | None) -> Run:
+    run = taken(run)
     if isinstance(run, Mapping):
-        return DictRun(run, name)
-    if isinstance(run, str | os.PathLike) or is_frame(run):
-        return read_run(run, name=name)
+        return DictRun(plain_nested(run) if run else run, name)
+    if isinstance(run, str | os.PathLike) or is_frame(run) or holds_records(run):
+        return read_run(run, name=name, columns=columns)
     return ArrayRun(run, name)
 
 
 def in_batches(
-    systems: Sequence[Run], judgments: Judgments, depth: int = 0, single: bool = False, jobs: int | None = None
+    systems: Sequence[Run],
+    judgments: Judgments,
+    depth: int = 0,
+    precision: Precision = "double",
+    jobs: int | None = None,
 ) -> Iterator[list[Retrieved]]:
     """What each system retrieved, as many systems at a time as are scored in one go."""
-    return _batches(_retrieved(systems, judgments, depth, single, jobs))
+    return _batches(_retrieved(systems, judgments, depth, precision, jobs))
 
 
 def _retrieved(
-    systems: Sequence[Run], judgments: Judgments, depth: int, single: bool, jobs: int | None
+    systems: Sequence[Run], judgments: Judgments, depth: int, precision: Precision, jobs: int | None
 ) -> Iterator[Retrieved]:
     """What each system retrieved, read side by side: over files, or over the parts of one."""
     workers = jobs or os.cpu_count() or 1
     if len(systems) == 1 or workers == 1:
         for system in systems:
-            yield system.retrieved(judgments, depth, single, workers)
+            yield system.retrieved(judgments, depth, precision, workers)
         return
     judgments.index if any(hasattr(system, "path") for system in systems) and judgments.names else None  # built once
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(workers) as pool:
-        waiting = iter(systems)
-        ahead = [pool.submit(s.retrieved, judgments, depth, single, 1) for s in islice(waiting, 2 * workers)]
-        try:
-            while ahead:
-                yield ahead.pop(0).result()
-                ahead.extend(pool.submit(s.retrieved, judgments, depth, single, 1) for s in islice(waiting, 1))
-        finally:
-            for task in ahead:
-                task.cancel()
+    yield from in_threads(lambda system: system.retrieved(judgments, depth, precision), systems, workers)
 
 
 def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:
@@ -332,9 +371,9 @@ def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:
         yield batch
 
 
-def in_single(rules: Convention, precision: str | None) -> bool:
-    """Whether scores are compared in single precision: as is given, or as a convention has it."""
-    return (rules if precision is None else rules.with_(precision=precision)).single
+def compared_in(rules: Convention, precision: Precision | None) -> Precision:
+    """The precision in which scores are compared: as is given, or as a convention has it."""
+    return (rules if precision is None else rules.with_(precision=precision)).precision
 
 
 def check_depth(depth: int | None) -> None:
@@ -376,7 +415,7 @@ class Counting(Record):
         measures: Iterable[Measure],
         coverage: Coverage,
         part: slice,
-        room: Room | None = None,
+        room: JudgingRoom | None = None,
     ) -> tuple[Floats, Any]:
         """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
         lists = Lists.of(pool, batch)

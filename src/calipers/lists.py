@@ -27,6 +27,13 @@ else:  # names for annotations, which nobody reads at run time
     Floats = Ints = NDArray = Any
 Cached = TypeVar("Cached")
 
+# What messages call judgments of each kind.
+SAID_OF = {
+    "grades": "plain ones, with one grade per document",
+    "subtopics": "judgments by subtopic (query subtopic document grade)",
+    "preferences": "preferences (query group subgroup document level)",
+    "judges": "judgments of several judges (query judge document grade)",
+}
 TIE_RULES = ("average", "docid", "input", "best", "worst")
 
 
@@ -34,11 +41,21 @@ TIE_RULES = ("average", "docid", "input", "best", "worst")
 class Pool:
     """The grades of everything judged, query by query: rows offsets[q] to offsets[q + 1] belong to query q."""
 
-    by_subtopic: ClassVar[bool] = False  # whether documents are judged for each subtopic of a query
+    kind: ClassVar[str] = "grades"  # what is judged: a document by itself, for each subtopic, by several judges ...
 
     offsets: Ints
     grade: Floats
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+
+    def of_whole_grades(self) -> Pool:
+        """The same documents with grades without their fraction; itself where they have none."""
+        grade = np.trunc(self.grade)
+        return self if (grade == self.grade).all() else Pool(self.offsets, grade)
+
+    @property
+    def inner(self) -> Pool:
+        """What a measure of one grade per document reads where several judges gave one: the grades of each judge."""
+        return self
 
     @property
     def queries(self) -> int:

@@ -1,4 +1,4 @@
-"""The seven numeric properties: the document's table, its notes and numbers, counterexamples, proofs, cards."""
+"""The seven numeric properties: Moffat's (2013) table, its notes and numbers, counterexamples, proofs, cards."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.axioms import search, table
+from calipers.axioms import property_tables, search
 from calipers.axioms.cards import measure_card
+from calipers.axioms.examined_measures import Subject, subject_of, subjects_of
 from calipers.axioms.impossibility import CONFLICT, contradictions, impossibility
-from calipers.axioms.pages import card_name, pages
+from calipers.axioms.manual_pages import card_name, pages
 from calipers.axioms.search import NOISE
-from calipers.axioms.states import Space, lists_of, space
-from calipers.axioms.subjects import Subject, subject_of, subjects_of
+from calipers.axioms.small_rankings import Space, lists_of, space
 from calipers.axioms.verdicts import NINE, SEVEN, Properties, Verdict, examine
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
@@ -58,7 +58,7 @@ CELLS = [
     for row in TABLE_2.strip().splitlines()
     for name, cell in zip(SEVEN, row.split()[1:], strict=True)
 ]
-ROWS = {subject.name: subject for subject in subjects_of((*table.DOCUMENT, *table.FURTHER))}
+ROWS = {subject.name: subject for subject in subjects_of((*property_tables.DOCUMENT, *property_tables.FURTHER))}
 EVERY = [card_name(declaration) for declaration in declared()]
 EXAMINED = ROWS | {subject.name: subject for subject in subjects_of(EVERY)}
 _known: dict[str, Properties] = {}
@@ -85,7 +85,7 @@ def grades(text: str) -> tuple[float, ...]:
 
 def test_the_table_has_91_cells() -> None:
     assert len(CELLS) == 91
-    assert tuple(dict.fromkeys(cell[0] for cell in CELLS)) == table.DOCUMENT
+    assert tuple(dict.fromkeys(cell[0] for cell in CELLS)) == property_tables.DOCUMENT
 
 
 @pytest.mark.parametrize(("measure", "name", "wanted", "letter"), CELLS)
@@ -96,7 +96,7 @@ def test_table_2(measure: str, name: str, wanted: str, letter: str) -> None:
 
 
 def test_ten_combinations() -> None:
-    assert len({row(name) for name in table.DOCUMENT}) == 10
+    assert len({row(name) for name in property_tables.DOCUMENT}) == 10
 
 
 # The smallest counterexamples: ranking, then k, or what comes out of a swap.
@@ -490,12 +490,12 @@ def test_search_and_proof_never_disagree(measure: str) -> None:
 
 
 def test_many_cells_are_proved() -> None:
-    yes = [known(name)[each] for name in table.DOCUMENT for each in SEVEN if known(name)[each]]
+    yes = [known(name)[each] for name in property_tables.DOCUMENT for each in SEVEN if known(name)[each]]
     assert all(verdict.how == "proved" for verdict in yes)
 
 
 def test_a_wrong_proof_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("calipers.axioms.subjects.Subject.proofs", lambda subject: {"monotone": "because"})
+    monkeypatch.setattr("calipers.axioms.examined_measures.Subject.proofs", lambda subject: {"monotone": "because"})
     with pytest.raises(AssertionError, match="proved"):
         examine(subject_of("nDCG"))
 
@@ -608,7 +608,7 @@ def test_all_seven_are_impossible() -> None:
 def test_each_premise_is_needed(left_out: str) -> None:
     rest = [name for name in CONFLICT if name != left_out]
     assert contradictions(premises=rest) is None
-    assert any(known(name).has(rest) for name in table.DOCUMENT)
+    assert any(known(name).has(rest) for name in property_tables.DOCUMENT)
 
 
 def test_other_collections_are_no_better() -> None:
@@ -748,7 +748,7 @@ def test_a_card() -> None:
 
 
 def test_the_pages_of_the_manual_are_up_to_date() -> None:
-    """`python -m calipers.axioms.pages docs` writes them."""
+    """`python -m calipers.axioms.manual_pages docs` writes them."""
     derived = pages(DOCS)
     stale = [
         path.name for path, text in derived.items() if not path.exists() or path.read_text(encoding="utf-8") != text
@@ -777,14 +777,14 @@ def test_the_csv_form() -> None:
         "measure,bounded,monotone,convergent,top-weighted,localized,complete,realizable"
     )
     rows = read(result)
-    assert [each["measure"] for each in rows] == list(table.DOCUMENT)
+    assert [each["measure"] for each in rows] == list(property_tables.DOCUMENT)
     for measure, name, wanted, _ in CELLS:
-        assert rows[table.DOCUMENT.index(measure)][name] == wanted.lower()
+        assert rows[property_tables.DOCUMENT.index(measure)][name] == wanted.lower()
 
 
 def test_the_table_and_its_notes() -> None:
     result = run()
-    assert [line.split()[0] for line in result.stdout.splitlines()[2:]] == list(table.DOCUMENT)
+    assert [line.split()[0] for line in result.stdout.splitlines()[2:]] == list(property_tables.DOCUMENT)
     assert "No e" in result.stdout
     assert [line[:2] for line in result.stderr.splitlines()] == ["a.", "b.", "c.", "d.", "e.", "f."]
 
@@ -822,13 +822,13 @@ def test_find() -> None:
 def test_find_the_impossible() -> None:
     result = run("--find", ",".join(SEVEN), "--format", "csv")
     assert read(result) == []
-    assert f"none of the {len(table.DOCUMENT) + len(table.FURTHER)} measures" in result.stderr
+    assert f"none of the {len(property_tables.DOCUMENT) + len(property_tables.FURTHER)} measures" in result.stderr
     assert "11;0 scores more (convergent)" in result.stderr
 
 
 def test_all() -> None:
     rows = read(run("--all", "--format", "csv"))
-    assert [each["measure"] for each in rows] == [*table.DOCUMENT, *table.FURTHER]
+    assert [each["measure"] for each in rows] == [*property_tables.DOCUMENT, *property_tables.FURTHER]
     assert list(rows[0]) == ["measure", *NINE]
 
 

@@ -8,17 +8,17 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
 from calipers.cli import main
-from calipers.cli.commands import COMMANDS, root
+from calipers.cli.commands import COMMANDS
+from calipers.cli.option_groups import LibraryChoice, library, names_of
 from calipers.cli.suggestions import examples
-from calipers.cli.together import LibraryChoice, library, names_of
 from conftest import Require
+from example_files import all_commands
 
 # As written they would take minutes; only these numbers are others here.
 SMALLER = {"--samples 100": "--samples 2", "--queries 1000": "--queries 50"}
@@ -26,17 +26,7 @@ SMALLER = {"--samples 100": "--samples 2", "--queries 1000": "--queries 50"}
 APART = re.compile(r"calipers study (letor|conventions)|--engine spark|reproduce karmaker2022 --data")
 
 
-def commands(command: click.Command, name: str = "calipers") -> Iterator[tuple[str, click.Command]]:
-    yield name, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for each in command.list_commands(context):
-            found = command.get_command(context, each)
-            assert found is not None
-            yield from commands(found, f"{name} {each}")
-
-
-ALL = dict(commands(root))
+ALL = dict(all_commands())
 EXAMPLES = [(name, example) for name, command in ALL.items() for example in examples(command)]
 RUN = list(dict.fromkeys(example for _, example in EXAMPLES))
 

@@ -24,9 +24,8 @@ import pytest
 
 import calipers as cal
 from calipers.cli import commands
-from calipers.collection import files
+from calipers.collection import files, json_values
 from calipers.collection.arrow import coded
-from calipers.collection.formats import json as json_format
 from calipers.collection.formats import sniff
 from calipers.collection.run_names import files_of
 from calipers.errors import CalipersError
@@ -190,8 +189,8 @@ def test_packed_json_takes_no_more_than_its_limit(write: Callable[[bytes], str])
 
 
 def test_packed_json_beyond_its_limit(write: Callable[[bytes], str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_format, "ROOM", 1000)
-    monkeypatch.setattr(json_format, "RATIO", 1)
+    monkeypatch.setattr(json_values, "ROOM", 1000)
+    monkeypatch.setattr(json_values, "RATIO", 1)
     rows = b"".join(b'{"query": "q", "doc": "d%d", "score": 1}\n' % i for i in range(2000))
     packed = write(gzip.compress(rows))
     assert "unpacks to more than" in refusal(lambda: cal.read_runs(packed))
@@ -200,7 +199,7 @@ def test_packed_json_beyond_its_limit(write: Callable[[bytes], str], monkeypatch
 
 def test_objects_of_json_come_and_go(write: Callable[[bytes], str]) -> None:
     """Blanks, empty lists, several queries, and what is broken between them."""
-    read = lambda text: cal.read_runs(write(text), format="json")[0].documents()  # noqa: E731
+    read = lambda text: cal.read_runs(write(text), format="json")[0].documents()  # noqa: E731  one short name
     assert read(b' [ {"query": "q", "doc": "a", "score": 1} ,\n{"query": "r", "doc": "b", "score": 2}\n] \n') == {
         "q": {"a": 1.0},
         "r": {"b": 2.0},
@@ -400,7 +399,7 @@ def test_trees_that_are_none(key: bytes, value: bytes, words: str, model: Path, 
 
 def test_trees_that_go_in_circles(model: Path, tmp_path: Path) -> None:
     """Two nodes that each hang from the other, where every node and leaf is there once."""
-    from calipers.rankers.trees import checked
+    from calipers.rankers.lightgbm_text import checked
 
     tree = (
         "Tree=0\nnum_leaves=4\nnum_cat=0\nsplit_feature=0 0 0\nthreshold=1 1 1\ndecision_type=2 2 2\n"
@@ -485,20 +484,20 @@ def test_conventions_that_are_none(text: str, words: str, tmp_path: Path) -> Non
 
 
 def test_settings_of_a_study_that_are_none(tmp_path: Path) -> None:
-    from calipers.papers.study_folder import Workshop
+    from calipers.papers.study_folder import TrainingFolder
 
     (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 100_000)
-    assert "cannot be read" in refusal(lambda: Workshop.open(str(tmp_path), {"seed": 1}, lambda text: None))
+    assert "cannot be read" in refusal(lambda: TrainingFolder.open(str(tmp_path), {"seed": 1}, lambda text: None))
     (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 400 + "]" * 400 + "}")
-    assert "other settings" in refusal(lambda: Workshop.open(str(tmp_path), {"seed": 1}, lambda text: None))
+    assert "other settings" in refusal(lambda: TrainingFolder.open(str(tmp_path), {"seed": 1}, lambda text: None))
 
 
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"PK\x03\x04" + raw[40:], lambda raw: b"PK\x03"])
 def test_a_spoilt_cache_is_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    from calipers.text import cache
+    from calipers.text import vector_cache
 
-    kept = cache.Cache(tmp_path, "model")
-    parts = [np.ones((2, 3)) for _ in cache.PARTS[:-1]]
+    kept = vector_cache.Cache(tmp_path, "model")
+    parts = [np.ones((2, 3)) for _ in vector_cache.PARTS[:-1]]
     kept.put("text", [*parts, False])
     assert kept.get("text") is not None
     path = next(tmp_path.rglob("*.npz"))

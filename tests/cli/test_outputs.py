@@ -101,7 +101,7 @@ def test_while_it_is_written_nobody_else_may_read_it_and_the_old_one_is_whole(tm
 def test_what_fails_leaves_the_old_file_and_no_fragment(tmp_path: Path, error: BaseException) -> None:
     out = tmp_path / "out"
     out.write_bytes(b"old")
-    with pytest.raises((type(error), CalipersError)), replacing(str(out)) as temporary:  # noqa: PT012
+    with pytest.raises((type(error), CalipersError)), replacing(str(out)) as temporary:  # noqa: PT012  the block is what fails
         Path(temporary).write_bytes(b"half")
         raise error
     assert out.read_bytes() == b"old"
@@ -551,8 +551,8 @@ def test_offline_ir_datasets_reads_what_is_here_and_downloads_nothing(
 
 def test_offline_spark_reaches_no_cluster_and_no_address(monkeypatch: pytest.MonkeyPatch, require: Require) -> None:
     require.module("pyspark")
+    from calipers.engine.spark.files import read_judgments, read_runs
     from calipers.engine.spark.session import session
-    from calipers.engine.spark.text import read_judgments, read_runs
 
     monkeypatch.setenv("CALIPERS_OFFLINE", "1")
     doors: list[Callable[[], Any]] = [

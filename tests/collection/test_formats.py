@@ -212,7 +212,11 @@ def test_the_same_content_gives_the_same_file(tmp_path: Path) -> None:
         ("qid,docno,score\n1,a,3\n", "csv"),
         ("# a comment\n\nqid;docno;score\n1;a;3\n", "csv"),
         ("one,two,three\n", "csv"),
-        ("1,2,3\n", "scores"),  # which will say that it is no number
+        ("1,2,3\n", "headerless"),
+        ("red shoes\td1\t3\nwarm socks\td7\t0\n", "headerless"),  # as many fields as TREC's judgments
+        ("1 0\td1\t3\n2 0\td7\t0\n", "qrels"),
+        ("1 d1 0.5\n", "headerless"),
+        ("1 1:0.5 2:3\n", "svmlight"),
         ("1\t0\td,x\t1\n", "qrels"),
         ("q,1 Q0 d,x 1 2.5 t,u\n", "run"),
         ('{"1": {"a": 1}}\n', "json"),
@@ -473,12 +477,12 @@ def test_pieces_and_threads_change_nothing(
     for query, document, score in entries:
         lists.setdefault(query, {})[document] = score
     # Both have all queries in the order of the judgments here.
-    for depth, single in ((0, False), (4, True)):
-        want = by_query(DictRun(lists, "x").retrieved(known, depth, single))
+    for depth, precision in ((0, "double"), (4, "single")):
+        want = by_query(DictRun(lists, "x").retrieved(known, depth, precision))
         for jobs in (1, 2, 5):
-            assert by_query(cal.read_run(path, name="x").retrieved(known, depth, single, jobs)) == want
+            assert by_query(cal.read_run(path, name="x").retrieved(known, depth, precision, jobs)) == want
             frame = cal.read_run(pa.table(content), name="x")
-            assert by_query(frame.retrieved(known, depth, single, jobs)) == want
+            assert by_query(frame.retrieved(known, depth, precision, jobs)) == want
 
 
 def by_query(found: Any) -> Any:
@@ -516,11 +520,14 @@ def test_rows_and_lines_are_scanned_alike(data: st.DataObject) -> None:
     scores = st.sampled_from([0.5, -0.0, 0.0, 1e300, 2.5])
     entries = data.draw(st.lists(st.tuples(st.sampled_from("123"), st.sampled_from("abcdefgh"), scores)))
     cut = data.draw(st.integers(0, len(entries)))
-    regroup, single, depth = data.draw(st.booleans()), data.draw(st.booleans()), data.draw(st.integers(0, 4))
+    precision = data.draw(st.sampled_from(["double", "single"]))
+    regroup, depth = data.draw(st.booleans()), data.draw(st.integers(0, 4))
     outcomes = []
     for module in (_scanner, _plain):
         index = module.JudgedIndex(Ids.of(["1", "3"]), np.array([0, 2, 4]), Ids.of("abcd"))
-        by_rows, by_lines = (module.RunScanner(index, depth=depth, single=single, regroup=regroup) for _ in range(2))
+        by_rows, by_lines = (
+            module.RunScanner(index, depth=depth, precision=precision, regroup=regroup) for _ in range(2)
+        )
 
         def feed(by_rows: Any = by_rows) -> Any:
             for part in (entries[:cut], entries[cut:]):

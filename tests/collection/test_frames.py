@@ -126,3 +126,9 @@ def test_frames_without_the_columns() -> None:
         cal.evaluate(QRELS, pl.Series([1.0]))
     with pytest.raises(CalipersError, match="is judged 2 here and 1 before"):
         cal.evaluate(pd.DataFrame({"qid": [1, 1], "docno": ["a", "a"], "label": [1, 2]}), RUN)
+
+
+def test_a_grade_of_minus_zero_is_zero() -> None:
+    judged = pd.DataFrame({"query": ["q", "q"], "document": ["a", "a"], "grade": [-0.0, 7.0]})
+    with pytest.raises(CalipersError, match="judged 7 here and 0 before"):
+        cal.evaluate(judged, RUN, "AP")

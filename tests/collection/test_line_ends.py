@@ -174,11 +174,11 @@ def in_splits(
 ) -> None:
     """What Spark's workers make of parts of a file, without Spark."""
     pytest.importorskip("pyarrow")
-    from calipers.engine.spark import text
+    from calipers.engine.spark import files
 
-    monkeypatch.setattr(text, "SPLIT", rng.randrange(1, 60))
-    monkeypatch.setattr(text, "BLOCK", rng.randrange(1, 60))
-    splits = text.Splits("run", (str(path),), ("t",), text._splits([str(path)]))
+    monkeypatch.setattr(files, "SPLIT", rng.randrange(1, 60))
+    monkeypatch.setattr(files, "BLOCK", rng.randrange(1, 60))
+    splits = files.Splits("run", (str(path),), ("t",), files._splits([str(path)]))
     read = [batch for split in splits.splits for batch in splits._read(*split)]
     columns = [[value for batch in read for value in batch.column(name).to_pylist()] for name in ("query", "document")]
     rows = [(query.replace(" ", "_"), document.encode()) for query, document, _ in found]

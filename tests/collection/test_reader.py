@@ -129,7 +129,10 @@ def test_sniff(name: str, packing: str, write: Callable[..., str]) -> None:
 
 def test_sniff_of_something_else(write: Callable[..., str]) -> None:
     error = refusal(sniff, write(b"one,two,three\n1 2 3 4 5\n".replace(b",", b" ")))
-    assert error.message.startswith("no known format (known are letor: label qid:ID")
+    assert error.message == (
+        "no known format; the first line is 'one two three'; nearest are headerless (query document number): 'three' "
+        "in the third column is not a number; and qrels (query iteration document grade): 3 fields, not 4"
+    )
     assert sniff(write(b"# nothing\n\n1.5\n")) == "scores"
     assert refusal(sniff, write(b"# nothing\n\n")).message.startswith("no known format")
 
@@ -365,7 +368,7 @@ def by_query(found: Retrieved) -> dict[int, list[Any]]:
     return lists
 
 
-@pytest.mark.parametrize("options", [{}, {"depth": 10}, {"single": True}])
+@pytest.mark.parametrize("options", [{}, {"depth": 10}, {"precision": "single"}])
 def test_any_order_of_lines(options: dict[str, Any], write: Callable[..., str]) -> None:
     index, lines = simulated()
     expected = scan_run(write(b"".join(lines)), index, **options)
@@ -407,7 +410,7 @@ def test_threads_give_what_one_thread_gives(jobs: int, write: Callable[..., str]
             lines[i] = b"# comment\n\n \t" + lines[i]
         path = write(b"".join(lines))
         assert len(parts_of(path, jobs)) > 1
-        for options in ({}, {"depth": 9}, {"single": True}):
+        for options in ({}, {"depth": 9}, {"precision": "single"}):
             alone = scan_run(path, index, jobs=1, **options)
             assert not alone.scattered
             assert content(scan_run(path, index, jobs=jobs, smallest_part=1, **options)) == content(alone)

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.cli.reading_progress import _Bar, _Lines, files_in, progress_line, reading
+from calipers.cli.reading_progress import _Bar, _ProgressLines, files_in, progress_line, reading
 from calipers.collection import external_sort as external
+from calipers.collection.bytes_read import Meter, opened, watched
 from calipers.collection.model import FileRun, Judgments
-from calipers.collection.read_progress import Meter, opened, watched
 from calipers.collection.reader import scan_run
 from calipers.collection.simulate import simulate
 from calipers.collection.sources import read_judgments, read_runs
@@ -65,7 +65,7 @@ def sorted_calls(monkeypatch):
 
 
 @pytest.mark.parametrize("memory", [1, 2_000, 20_000])
-@pytest.mark.parametrize("options", [{}, {"depth": 7}, {"single": True}])
+@pytest.mark.parametrize("options", [{}, {"depth": 7}, {"precision": "single"}])
 def test_sorted_on_disk_is_regrouped_in_memory(shuffled, small_chunks, monkeypatch, memory, options):
     judgments, run = shuffled
     calls = sorted_calls(monkeypatch)
@@ -198,7 +198,7 @@ def test_any_order_of_any_rows(rows, memory, size, tmp_path_factory):
         patch.setattr(external, "CHUNK", size)
         patch.setattr(external, "BLOCK", 64)
         expected = scan_run(run, judgments.index, jobs=1)
-        found = external.sorted_file(run, judgments.index, depth=0, single=False, memory=memory)
+        found = external.sorted_file(run, judgments.index, depth=0, precision="double", memory=memory)
     assert contents(found) | {"scattered": None} == contents(expected) | {"scattered": None}
 
 
@@ -274,7 +274,7 @@ def test_bytes_are_counted_once_a_pass(tmp_path, shuffled):
 
 
 def test_a_file_that_is_read_again_counts_again(tmp_path, monkeypatch):
-    monkeypatch.setattr("calipers.collection.read_progress.LOOKS", 0)
+    monkeypatch.setattr("calipers.collection.bytes_read.LOOKS", 0)
     path = tmp_path / "file"
     path.write_bytes(bytes(100))
     meter = Meter([str(path)], lambda done, total: None)
@@ -299,7 +299,7 @@ def test_all_the_bytes_of_a_file_are_told(tmp_path, packed):
 def test_progress_in_words():
     assert progress_line(0, 100, 1.0) == "calipers: read 0.00 of 0.00 GB (0%), nan s left"
     written = []
-    lines = _Lines(written.append)
+    lines = _ProgressLines(written.append)
     lines.tell(10**9, 4 * 10**9)
     assert not written  # it has hardly begun
     lines._next = 0.0

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 import calipers as cal
 from calipers.cli.commands import root
-from calipers.conventions import CONVENTIONS, PLAIN, TOOLS, Convention, Labels, convention
+from calipers.conventions import CONVENTIONS, PLAIN, TOOLS, Convention, LabelRange, convention
 from calipers.errors import CalipersError
 
 Groups = list[tuple[np.ndarray, np.ndarray]]  # labels and scores of each query
@@ -198,7 +198,7 @@ def test_own_in_python() -> None:
     for wrong in ({"gain": "cubic"}, {"short": "long"}, {"empty": "maybe"}, {"ties": "first"}, {"discount": "jk"}):
         with pytest.raises(CalipersError, match=next(iter(wrong))):
             Convention("ours", **wrong)  # type: ignore[arg-type]
-    assert str(Labels(whole=True)) == "whole numbers"
+    assert str(LabelRange(whole=True)) == "whole numbers"
 
 
 def test_own_in_toml(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_own_in_toml(tmp_path: Path) -> None:
     )
     ours = cal.read_convention(path)
     assert (ours.name, ours.sentence, ours.discount, ours.ideal) == ("ours", "what we do", "jk2", "list")
-    assert (ours.gain, ours.short, ours.labels) == ({1: 2, 2: 3}, {"P": "n"}, Labels(highest=2))
+    assert (ours.gain, ours.short, ours.labels) == ({1: 2, 2: 3}, {"P": "n"}, LabelRange(highest=2))
     assert ranked([0, 0], "nDCG@5", like=str(path)) == 0.5
     plain = tmp_path / "plain.toml"
     plain.write_text("")
@@ -240,6 +240,15 @@ def test_bad_toml(text: str, line: int, message: str, tmp_path: Path) -> None:
     with pytest.raises(CalipersError, match=message) as failed:
         convention(str(path))
     assert (failed.value.file, failed.value.line) == (str(path), line)
+
+
+@pytest.mark.parametrize("key", ["gain", "ties", "empty", "based_on", "name", "x" * 3000])
+def test_a_long_value_is_not_repeated_whole(key: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(f'{key} = "{"y" * 3000}"\nmissing = "{"z" * 3000}"\n')
+    with pytest.raises(CalipersError) as caught:
+        convention(str(file))
+    assert len(caught.value.message) < 400
 
 
 def test_unreadable_toml(tmp_path: Path) -> None:
@@ -493,3 +502,9 @@ def test_ranx(require: Any) -> None:
     for theirs, name in names.items():
         wanted = [measured.scores[theirs][query] for query in scores.queries]
         np.testing.assert_allclose(scores[name][0], wanted, atol=1e-9, err_msg=name)
+    # Its objects are read as they are.
+    measured.name = "bm25"
+    again = cal.evaluate(ranx.Qrels(qrels), measured, list(names.values()), like="ranx")
+    assert again.systems == ("bm25",)
+    assert again["nDCG@5"].tolist() == scores["nDCG@5"].tolist()
+    assert cal.evaluate(ranx.Qrels(qrels), {"x": measured, "y": runs}, ["RR"]).systems == ("x", "y")

@@ -66,9 +66,9 @@ def test_letor_3(name: str, feature: int, data: Path) -> None:
     judgments, scores, text = case(data, name, feature, "Eval-Score-3.0")
     printed: dict[tuple[str, str], list[float]] = {}
     for line in filter(None, (line.strip() for line in text.splitlines())):
-        about, _, values = line.partition(":")
+        about, _, figures = line.partition(":")
         measure, _, query = about.partition(" of query")
-        printed[measure.replace("Map", "MAP"), query] = [float(value) for value in values.split()]
+        printed[measure.replace("Map", "MAP"), query] = [float(value) for value in figures.split()]
     by_number = sorted(range(len(judgments.queries)), key=lambda q: float(judgments.queries[q]))
     names = {
         "precision": [f"P@{k}" for k in range(1, 17)],

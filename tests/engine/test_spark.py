@@ -227,7 +227,7 @@ def test_the_command_prints_what_the_local_engine_prints(session, simulated, tmp
     (folder / "s2.run.gz").write_bytes(gzip.compress(runs[1].read_bytes()))
     (folder / "s3.packed").write_bytes(require.module("backports.zstd").compress(runs[2].read_bytes()))
     files = [str(qrels), str(runs[0]), str(folder / "s2.run.gz"), str(folder / "s3.packed"), *map(str, runs[3:])]
-    monkeypatch.setattr("calipers.engine.spark.text.SPLIT", 2_000)
+    monkeypatch.setattr("calipers.engine.spark.files.SPLIT", 2_000)
 
     def run(*extra):
         result = CliRunner().invoke(command, [*files, "-m", "nDCG@10 AP V2(nDCG@10)", *extra])
@@ -269,7 +269,7 @@ def test_a_line_is_refused_in_the_words_of_the_local_engine(session, tmp_path, f
 
     lines = [f"q1 Q0 d{i} {i} 2.5 x\n" for i in range(50)]
     (tmp_path / "bad.run").write_text("".join([*lines, "q1 Q0 d2 2 abc x\n", *lines]))
-    monkeypatch.setattr("calipers.engine.spark.text.SPLIT", 300)
+    monkeypatch.setattr("calipers.engine.spark.files.SPLIT", 300)
     runs = spark.read_runs(session, [str(tmp_path / "bad.run")])
     with pytest.raises(CalipersError, match=r"bad\.run:51: score 'abc' is not a number"):
         spark.collect(spark.evaluate(frames[0], runs, ["RR"]))

@@ -15,9 +15,9 @@ from calipers.collection.model import Judgments
 from calipers.collection.simulate import simulate
 from calipers.conventions import convention
 from calipers.conventions.profile import base
+from calipers.engine.paired_sums import SummedDifferences, Sums
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.worker import JUDGMENTS, Shipped, Task
-from calipers.engine.sums import Summed, Sums
 from calipers.errors import CalipersError, CheckFailed
 from calipers.evaluation import Counting
 from calipers.measures.forms.base import deepest
@@ -43,7 +43,7 @@ def task_for(judgments, systems, measures, **options):
         rules=rules,
         counting=Counting.under(rules, options.pop("ties", None), False, options.pop("empty", None), None, None),
         depth=options.pop("depth", 0),
-        single=False,
+        precision="double",
         buckets=options.pop("buckets", 1),
         largest_list=options.pop("largest_list", 10**6),
         **options,
@@ -269,7 +269,7 @@ def test_sums_of_parts_are_sums_of_the_whole(one, two, three):
     added = Sums.none(3)
     for part in parts:
         added = added + Sums.from_bytes(Sums.of(part, a, b).to_bytes())
-    summed, direct = Summed(added), Differences.of(whole, a, b)
+    summed, direct = SummedDifferences(added), Differences.of(whole, a, b)
     np.testing.assert_array_equal(summed.n, direct.n)
     for name in ("mean", "deviation"):
         np.testing.assert_allclose(getattr(summed, name), getattr(direct, name), rtol=0, atol=1e-13)
@@ -279,7 +279,7 @@ def test_sums_lose_no_digits_far_from_zero():
     x = np.array([[1e6, 1e6 + 1, 1e6 + 2, 1e6 + 3], [0.0, 0.0, 0.0, 0.0]])
     a, b = all_pairs(2)
     halves = Sums.of(x[:, :2], a, b) + Sums.of(x[:, 2:], a, b)
-    assert Summed(halves).deviation[0] == pytest.approx(np.sqrt(5 / 3), rel=1e-15)
+    assert SummedDifferences(halves).deviation[0] == pytest.approx(np.sqrt(5 / 3), rel=1e-15)
 
 
 @pytest.mark.parametrize("unit", [1.0, 2.0**-565, 2.0**531])
@@ -291,7 +291,7 @@ def test_the_t_test_from_sums_is_the_t_test(unit):
     a, b = all_pairs(len(values))
     scaled = values * unit
     parts = [Sums.of(scaled[:, i : i + 5], a, b) for i in range(0, values.shape[1], 5)]
-    found = _student(Summed(sum(parts[1:], parts[0])), Settings())
+    found = _student(SummedDifferences(sum(parts[1:], parts[0])), Settings())
     direct = _student(Differences.of(values, a, b), Settings())
     for name in ("difference", "low", "high"):
         np.testing.assert_allclose(getattr(found, name) / unit, getattr(direct, name), rtol=1e-12, atol=1e-12)
@@ -335,4 +335,4 @@ def test_a_failed_check_stays_one_and_bugs_stay_bugs():
     with pytest.raises(CheckFailed), translated():
         raise PythonError("calipers.errors.CheckFailed: V2: for 3 of 4 queries")
     with pytest.raises(ZeroDivisionError), translated():
-        1 / 0  # noqa: B018
+        1 / 0  # noqa: B018  it raises

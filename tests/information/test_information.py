@@ -23,12 +23,12 @@ import calipers as cal
 from calipers import plot
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.information import patterns, rankings
+from calipers.information import rankings, sign_patterns
 from calipers.information.difference import information_difference, same_group_share
 from calipers.information.joint import joint_ric, known_together
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
+from calipers.information.ric_validation import ric_study
 from calipers.information.tau import information_tau, tau_of_measures
-from calipers.information.validation import ric_study
 from calipers.native import plain, scanner
 from calipers.papers.registry import reproductions
 from conftest import Require
@@ -442,8 +442,8 @@ def test_joint_ric_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [drawn_case(seed, systems, [0, 1, 2], ties=True) for seed, systems in ((3, 3), (4, 14))]
     whole = [(joint_ric({"q": p}, named(r)).null, direct(p, [x or {"d0": 1.0} for x in r])) for p, r in cases]
     monkeypatch.setattr(rankings, "PAIRS_AT_ONCE", 10)
-    monkeypatch.setattr(patterns, "COUNTED_DIRECTLY", 2)
-    monkeypatch.setattr(patterns, "MOST_NATIVE", 2)
+    monkeypatch.setattr(sign_patterns, "COUNTED_DIRECTLY", 2)
+    monkeypatch.setattr(sign_patterns, "MOST_NATIVE", 2)
     for (pool, runs), (null, joint) in zip(cases, whole, strict=True):
         found = joint_ric({"q": pool}, named(runs))
         np.testing.assert_allclose(found.null, null, atol=NEAR)

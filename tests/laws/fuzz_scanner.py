@@ -198,16 +198,18 @@ def comparable(value: Any) -> Any:
 def cases(source: Source) -> list[tuple[str, bytes, Callable[[ModuleType], Any]]]:
     pick = source.random
     judgments = source.judgments()
-    depth, single, regroup = pick.choice([0, 0, 1, 2, 5, 100]), pick.random() < 0.3, pick.random() < 0.5
+    depth, regroup = pick.choice([0, 0, 1, 2, 5, 100]), pick.random() < 0.5
+    precision = pick.choice(["double", "double", "single"])
     second = pick.random() < 0.5
 
     def run_scanner(module: ModuleType) -> Any:
-        return module.RunScanner(module.JudgedIndex(*judgments), depth=depth, single=single, regroup=regroup)
+        return module.RunScanner(module.JudgedIndex(*judgments), depth=depth, precision=precision, regroup=regroup)
 
     return [
-        (f"run depth={depth} single={single} regroup={regroup}", source.run(), run_scanner),
+        (f"run depth={depth} precision={precision} regroup={regroup}", source.run(), run_scanner),
         ("run columns", source.run(), lambda module: module.ColumnScanner("run")),
         ("qrels", source.qrels(), lambda module: module.ColumnScanner("qrels", keep_second=second)),
+        ("triples", source.qrels().replace(b" 0 ", b" "), lambda module: module.ColumnScanner("triples")),
         ("letor", source.letor(), lambda module: module.LetorScanner()),
         ("scores", source.scores_file(), lambda module: module.NumberScanner()),
     ]
@@ -327,7 +329,11 @@ def rows_difference(compiled: ModuleType, source: Source) -> str | None:
         score[pick.randrange(count)] = np.nan
     columns = Ids.of(source.queries), query, documents, score
     cut = pick.randint(0, count)
-    options = {"regroup": regroup, "single": pick.random() < 0.3, "depth": pick.choice([0, 0, 3])}
+    options = {
+        "regroup": regroup,
+        "precision": pick.choice(["double", "double", "single"]),
+        "depth": pick.choice([0, 0, 3]),
+    }
     found = []
     for module in (_plain, compiled):
         scanner = module.RunScanner(module.JudgedIndex(*judgments), **options)
@@ -350,7 +356,7 @@ def documents_difference(compiled: ModuleType, source: Source) -> str | None:
     values = [pick.choice([pick.random(), 1.0, 2**-60 + 1, 0.1]) for _ in names]
     scores = dict(zip(pick.sample(names, 20), values, strict=False))
     start = pick.randint(0, 30)
-    arguments = scores, names, start, pick.randint(start, 30), pick.random() < 0.5
+    arguments = scores, names, start, pick.randint(start, 30), pick.choice(["double", "single"])
     plain, other = (module.rank_documents(*arguments) for module in (_plain, compiled))
     if [*map(list_of, plain)] != [*map(list_of, other)]:
         return f"rank_documents{arguments}"

@@ -152,6 +152,26 @@ SUMMARIES = b"".join(
     b'{"id": "%d", "system": "a", "summary": "the cat sat", "references": ["a cat"], "human": {"q": 3}}\n' % i
     for i in range(3)
 )
+STORED = b'[{"system": "a", "query": "1", "AP": 0.5}, {"system": "a", "query": "2", "AP": null}]'
+RESPONSES = json.dumps(
+    {
+        "responses": [
+            {"qid": str(q), "hits": {"hits": [{"_id": f"d{d}", "_score": 9 - d} for d in range(4)]}} for q in "12"
+        ]
+    }
+).encode()
+RATINGS = json.dumps(
+    {
+        "judgmentRatings": [
+            {"query": q, "ratings": [{"docId": f"d{d}", "rating": "1.0"} for d in range(3)]} for q in "12"
+        ]
+    }
+).encode()
+MTEB = json.dumps(
+    {"mteb_model_meta": {"model_name": "m"}, "default": {"test": {"1": {"d1": 0.5, "d2": 0.25}}}}
+).encode()
+TRIPLES = b"".join(b"%d\td%d\t%d\n" % (q, d, d) for q in (1, 2) for d in (1, 2, 3))
+PASSAGES = b"1 Q0 d1#0 1 2 t\n1 Q0 d1#1 2 1 t\n2 Q0 d2#0 1 3 t\n"
 TABLE = b"system,query,AP\na,1,0.5\nb,1,0.25\na,2,0.75\nb,2,0.5\n"
 
 
@@ -172,9 +192,20 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     (folder / "ours.toml").write_bytes(TOML)
     (folder / "summaries.jsonl").write_bytes(SUMMARIES)
     (folder / "table.csv").write_bytes(TABLE)
+    (folder / "stored.json").write_bytes(STORED)
     (folder / "scores.txt").write_bytes(
         b"".join(b"%d\n" % i for i in range((folder / "letor/S3.txt").read_bytes().count(b"\n")))
     )
+    (folder / "responses.json").write_bytes(RESPONSES)
+    (folder / "ratings.json").write_bytes(RATINGS)
+    (folder / "mteb.json").write_bytes(MTEB)
+    (folder / "run.tsv").write_bytes(TRIPLES)
+    (folder / "quepid.csv").write_bytes(b"Query Text,Doc ID,Rating\n1,d1,3\n1,d2,\n2,d1,1\n2,d1,2\n")
+    (folder / "utf16.csv").write_bytes("qid,docno,rank\n1,d1,1\n1,d2,2\n".encode("utf-16"))
+    (folder / "passages.run").write_bytes(PASSAGES)
+    (folder / "passages.tsv").write_bytes(b"d1#0\td1\nd1#1\td1\nd2#0\td2\n")
+    (folder / "groups.svm").write_bytes(b"1 1:0.5\n0 2:0.25\n")
+    (folder / "groups.svm.query").write_bytes(b"1\n1\n")
     (folder / "S3.svm").write_bytes((folder / "letor/S3.txt").read_bytes())
     small = {}
     for file in folder.iterdir():
@@ -188,8 +219,11 @@ def make_bases(folder: Path) -> dict[str, bytes]:
 
 # -- commands ------------------------------------------------------------------------------------------------------
 
-JUDGMENTS = ("qrels", "qrels.json", "qrels.parquet", "S3.svm")
-RUNS = ("a.run", "b.run", "a.json", "a.csv", "a.parquet", "a.run.gz", "scores.txt")
+JUDGMENTS = ("qrels", "qrels.json", "qrels.parquet", "ratings.json", "run.tsv", "quepid.csv", "groups.svm", "S3.svm")
+RUNS = (
+    "a.run", "b.run", "a.json", "a.csv", "a.parquet", "a.run.gz", "responses.json", "mteb.json", "run.tsv", "utf16.csv",
+    "scores.txt",
+)  # fmt: skip
 TEMPLATES: list[tuple[str, ...]] = [
     ("evaluate", "J", "R", "-m", "M"),
     ("evaluate", "J", "R", "R", "-m", "M", "-q", "--format", "F"),
@@ -197,6 +231,10 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("evaluate", "qrels", "R", "--like", "ours.toml"),
     ("evaluate", "S3.svm", "scores.txt", "-m", "M"),
     ("evaluate", "J", "R", "--columns", "V", "--max-unpacked", "V"),
+    ("evaluate", "ratings.json", "R", "--query-ids", "run.tsv"),
+    ("evaluate", "quepid.csv", "R", "--combine", "mean"),
+    ("evaluate", "J", "passages.run", "--rollup", "first", "--rollup-by", "passages.tsv"),
+    ("convert", "responses.json", "{out}.txt", "--query-ids", "passages.tsv"),
     ("trec_eval", "-c", "J", "R"),
     ("trec_eval", "-q", "-m", "M", "qrels", "a.run"),
     ("bounds", "J", "-m", "M"),
@@ -215,13 +253,18 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("text", "score", "summaries.jsonl", "-m", "rouge-1"),
     ("audit", "qrels", "a.run", "-m", "M"),
     ("inform", "ric", "qrels", "a.run", "b.run"),
+    ("diff", "J", "R", "R", "-m", "M", "--format", "F"),
+    ("diff", "qrels", "a.run", "b.run", "--top", "V", "--level", "V"),
+    ("check", "J", "R", "--baseline", "R", "-m", "M", "--max-drop", "0.01", "--annotate"),
+    ("check", "qrels", "a.run", "--baseline", "table.csv", "-m", "AP", "--max-drop", "V", "--junit", "{out}"),
+    ("check", "qrels", "a.run", "--baseline", "stored.json", "-m", "AP", "--max-drop", "0.01", "--alpha", "V"),
     ("V", "V", "V"),
     ("evaluate", "V", "V"),
 ]
 OPTIONS = ["--ties", "--depth", "--empty", "--missing", "--degenerate", "--interval", "--jobs", "--like",
 "--format", "--columns",
            "--max-unpacked", "--memory", "--baseline", "--judgments-as", "--systems-as", "--condensed", "-o",
-           "--intents"]  # fmt: skip
+           "--intents", "--combine", "--rollup", "--query-ids", "--judgments-columns"]  # fmt: skip
 FORMS = ["table", "csv", "json", "markdown", "latex"]
 
 
@@ -232,7 +275,7 @@ def hostile(seed: int, bases: dict[str, bytes], folder: Path) -> list[str]:
     chosen: list[str] = []
     for word in template:
         if word == "J":
-            word = pick.choice(JUDGMENTS[:3]) if pick.random() < 0.9 else pick.choice([*bases])
+            word = pick.choice(JUDGMENTS[:-1]) if pick.random() < 0.9 else pick.choice([*bases])
         elif word == "R":
             word = pick.choice(RUNS) if pick.random() < 0.9 else pick.choice([*bases])
         elif word == "M":

@@ -92,7 +92,7 @@ def command(arguments: list[str]) -> None:
         import numpy as np
 
         from calipers.errors import CalipersError
-        from calipers.text.cache import Cache
+        from calipers.text.vector_cache import Cache
 
         try:
             cache = Cache(arguments[1], "a model")
@@ -290,7 +290,7 @@ class Site:
         new, duration = self.new[output.name]
         arguments, out, before = self.prepare(output)
         pick, after = self.random, None
-        setup: Callable[[], None] = lambda: None  # noqa: E731
+        setup: Callable[[], None] = lambda: None  # noqa: E731  one short name
         detail = ""
         if kind == "killed":
             n = pick.randint(1, 6 + 4 * len(new))

@@ -85,8 +85,8 @@ MUTANTS = (
     Mutant(
         "sorted on disk: rows of the last file",
         f"{COLLECTION}/external_sort.py",
-        "ranked = [*_ranked(files, depth, single, memory, broken)]",
-        "ranked = [*_ranked(files, depth, single, memory, broken)][:-1]",
+        "ranked = [*_ranked(files, depth, precision, memory, broken)]",
+        "ranked = [*_ranked(files, depth, precision, memory, broken)][:-1]",
     ),
     Mutant(
         "judgments: a document judged twice",
@@ -113,7 +113,12 @@ MUTANTS = (
         "*map(mean, run.scores)",
         "*(mean([score for score in scores if score]) for scores in run.scores)",
     ),
-    Mutant("drop_in: double precision", "src/calipers/tools/pytrec_eval.py", "single=_RULES.single", "single=False"),
+    Mutant(
+        "drop_in: double precision",
+        "src/calipers/tools/pytrec_eval.py",
+        "precision=self.rules.precision",
+        'precision="double"',
+    ),
     # What others read.
     Mutant(
         "escape: & in LaTeX",

@@ -43,6 +43,7 @@ from calipers.errors import CalipersError
 from calipers.measures.grammar import parse_all
 from calipers.native import plain as _plain
 from calipers.native import scanner
+from calipers.native.scan_error import ScanError
 from calipers.results import tables
 from calipers.results.printable import visible
 from laws.odd import PACKINGS, TREC, Collection, Rows
@@ -244,7 +245,8 @@ def small_pieces() -> Iterator[None]:
 @contextmanager
 def plain_twin() -> Iterator[None]:
     """The scanner in plain Python, everywhere."""
-    compiled = {id(getattr(scanner, name)): name for name in scanner.__all__ if name not in ("COMPILED", "ScanError")}
+    offered = {name: value for name, value in vars(scanner).items() if callable(value) and value is not ScanError}
+    compiled = {id(value): name for name, value in offered.items() if hasattr(_plain, name)}
     changed: list[tuple[Any, str, Any]] = []
     for module in [module for name, module in sys.modules.items() if name.startswith("calipers.")]:
         if module is _plain or module.__name__.endswith("._scanner"):
@@ -708,22 +710,30 @@ def traced() -> Iterator[set[str]]:
 
 
 def on_spark(session: Any) -> Way:
-    """The Spark engine, its splits as small as the files are."""
+    """The Spark engine, its splits as small as the files are.
 
-    def run(case: Collection, folder: Path) -> Outcome | None:
-        from calipers.engine import spark
+    Rows that it drops before it moves them are checked by nobody; so it is asked a second time to drop none.
+    """
+    from calipers.engine import spark
 
+    def scored(case: Collection, folder: Path, precut: bool) -> cal.Scores | Outcome:
         qrels, runs = write_text(case, folder)
+        asked = {"ties": case.ties, "depth": case.depth, "precut": precut}
         try:
             known = spark.read_judgments(session, qrels)
             systems = spark.read_runs(session, runs, ordered=case.ties == "input")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                scores = spark.collect(
-                    spark.evaluate(known, systems, list(case.measures), ties=case.ties, depth=case.depth)
-                )
+                return spark.collect(spark.evaluate(known, systems, list(case.measures), **asked))
         except CalipersError as error:
             return refused(error, folder)
+
+    def run(case: Collection, folder: Path) -> Outcome | None:
+        scores, cut = scored(case, folder, False), scored(case, folder, True)
+        if isinstance(scores, Outcome):
+            return scores
+        assert isinstance(cut, cal.Scores), f"{case}: refused only where rows are dropped: {cut}"
+        np.testing.assert_array_equal(scores.values, cut.values, f"{case}: other scores where rows are dropped")
         order = np.argsort(
             [int(name[1:]) if re.fullmatch(r"s\d", name) else 0 for name in scores.systems], kind="stable"
         )

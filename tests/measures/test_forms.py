@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.axioms.subjects import walk
+from calipers.axioms.examined_measures import walk
+from calipers.evaluation import as_judgments, as_runs
 from calipers.limits.normalisation import Normalised
+from calipers.lists import Lists
 from calipers.measures.forms.base import OPAQUE, Denominator, Form
 from calipers.measures.forms.free import Deterministic
+from calipers.measures.forms.intents import Blend, IntentAware
 from calipers.measures.registry import examples
 from calipers.measures.values import Discount, GivenDiscount, GivenWorth, Worth
 from calipers.native.plan import Plan
@@ -47,11 +52,62 @@ def test_a_form_has_a_formula_or_is_known_to_have_none(form: Form) -> None:
 
 @pytest.mark.parametrize("form", parts(Form), ids=lambda form: type(form).__name__)
 def test_a_form_that_cuts_says_how_deep_it_reads(form: Form) -> None:
-    """A cutoff of its own, and no reach: then it must be known to read on behind it."""
-    if getattr(form, "cutoff", None) is None:
+    """A cutoff of its own: then it says how deep it reads, or at least from where on nothing is added."""
+    if getattr(form, "cutoff", None) is not None:
+        assert own(form, "reach") or own(form, "deepest_rank")
+        assert form.deepest_rank == form.cutoff  # type: ignore[attr-defined]
+
+
+COLLECTION = (
+    {"q": {"a": 2, "b": 0, "c": 1, "d": 1, "e": 0}, "r": {"f": 1}},
+    {"q": {"a": 1.0, "b": 3.0, "c": 1.0, "x": 2.0, "e": 2.0}, "r": {"x": 1.0, "f": 0.5}},
+)
+
+
+def collection() -> Lists:
+    known = as_judgments(COLLECTION[0])
+    return Lists.of(known.pool, [run.retrieved(known) for run in as_runs(COLLECTION[1])]).under("average")
+
+
+@pytest.mark.parametrize("form", parts(Form), ids=lambda form: type(form).__name__)
+def test_what_a_form_says_it_is_made_of_gives_its_score(form: Form) -> None:
+    """Whatever it declares of worths and weights, of a divisor, and of a form inside."""
+    if any(isinstance(part, IntentAware | Blend) for part in walk(form)):
         return
-    reads_on = {"Preference", "RelevantPrefix", "Unjudged"}  # judged documents, R ranks, the length of the list
-    assert own(form, "reach") or type(form).__name__ in reads_on
+    lists = collection()
+    score = form.score(lists)
+    weighed = form.weighed(lists)
+    if weighed is not None:
+        assert lists.sum(weighed[0] * weighed[1]) == pytest.approx(score, nan_ok=True)
+    assert (form.weighted_sum is None) == (form.numerator.weighted_sum is None)
+    if form.divisor is not None:
+        by = np.asarray(form.divisor(form.numerator, lists), np.float64)
+        whole = form.numerator.score(lists)
+        assert np.where(by > 0, whole / np.where(by > 0, by, 1.0), np.nan) == pytest.approx(score, nan_ok=True)
+        best = form.divisor.best_lists(form.numerator, lists)
+        if best is not None and not type(form.divisor).__name__.endswith("ToTheEnd"):
+            assert form.numerator.score(best) == pytest.approx(np.broadcast_to(by, score.shape))
+        assert form.divisor.constant is None or np.unique(by).tolist() == [form.divisor.constant]
+    inner = form.inner(lists)
+    if inner is not None and not inner.values:  # a rule about another form, which need not apply here
+        assert inner.form.score(inner.lists) == pytest.approx(score, nan_ok=True)
+
+
+def test_nothing_asks_a_form_which_one_it_is() -> None:
+    """Forms, divisors, worths and discounts answer questions; nobody outside them looks at their classes."""
+    kinds = (Form, Denominator, Worth, Discount)
+    named = {kind.__name__ for base in kinds for kind in subclasses(base)}
+    asked = []
+    for file in sorted(Path(cal.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+                names = {each.id for each in ast.walk(node.args[1]) if isinstance(each, ast.Name)}
+                asked += [f"{file.name}:{node.lineno} {name}" for name in sorted(names & named)]
+    assert asked == []
+
+
+def subclasses(kind: type) -> set[type]:
+    return {each for below in kind.__subclasses__() for each in (below, *subclasses(below))}
 
 
 @pytest.mark.parametrize("kind", [Denominator, Discount, Worth])

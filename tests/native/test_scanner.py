@@ -86,7 +86,7 @@ def test_run_columns(scanner: ModuleType) -> None:
 
 
 def test_unknown_kind(scanner: ModuleType) -> None:
-    with pytest.raises(ValueError, match="'qrels' or 'run'"):
+    with pytest.raises(ValueError, match="'qrels', 'run' or 'triples'"):
         scanner.ColumnScanner("csv")
 
 
@@ -336,7 +336,7 @@ def test_single_precision(scanner: ModuleType) -> None:
     index = judged(scanner, {"q": ["a", "b"]})
     run = run_of(("q", "a", "1.00000000002"), ("q", "b", "1.00000000001"))
     assert scanned(scanner.RunScanner(index), run).tied.tolist() == [0]
-    found = scanned(scanner.RunScanner(index, single=True), run)
+    found = scanned(scanner.RunScanner(index, precision="single"), run)
     assert found.tied.tolist() == [2]
     assert rows(found) == [(1, 1, 1, 2, 1, 2), (0, 1, 1, 2, 2, 1)]
 
@@ -578,6 +578,34 @@ def test_top_of_large_segments(compiled: ModuleType, depth: int) -> None:
         assert [*map(comparable, found)] == [*map(comparable, expected)]
 
 
+def test_pairs_are_numbered_over_several_calls(scanner: ModuleType) -> None:
+    pairs = scanner.PairNumbers()
+    number, again = pairs.number(np.array([1, 0, 1]), Ids.of([b"a", b"a", b""]))
+    assert (number.tolist(), again) == ([0, 1, 2], None)
+    number, again = pairs.number(np.array([0, 1, 0, 0, 1]), Ids.of([b"b", b"a", b"a", b"b", b"a"]))
+    assert (number.tolist(), again) == ([3, 0, 1, 3, 0], 3)  # the row that repeats one of the same call
+    group, ids = pairs.pairs_so_far()
+    assert [*zip(group.tolist(), ids, strict=True)] == [(1, b"a"), (0, b"a"), (1, b""), (0, b"b")]
+    with pytest.raises(ValueError, match="not one per group"):
+        pairs.number(np.array([0]), Ids.of([]))
+
+
+def test_pairs_of_the_twins(compiled: ModuleType) -> None:
+    random = np.random.default_rng(5)
+    twins = compiled.PairNumbers(), _plain.PairNumbers()
+    for size in (0, 1, 300, 3000):
+        group = random.integers(0, 5, size).astype(np.int32)
+        ids = Ids.of([b"d" * int(each % 30) + str(each).encode() for each in random.integers(0, 4000, size)])
+        (found, again), (expected, expected_again) = (each.number(group, ids) for each in twins)
+        assert found.tolist() == expected.tolist()
+        assert again == expected_again
+    (group, ids), (expected_group, expected_ids) = (each.pairs_so_far() for each in twins)
+    assert group.tolist() == expected_group.tolist()
+    assert ids.tolist() == expected_ids.tolist()
+    with pytest.raises(ValueError, match="not one per group"):
+        compiled.PairNumbers().number(np.array([-1]), Ids.of([b"a"]))
+
+
 def test_number_distinct(scanner: ModuleType) -> None:
     number, first = scanner.number_distinct(np.array([7, 0, 7, 2**64 - 1, 0], np.uint64))
     assert (number.tolist(), first.tolist()) == ([0, 1, 0, 2, 1], [0, 1, 3])
@@ -600,6 +628,7 @@ def test_large_segments(compiled: ModuleType) -> None:
 TEXTS = {
     "run": b"\xef\xbb\xbf# c\r\n1 Q0 a 1 2.25 t\n1\tQ0  b 2 2.25 t\r\n\n2 Q0 a 1 17.123456789012345 t\n2 Q0 c 2 1e-3 t",
     "qrels": b"\xef\xbb\xbf1 0 a 1\n1 0 bb 2\r\n# x\n2 0 a -1\n\n",
+    "triples": b"\xef\xbb\xbf1 a 1\n1\tbb  2.5\r\n# x\n2 a -1\n\n",
     "letor": b"1 qid:1 1:0.5 #docid = x\n0 qid:2 1:0.5 2:7 # docid = yy\r\n",
     "scores": b"0.5\n1e5\r\n\n-7",
 }
@@ -608,8 +637,8 @@ TEXTS = {
 def maker(scanner: ModuleType, kind: str) -> Any:
     if kind == "run":
         return scanner.RunScanner(judged(scanner, {"1": ["a", "b"], "2": ["c"]}))
-    if kind == "qrels":
-        return scanner.ColumnScanner("qrels", keep_second=True)
+    if kind in ("qrels", "triples"):
+        return scanner.ColumnScanner(kind, keep_second=True)
     return scanner.LetorScanner() if kind == "letor" else scanner.NumberScanner()
 
 
@@ -675,12 +704,15 @@ def test_the_compiled_scanner_loads_without_numpy(compiled: ModuleType) -> None:
 def test_both_have_the_same_names(compiled: ModuleType) -> None:
     from calipers.native import scanner
 
+    offered = {name for name, value in vars(scanner).items() if name[0] != "_" and not isinstance(value, ModuleType)}
+    offered -= {"annotations"}
+    assert {"COMPILED", "ColumnScanner", "rank_segments"} <= offered
     for module in (_plain, compiled):
-        assert [name for name in scanner.__all__ if not hasattr(module, name)] == []
+        assert [name for name in offered if not hasattr(module, name)] == []
 
 
-@pytest.mark.parametrize("single", [False, True])
-def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, single: bool) -> None:
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, precision: str) -> None:
     draw = random.Random(7)
     for _ in range(300):
         levels = draw.choice([1, 3, 1000])
@@ -690,7 +722,7 @@ def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, single: boo
         names = [f"d{i}" for i in draw.sample(range(60), 30)]
         start = draw.randint(0, 30)
         end = draw.randint(start, 30)
-        ours, theirs = (twin.rank_documents(scores, names, start, end, single) for twin in (compiled, _plain))
+        ours, theirs = (twin.rank_documents(scores, names, start, end, precision) for twin in (compiled, _plain))
         assert ours[:2] == theirs[:2]
         for one, other in zip(ours[2:], theirs[2:], strict=True):
             assert one.tolist() == other.tolist()
@@ -702,4 +734,4 @@ def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, single: boo
 )
 def test_scores_in_a_dict_that_are_no_numbers(scanner: ModuleType, scores: dict[str, float], error: Any) -> None:
     with pytest.raises(error):
-        scanner.rank_documents(scores, ["a"], 0, 1, False)
+        scanner.rank_documents(scores, ["a"], 0, 1, "double")

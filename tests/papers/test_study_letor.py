@@ -354,7 +354,7 @@ def test_sampled_queries_keep_their_share(collection: Path) -> None:
         assert opened.test(fold).queries == opened.labels(fold).queries
         assert (opened.test(fold).y == opened.labels(fold).y).all()
     with pytest.raises(CalipersError, match="61 queries cannot be drawn from 60"):
-        LetorCollection.of(str(collection), queries=61).tests  # noqa: B018
+        LetorCollection.of(str(collection), queries=61).tests  # noqa: B018  read when asked for
 
 
 def test_two_rankers_and_two_names_are_needed(collection: Path, tmp_path: Path) -> None:

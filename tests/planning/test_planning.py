@@ -19,7 +19,14 @@ from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs
 from calipers.planning.budget import MOST_PAIRS, pool_sizes, subsampled_power
-from calipers.planning.designs import deviation, power_anova, power_anova2, power_t, smallest_effect, smallest_n
+from calipers.planning.closed_form_power import (
+    deviation,
+    power_anova,
+    power_anova2,
+    power_t,
+    smallest_effect,
+    smallest_n,
+)
 from calipers.planning.repeats import components_by_anova, components_by_reml, groups_by_pattern, read_groups
 from calipers.planning.sample_size import COLUMNS
 from calipers.stats.differences import Differences
@@ -185,7 +192,7 @@ def test_what_cannot_be_planned(options: dict[str, object], message: str) -> Non
 def test_pools_are_the_union_of_the_first_documents() -> None:
     simulation = simulate(topics=8, systems=4, pool=40, retrieved=30, ties=0.3, unjudged=0.3, seed=2)
     known = as_judgments(simulation.qrels)
-    found = pool_sizes(as_runs(simulation.runs, known), known, [1, 5, 20])
+    found = pool_sizes(as_runs(simulation.runs), known, [1, 5, 20])
     for depth, sizes in found.items():
         for query, size in zip(known.queries, sizes.tolist(), strict=True):
             pool = set()

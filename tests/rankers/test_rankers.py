@@ -32,9 +32,9 @@ from calipers.rankers import (
     synthetic_letor,
     write_letor,
 )
-from calipers.rankers.examples import Examples, by_query
 from calipers.rankers.objective import Goal
 from calipers.rankers.synthetic import write_collection
+from calipers.rankers.training_examples import Examples, by_query
 from conftest import Require
 
 NAMES = tuple(RANKERS)

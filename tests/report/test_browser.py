@@ -349,7 +349,7 @@ def charts_of_odd_names() -> dict[str, Any]:
     import calipers as cal
     from calipers import plot
     from calipers.text.charts import correlation_chart
-    from calipers.text.human import human_correlation
+    from calipers.text.human_agreement import human_correlation
 
     names = list(enumerate(RUNS_A_SCRIPT))
     qrels = {query: {document: (i + q) % 3 for i, document in names} for q, query in names}

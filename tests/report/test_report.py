@@ -20,12 +20,12 @@ from calipers.errors import CalipersError, CheckFailed
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
+from calipers.changes.first_documents import first_documents
 from calipers.plot.page import script_data
 from calipers.report import page as pages
 from calipers.report.embedded_data import by_column
 from calipers.report.material import gather
 from calipers.report.page import write_report
-from calipers.report.rankings import first_documents
 from calipers.report.sections import SECTIONS
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 1, "d": 0}, "q3": {"x": 0, "y": 1, "z": 0}}
@@ -136,7 +136,7 @@ def test_how_it_was_computed(simulated: Any, tmp_path: Path) -> None:
 
 def test_the_first_documents_of_each_list() -> None:
     known = cal.Judgments.from_dict(QRELS)
-    runs = cal.evaluation.as_runs(RUNS, known)  # type: ignore[attr-defined]
+    runs = cal.evaluation.as_runs(RUNS)  # type: ignore[attr-defined]
     found = first_documents(known, runs, 2)
     first, second = found[0], found[1]
     assert [first.documents[i] for i in first.lists[0]] == ["a", "b"]

@@ -205,6 +205,7 @@ QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
     [
         ({"1": {"a": 2.0, "b": 1.0}}, "1 of 1 runs lack judged queries (1 in all, run)"),
         ({"1": {"x": 2.0}, "2": {"y": 1.0}}, "100.0% of the documents in the top 10 are unjudged"),
+        ({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}}, "1 of 1 runs have ties, in 1 lists; counted by ties=average"),
     ],
 )
 def test_the_library_warns_once_in_the_words_of_the_command(
@@ -214,7 +215,7 @@ def test_the_library_warns_once_in_the_words_of_the_command(
         scores = cal.evaluate(QRELS, {"run": run}, "AP")
     assert len(caught) == 1
     assert caught[0].filename == __file__
-    assert str(caught[0].message).startswith(sentence)
+    assert str(caught[0].message) == "; ".join(scores.notes)
     assert any(note.startswith(sentence) for note in scores.notes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -227,13 +228,35 @@ def test_the_library_warns_once_in_the_words_of_the_command(
         assert err == "".join(f"calipers: warning: {note}\n" for note in scores.notes)
 
 
-def test_what_is_usual_is_noted_without_a_warning() -> None:
-    scores = cal.evaluate(QRELS, {"1": {"a": 1.0, "x": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}}, "AP")
+def test_notes_are_all_that_the_command_warns_of() -> None:
+    with pytest.warns(cal.CalipersWarning) as caught:
+        scores = cal.evaluate(QRELS, {"1": {"a": 1.0, "x": 1.0}, "2": {"a": 1.0}, "3": {"z": 1.0}}, "AP")
+    assert [str(each.message) for each in caught] == ["; ".join(scores.notes)]
     assert scores.notes == (
         "1 of 1 runs answer queries without judgments (at most 1); ignored",
         "1 of 1 runs have ties, in 1 lists; counted by ties=average",
         "33.3% of the documents in the top 10 are unjudged (at most 33.3%, run); counted as not relevant",
     )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cal.evaluate(QRELS, {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}, "AP").notes == ()
+
+
+def test_remarks_are_what_the_command_says_beside_its_table(tmp_path: Path, said: Said) -> None:
+    known, path = write(tmp_path, qrels="1 0 a 1\n1 0 b 0\n2 0 a 0\n", run="1 Q0 a 1 2 run\n2 Q0 a 1 1 run\n")
+    for more, like in (((), None), (("--like", "trec_eval"), "trec_eval")):
+        remarks = cal.evaluate(known, path, "AP V2(AP)", like=like, warn=False).remarks
+        assert any("queries for AP: no relevant document; " in each for each in remarks)
+        assert said("evaluate", known, path, "-m", "AP V2(AP)", *more)[2] == "".join(
+            f"calipers: {r}\n" for r in remarks
+        )
+    assert cal.as_scores([[0.5]]).remarks == ()
+
+
+def test_the_warning_is_at_the_line_of_the_user() -> None:
+    with pytest.warns(cal.CalipersWarning) as caught:
+        cal.difference(QRELS, {"1": {"a": 1.0}}, {"1": {"b": 1.0}}, "AP")
+    assert [each.filename for each in caught] == [__file__]
 
 
 def test_what_evaluates_on_its_own_account_does_not_warn(tmp_path: Path) -> None:

@@ -17,9 +17,12 @@ from scipy import stats
 import calipers as cal
 from calipers.errors import CalipersError
 from calipers.stats.comparison import COLUMNS, letter_groups
+from calipers.stats.comparison import TESTS as EVERY_TEST
 from calipers.stats.correction import CORRECTIONS
 from calipers.stats.correlation import CORRELATIONS, rank_correlation
 from calipers.stats.differences import Differences, all_pairs
+from calipers.stats.effect_sizes import EFFECTS
+from calipers.stats.equivalence_tests import p_equivalence
 from calipers.stats.significance import TESTS, Outcome, Settings, bootstrap, randomization, student, tukey, wilcoxon
 
 SAKAI = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])  # MATH.md 6
@@ -472,3 +475,17 @@ def test_bad_arrays_of_scores() -> None:
     ):
         with pytest.raises(CalipersError, match=message):
             cal.as_scores(values, **options)  # type: ignore[arg-type]
+
+
+def test_every_test_and_effect_size_takes_scores_as_well_as_arrays() -> None:
+    values = np.array([[0.9, 0.8, 0.7, 0.9], [0.1, 0.2, 0.1, 0.3], [0.2, 0.1, 0.3, 0.2]])
+    scores, a, b = cal.as_scores(values), np.array([0, 2]), np.array([1, 1])
+    for test in EVERY_TEST.values():
+        settings = Settings(samples=50)
+        np.testing.assert_array_equal(test(scores, a, b, settings).p, test(values, a, b, settings).p)
+    for effect in EFFECTS.values():
+        np.testing.assert_array_equal(effect(scores, a, b), effect(values, a, b))
+    assert p_equivalence(scores, a, b, 0.1).tolist() == p_equivalence(values, a, b, 0.1).tolist()
+    two = cal.evaluate({"q": {"d": 1}}, {"q": {"d": 1}}, ["AP", "RR"])
+    with pytest.raises(CalipersError, match="scores of one measure"):
+        student(two, a, b)

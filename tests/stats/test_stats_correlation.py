@@ -25,7 +25,7 @@ from calipers.stats.correlation import (
     tau_ap_symmetric,
     weighted_tau,
 )
-from calipers.stats.overlap import rbo
+from calipers.stats.rank_biased_overlap import rbo
 
 coarse = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12)
 

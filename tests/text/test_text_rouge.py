@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from calipers.errors import CalipersError
 from calipers.text import Summaries, expected_rouge, read_summaries, rouge
-from calipers.text.automaton import tails
-from calipers.text.overlap import References, attainable
+from calipers.text.ngram_chances import tails
 from calipers.text.porter import stem_of
 from calipers.text.random_summaries import Chances
+from calipers.text.rouge_scores import References, attainable
 from calipers.text.subsequences import Places, common
 from calipers.text.tokens import ascii_words, tokenizer_of, unicode_words
 from conftest import Require

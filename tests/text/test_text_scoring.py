@@ -34,8 +34,8 @@ from calipers.text import (
     rouge,
     win_lost_tie,
 )
-from calipers.text.bounded_scores import Measured
-from calipers.text.names import text_measure, text_measures
+from calipers.text.bounded_scores import BoundedScores
+from calipers.text.measure_names import text_measure, text_measures
 
 LINES = [
     {"id": "d1", "system": "a", "source": "the cat sat on the mat the end", "summary": "the cat sat",
@@ -271,7 +271,7 @@ def test_v1_and_v2_cannot_reorder_within_a_document(scores: list[float], expecte
     """With one expected score and one upper bound; with bounds of their own they can."""
     values = np.array(scores)[:, None, None]
     parts = np.concatenate([values] * 3, axis=2)
-    fixed = Measured("m", parts, np.ones_like(parts), np.full_like(parts, expected))
+    fixed = BoundedScores("m", parts, np.ones_like(parts), np.full_like(parts, expected))
     assert fixed.same_within_documents
     for name in ("V1(ROUGE-1)", "V2(ROUGE-1)"):
         made = fixed.value(text_measure(name))[:, 0]
@@ -279,7 +279,7 @@ def test_v1_and_v2_cannot_reorder_within_a_document(scores: list[float], expecte
         assert (np.diff(made[order]) >= -1e-12).all()
     own = np.full_like(parts, expected)
     own[0] /= 2
-    assert not Measured("m", parts, np.ones_like(parts), own).same_within_documents
+    assert not BoundedScores("m", parts, np.ones_like(parts), own).same_within_documents
 
 
 @pytest.mark.acceptance
@@ -365,7 +365,7 @@ def by_hand(x: np.ndarray, y: np.ndarray, level: str, coefficient: str) -> float
 @pytest.mark.parametrize("level", ["system", "summary", "pooled"])
 def test_correlations_are_scipys(level: str, coefficient: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Point and every resample, with ties and with scores that are missing, some documents at a time."""
-    monkeypatch.setattr("calipers.text.human.CELLS_AT_ONCE", 700)
+    monkeypatch.setattr("calipers.text.human_agreement.CELLS_AT_ONCE", 700)
     random = np.random.default_rng(5)
     for _ in range(5):
         x = random.integers(0, 6, size=(6, 8)) / 5

@@ -6,6 +6,7 @@ import builtins
 import pickle
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from calipers.tools import ir_measures as bridge
 from calipers.tools import lightgbm as for_lightgbm
 from calipers.tools import scikit_learn as for_sklearn
 from calipers.tools import xgboost as for_xgboost
+from calipers.tools.scikit_learn_estimator import RankingEstimator
+from calipers.tools.sentence_transformers import retrieval_evaluator
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 
@@ -153,6 +156,107 @@ def test_sklearn_without_groups(require: Any) -> None:
         for_sklearn.scorer("nDCG@10")(ridge, FEATURES, LABELS)
 
 
+QUICK = {"rounds": 5, "epochs": 5, "restarts": 1, "iterations": 5}
+WHOLE_LABELS = (
+    "check_n_features_in_after_fitting check_regressors_train check_regressor_data_not_an_array check_n_features_in "
+    "check_regressors_no_decision_function check_fit_idempotent check_fit_check_is_fitted"
+)
+# The checks that ranking does not allow, and why: docs/scikit_learn.md lists them.
+NOT_ALLOWED = {
+    "LambdaMART": dict.fromkeys(WHOLE_LABELS.split(), "labels are whole numbers"),
+    "Logistic": dict.fromkeys(["check_estimators_dtypes", "check_fit2d_1feature"], "some documents are not relevant"),
+    "RankBoost": {"check_pipeline_consistency": "a feature that orders all pairs gets an infinite weight"},
+}
+
+
+@pytest.mark.parametrize("name", sorted(ranker.__name__ for ranker in cal.rankers.RANKERS.values()))
+def test_rankers_pass_sklearns_checks(name: str, require: Any) -> None:
+    checks = require.module("sklearn.utils.estimator_checks")
+    ranker = getattr(cal.rankers, name)
+    estimator = RankingEstimator(ranker(**{key: value for key, value in QUICK.items() if key in ranker().get_params()}))
+    excused = NOT_ALLOWED.get(name, {})
+    found = checks.check_estimator(estimator, expected_failed_checks=excused, on_skip=None)
+    assert {check["check_name"] for check in found if check["status"] == "xfail"} == set(excused)
+    assert sum(check["status"] == "passed" for check in found) >= 40
+    page = (Path(__file__).parents[2] / "docs/scikit_learn.md").read_text(encoding="utf-8")
+    (listed,) = [line for line in page.splitlines() if line.startswith(f"| {name} ")] if excused else [""]
+    assert all(check.removeprefix("check_").removesuffix("_after_fitting") in listed for check in excused)
+
+
+def test_rankers_in_sklearns_model_selection(require: Any) -> None:
+    sklearn, selection = require.module("sklearn"), require.module("sklearn.model_selection")
+    pipeline, preprocessing = require.module("sklearn.pipeline"), require.module("sklearn.preprocessing")
+    folds, scoring = selection.GroupKFold(3), for_sklearn.scorer("nDCG@10")
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = RankingEstimator(cal.rankers.RankSVM()).set_fit_request(groups=True)
+        found = selection.cross_val_score(model, FEATURES, LABELS, cv=folds, scoring=scoring, params={"groups": QUERY})
+        scaled = pipeline.make_pipeline(preprocessing.StandardScaler(), model)
+        search = selection.GridSearchCV(scaled, {"rankingestimator__ranker__C": [1e-9, 1.0]}, cv=folds, scoring=scoring)
+        search.fit(FEATURES, LABELS, groups=QUERY)
+    wanted = []
+    for train, test in folds.split(FEATURES, LABELS, QUERY):
+        ranker = cal.rankers.RankSVM().fit(FEATURES[train], LABELS[train], qid=QUERY[train])
+        judgments = cal.Judgments.from_arrays(LABELS[test], qid=QUERY[test])
+        wanted.append(cal.evaluate(judgments, ranker.predict(FEATURES[test]), "nDCG@10").mean().rows[0][1])
+        alone = RankingEstimator(cal.rankers.RankSVM()).fit(FEATURES[train], LABELS[train], QUERY[train])
+        assert alone.score(FEATURES[test], LABELS[test], QUERY[test]) == pytest.approx(wanted[-1])
+    assert found.tolist() == pytest.approx(wanted)
+    assert search.best_params_.keys() == {"rankingestimator__ranker__C"}
+    assert search.best_score_ > 0.5
+
+
+# --- sentence-transformers ----------------------------------------------------------------------------------
+
+
+class Embeddings:
+    """A model whose vectors are given, with the methods that evaluators call."""
+
+    similarity_fn_name = "cosine"
+
+    def __init__(self, vectors: dict[str, Any]) -> None:
+        self.vectors = vectors
+        self.reported: list[dict[str, float]] = []
+        self.model_card_data = self
+
+    def similarity(self, queries: Any, documents: Any) -> Any:
+        return queries @ documents.T
+
+    def encode_query(self, texts: Any, **options: Any) -> Any:
+        return import_module("torch").tensor(np.array([self.vectors[text] for text in texts]))
+
+    encode_document = encode_query
+
+    def set_evaluation_metrics(self, evaluator: Any, metrics: dict[str, float], *more: Any) -> None:
+        self.reported.append(metrics)
+
+
+def test_sentence_transformers(require: Any) -> None:
+    """The measures that both have, with the real evaluator beside ours; ours alone on grades."""
+    require.module("torch")
+    require.module("sentence_transformers")
+    theirs = require.module("sentence_transformers.sentence_transformer.evaluation").InformationRetrievalEvaluator
+    draw = np.random.default_rng(3)
+    queries, corpus = {f"q{i}": f"q{i}" for i in range(8)}, {f"d{i}": f"d{i}" for i in range(60)}
+    model = Embeddings({text: draw.normal(size=12) for text in [*queries, *corpus]})
+    relevant = {query: set(draw.choice([*corpus], 5, replace=False).tolist()) for query in queries}
+    expected = theirs(queries, corpus, relevant, name="dev", write_csv=False)(model)
+    names = {"nDCG@10": "ndcg@10", "RR@10": "mrr@10", "P@5": "precision@5", "Recall@10": "recall@10"}
+    evaluator = retrieval_evaluator(queries, corpus, relevant, " ".join(names), name="dev")
+    found = evaluator(model)
+    assert evaluator.primary_metric == "dev_cosine_nDCG@10"
+    assert model.reported[-1] == found
+    wanted = {f"dev_cosine_{ours}": expected[f"dev_cosine_{name}"] for ours, name in names.items()}
+    assert found == pytest.approx(wanted)
+    graded = {query: {d: float(draw.integers(3)) for d in [*corpus][:30]} for query in queries}
+    run = {q: {d: float(model.vectors[q] @ model.vectors[d]) for d in corpus} for q in queries}
+    asked = ["V2(nDCG@10)", "AP"]
+    table = cal.evaluate(graded, run, asked).mean()
+    several = retrieval_evaluator(queries, corpus, graded, asked, options={"corpus_chunk_size": 7})(model)
+    assert several == pytest.approx({f"cosine_{name}": table["run", name] for name in asked})
+    with pytest.raises(CalipersError, match="no query has a relevant document"):
+        retrieval_evaluator(queries, corpus, {})
+
+
 # --- ir_measures ------------------------------------------------------------------------------------------
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 0}, "q3": {"a": 1, "b": 0}}
@@ -243,7 +347,7 @@ def test_nothing_heavy_is_imported_with_the_package() -> None:
 
     code = (
         "import sys; from calipers.tools import ir_measures, lightgbm, scikit_learn, xgboost; "
-        "print([m for m in ('lightgbm', 'xgboost', 'sklearn', 'ir_measures', 'pandas') if m in sys.modules])"
+        "print([m for m in ('lightgbm', 'xgboost', 'sklearn', 'pandas') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import collections
+import importlib.util
 import os
+import pickle
 import random
-from math import isnan, log
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from math import isnan, log, log2
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -130,12 +137,159 @@ def test_wrong_use_is_refused_alike() -> None:
         RelevanceEvaluator(pools, {"P_0"})  # pytrec_eval crashes
     with pytest.raises(TypeError, match="relevance_level should be positive"):
         RelevanceEvaluator(pools, {"map"}, relevance_level=0)
-    for grade in (1.5, "1", None):
-        with pytest.raises(TypeError, match="Expected relevance to be integer"):
+    with pytest.raises(ValueError, match="unsupported measure prefs_"):
+        RelevanceEvaluator(pools, {"all_prefs"})
+    with pytest.raises(ValueError, match="unsupported version 8"):
+        RelevanceEvaluator(pools, {"map"}, version=8)
+    for grade in ("1", None, float("inf")):
+        with pytest.raises(TypeError, match="Expected relevance to be a number"):
             RelevanceEvaluator({"q": {"a": grade}}, {"map"})  # type: ignore[dict-item]
     for run in ({"q": {"a": "x"}}, {"q": 3}, {"q": {1: 1.0}}, {1: {"a": 1.0}}, {"q": {"a": float("nan")}}):
         with pytest.raises(TypeError, match="Unable to extract query/object scores"):
             RelevanceEvaluator(pools, {"map"}).evaluate(run)  # type: ignore[arg-type]
+
+
+def test_grades_with_fractions_count_as_they_are() -> None:
+    pools, run = {"q": {"a": 0.5, "b": 1.5, "c": 0.0}}, {"q": {"a": 3.0, "c": 2.0, "b": 1.0}}
+    (row,) = RelevanceEvaluator(pools, {"ndcg", "map"}).evaluate(run).values()
+    assert row["ndcg"] == pytest.approx((0.5 + 1.5 / 2) / (1.5 + 0.5 / log2(3)))
+    assert row["map"] == 1 / 3
+    assert RelevanceEvaluator(pools, {"map"}, relevance_level=0.5).evaluate(run)["q"]["map"] == (1 + 2 / 3) / 2
+
+
+@pytest.mark.acceptance
+def test_trec_eval_10_from_python(data: Path) -> None:
+    """What trec_eval 10 prints in its own test, query by query and for all queries."""
+    folder = data / "trec/trec_eval-test"
+    with (folder / "qrels.test").open() as qrels, (folder / "results.test").open() as run:
+        pools, ranked = drop_in.parse_qrel(qrels), drop_in.parse_run(run)
+    evaluator = RelevanceEvaluator(pools, ["all_trec"], version=10)
+    by_query = {**evaluator.evaluate(ranked), "all": evaluator.aggregated(ranked)}
+    text = {"runid", "relstring"}
+    fields = (line.split("\t") for line in (folder / "out.test.aq").read_text().splitlines())
+    printed = {(name.strip(), query): value for name, query, value in fields if name.strip() not in text}
+    assert len(printed) > 300
+    for (name, query), value in printed.items():
+        assert by_query[query][name] == pytest.approx(float(value), abs=5.1e-5), (name, query)
+
+
+def test_queries_that_a_run_lacks_count_where_asked_for() -> None:
+    evaluator = RelevanceEvaluator({"q1": {"a": 1}, "q2": {"a": 1}}, {"map", "gm_map", "num_rel"})
+    assert evaluator.aggregated({"q1": {"a": 1.0}}) == {"num_rel": 1.0, "map": 1.0, "gm_map": 1.0}
+    complete = evaluator.aggregated({"q1": {"a": 1.0}}, complete=True)
+    assert complete == {"num_rel": 2.0, "map": 0.5, "gm_map": pytest.approx(1e-5**0.5)}
+    assert all(isnan(value) for value in evaluator.aggregated({}).values())
+
+
+def test_scores_that_only_float64_tells_apart() -> None:
+    run = {"q": {"b": 1.00000000001, "a": 1.00000000002}}
+    found = [RelevanceEvaluator({"q": {"a": 1, "b": 0}}, {"map"}, version=v).evaluate(run)["q"]["map"] for v in (9, 10)]
+    assert found == [0.5, 1.0]
+
+
+def test_evaluators_travel() -> None:
+    """Through pickles, and to several threads at once."""
+    draw = random.Random(5)
+    pools, run = cases(draw)
+    evaluator = RelevanceEvaluator(pools, {"all_trec"}, 2, True, version=10)
+    again = pickle.loads(pickle.dumps(evaluator))
+    expected = evaluator.evaluate(run)
+    fresh = pickle.loads(pickle.dumps(evaluator))
+    with ThreadPoolExecutor(4) as threads:
+        assert all(found == expected for found in threads.map(fresh.evaluate, [run] * 8))
+    assert again.evaluate(run) == expected
+
+
+# -- code that imports pytrec_eval ----------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[9, 10])
+def stand_in(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """`import pytrec_eval` finds ours, as long as a test runs."""
+    monkeypatch.setitem(sys.modules, "pytrec_eval", ModuleType("pytrec_eval"))
+    return drop_in.install(version=request.param)
+
+
+def generated(seed: int) -> tuple[Pools, Run]:
+    """Judgments and a run that all of them take: grades of 0 and more, no two documents with one score."""
+    draw = random.Random(seed)
+    documents = [f"d{i}" for i in range(40)]
+    pools = {f"q{q}": {d: draw.choice([0, 0, 1, 2]) for d in draw.sample(documents, 25)} for q in range(12)}
+    run = {f"q{q}": dict(zip(draw.sample(documents, 30), draw.sample(range(100), 30), strict=True)) for q in range(12)}
+    return pools, {query: {d: score / 7 for d, score in ranked.items()} for query, ranked in run.items()}
+
+
+@pytest.mark.peers
+def test_ir_measures_on_it(stand_in: ModuleType, require: Any) -> None:
+    """Its provider, made anew, takes ours for pytrec_eval; its measures come out as they do with the real one."""
+    ir_measures = require.module("ir_measures")
+    provider = type(ir_measures.pytrec_eval)
+    pools, run = generated(1)
+    names = ["nDCG@10", "AP(rel=2)", "P@5", "RR", "R@20", "Bpref", "SetF", "Success@3", "infAP", "NumRelRet(rel=1)"]
+    measures = [ir_measures.parse_measure(name) for name in names]
+    theirs = ir_measures.pytrec_eval.calc_aggregate(measures, pools, run)
+    ours = provider()
+    assert ours.is_available()
+    assert ours.pytrec_eval is stand_in
+    assert ours.calc_aggregate(measures, pools, run) == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.peers
+def test_beir_on_it(stand_in: ModuleType, require: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """BEIR's own evaluation, once on pytrec_eval and once on ours."""
+    beir = require.module("beir.retrieval.evaluation")
+    pools, run = generated(2)
+    found = []
+    for module in (require.module("pytrec_eval_ext") and real_pytrec_eval(), stand_in):
+        monkeypatch.setattr(beir, "pytrec_eval", module)
+        found.append(beir.EvaluateRetrieval.evaluate(pools, run, [1, 3, 10, 100]))
+    assert found[0] == found[1]
+    assert found[0][0]["NDCG@10"] > 0.1
+
+
+@pytest.mark.peers
+def test_mteb_on_it(stand_in: ModuleType, require: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MTEB's scores of a retrieval task, once on pytrec_eval and once on ours."""
+    metrics = mteb_retrieval_metrics(require, monkeypatch)
+    pools, run = generated(3)
+    found = []
+    for module in (real_pytrec_eval(), stand_in):
+        monkeypatch.setattr(metrics, "pytrec_eval", module)
+        found.append(metrics.calculate_retrieval_scores(run, pools, [1, 3, 10, 100]))
+    for part in ("ndcg", "map", "recall", "precision", "hit_rate", "mrr", "naucs"):
+        assert getattr(found[0], part) == pytest.approx(getattr(found[1], part), abs=1e-9), part
+    assert found[0].ndcg["NDCG@10"] > 0.1
+
+
+def real_pytrec_eval() -> ModuleType:
+    """The package itself, loaded anew beside the one that stands in for it."""
+    spec = next(found for finder in sys.meta_path if (found := finder.find_spec("pytrec_eval", None)) is not None)
+    module = importlib.util.module_from_spec(spec)
+    assert spec.loader is not None
+    spec.loader.exec_module(module)
+    return module
+
+
+def mteb_retrieval_metrics(require: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module alone: the package around it wants models and datasets."""
+    found = importlib.util.find_spec("mteb")
+    if found is None or not found.submodule_search_locations:
+        require.module("mteb")
+    assert found is not None
+    assert found.submodule_search_locations
+    parts = "all_scores ndcg map recall precision naucs mrr naucs_mrr hit_rate"
+    result = collections.namedtuple("result", parts)
+    package, types = ModuleType("mteb"), ModuleType("mteb.types")
+    setattr(types, "RetrievalEvaluationResult", result)  # noqa: B010
+    monkeypatch.setitem(sys.modules, "mteb", package)
+    monkeypatch.setitem(sys.modules, "mteb.types", types)
+    path = Path(found.submodule_search_locations[0]) / "_evaluators/retrieval_metrics.py"
+    spec = importlib.util.spec_from_file_location("mteb_retrieval_metrics", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_reading_lines() -> None:

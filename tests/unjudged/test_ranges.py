@@ -19,6 +19,8 @@ import calipers as cal
 import oracle
 from calipers.cli.commands import root
 from calipers.collection.simulate import simulate
+from calipers.measures.forms.base import Share
+from calipers.measures.forms.linear import Linear
 from calipers.measures.registry import examples
 
 Number = Fraction | float
@@ -220,6 +222,26 @@ def test_every_measure_has_its_range_or_says_why(name: str) -> None:
 
 
 # -- what the mathematics warns of --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["nDCG@2", "P@1", "DCG(gain=exp)@3", "SDCG@2", "nDCG(gain={0:1,1:2,2:4})@3"])
+def test_unknown_documents_far_below_the_cutoff_change_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ranges from the documents near the top are those from all 40."""
+    random = np.random.default_rng(3)
+    names = [f"d{i:02d}" for i in range(40)]
+    judged = {f"q{q}": {d: float(random.integers(3)) for d in random.choice(names, q)} for q in range(1, 6)}
+    runs = {
+        system: {q: {d: float(random.integers(9)) for d in random.choice(names, 30, replace=False)} for q in judged}
+        for system in "ab"
+    }
+    assert cal.parse(name).form.top_unknown is not None
+    found = [cal.ranges(judged, runs, name, unseen=unseen) for unseen in (0, 1, 9)]
+    for form in (Linear, Share):
+        monkeypatch.setattr(form, "top_unknown", None)
+    for few, unseen in zip(found, (0, 1, 9), strict=True):
+        whole = cal.ranges(judged, runs, name, unseen=unseen)
+        assert np.array_equal(few.low[few.measures[0]], whole.low[whole.measures[0]])
+        assert np.array_equal(few.high[few.measures[0]], whole.high[whole.measures[0]])
 
 
 def test_grades_in_the_middle_matter() -> None:

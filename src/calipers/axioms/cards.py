@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from calipers.axioms.notes import NOTES
-from calipers.axioms.subjects import Examined, subject_of
+from calipers.axioms.examined_measures import Examined, subject_of
+from calipers.axioms.table_notes import NOTES
 from calipers.axioms.verdicts import NINE, Properties, examine
 from calipers.measures.forms.base import OPAQUE, Form, number
 from calipers.measures.registry import Declaration, Measure

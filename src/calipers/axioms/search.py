@@ -13,8 +13,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.axioms.states import Indices, Space, lists_of
-from calipers.axioms.subjects import Subject
+from calipers.axioms.examined_measures import Subject
+from calipers.axioms.small_rankings import Indices, Space, lists_of
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calipers.axioms.notes import note_letters
+from calipers.axioms.examined_measures import Examined, Subject, checked_grades, subject_of
 from calipers.axioms.search import EXTRA, PROPERTIES, Finding, Ranking, Scored, State, beyond, scored, tells_apart
-from calipers.axioms.states import space
-from calipers.axioms.subjects import Examined, Subject, checked_grades, subject_of
+from calipers.axioms.small_rankings import space
+from calipers.axioms.table_notes import note_letters
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms.base import number
-from calipers.measures.values import Grade
+from calipers.measures.values import described
 
 SEVEN = tuple(PROPERTIES)
 NINE = (*SEVEN, *EXTRA)
@@ -188,7 +188,7 @@ def _bound(subject: Subject, binary: Scored) -> float:
     """1; or what one perfect document scores or is worth, where gains are larger than 1."""
     top = np.array([binary.space.grades[-1]])
     worth = subject.form(1).worth
-    value = 0.0 if isinstance(worth, Grade) else float(worth(top)[0])
+    value = float(worth(top)[0]) if described(worth).adds else 0.0
     alone = float(binary.perfect[0])
     return max(1.0, value, 0.0 if math.isnan(alone) else abs(alone))
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import together
 from calipers.cli.options import Profile, alpha_option, depth_option, jobs_option, note, progress
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.printing import show as show_text
-from calipers.cli.together import together
 from calipers.errors import CalipersError
 from calipers.results.printable import visible
 
@@ -52,7 +52,7 @@ class Tools:
 
 
 @dataclass(frozen=True)
-class Explained:
+class ExplainedQuery:
     """The query whose arithmetic is shown, and whose list of it."""
 
     query: str | None
@@ -69,7 +69,7 @@ class Explained:
 @click.option("--reference", type=Profile(), default="calipers", show_default=True,
               help="The convention that the others are compared with; calipers is what evaluate does.")  # fmt: skip
 @click.option("--stated", is_flag=True, help="Also the tools as Busa-Fekete et al. (2012) states them.")
-@together("explain", Explained)
+@together("explain", ExplainedQuery)
 @click.option("--explain", "query", metavar="QUERY",
               help="Instead: the arithmetic of one query, term by term, under the reference and a tool.")  # fmt: skip
 @click.option("--system", metavar="NAME", help="Whose list --explain shows [default: the first].")
@@ -82,7 +82,7 @@ class Explained:
 def command(
     inputs: Inputs,
     tools: Tools,
-    explain: Explained,
+    explain: ExplainedQuery,
     show: tuple[str, ...],
     depth: int | None,
     alpha: float,
@@ -119,28 +119,28 @@ def command(
 
 
 def _explained(
-    known: Judgments, runs: list[Run], explain: Explained, wanted: list[str], tools: Tools, depth: int | None
+    known: Judgments, runs: list[Run], explain: ExplainedQuery, wanted: list[str], tools: Tools, depth: int | None
 ) -> dict[str, tuple[str, Table]]:
     from calipers.conventions.auditing.explanation import explained
-    from calipers.conventions.auditing.rescoring import Bench
+    from calipers.conventions.auditing.rescoring import Rescorer
 
     query, system, reference = explain.query, explain.system, tools.reference
     if query not in known.queries:
         raise CalipersError(f"query '{query}' is not judged", file=known.name)
-    bench = Bench(known, runs, depth)
+    rescorer = Rescorer(known, runs, depth)
     tables: dict[str, tuple[str, Table]] = {}
     for name in wanted:
-        able = [each for each in tools.chosen() if each.name != reference.name and _is_able(bench, name, each)]
+        able = [each for each in tools.chosen() if each.name != reference.name and _is_able(rescorer, name, each)]
         if not able:
             raise CalipersError(f"none of the tools has a figure for {name}")
-        place = 0 if system is None or system not in bench.systems else bench.systems.index(system)
-        at = bench.queries.index(query)
+        place = 0 if system is None or system not in rescorer.systems else rescorer.systems.index(system)
+        at = rescorer.queries.index(query)
 
         def score(tool: Any, name: str = name, place: int = place, at: int = at) -> float:
-            return float(bench.scores(name, tool).values[0, place, at])
+            return float(rescorer.scores(name, tool).values[0, place, at])
 
         tool = max(able, key=lambda each: _apart(score(each), score(reference)))
-        found = explained(bench, name, query, [reference, tool], system)
+        found = explained(rescorer, name, query, [reference, tool], system)
         for like, table in found.tables.items():
             title = f"{name} of {found.system} for query {query}, like {like}: {found.scores[like]:.4f}"
             tables[f"{name}-{like}"] = (title, table)
@@ -150,11 +150,11 @@ def _explained(
     return tables
 
 
-def _is_able(bench: Any, name: str, tool: Any) -> bool:
+def _is_able(rescorer: Any, name: str, tool: Any) -> bool:
     try:
-        measure = bench.measure(name, tool)
-        bench.scores(name, tool)
-        return tool.offers(measure) and tool.refusal(bench.judgments, [measure]) is None
+        measure = rescorer.measure(name, tool)
+        rescorer.scores(name, tool)
+        return tool.offers(measure) and tool.refusal(rescorer.judgments, [measure]) is None
     except CalipersError:
         return False
 

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import LibraryChoice
 from calipers.cli.options import like_option, note, population_option
 from calipers.cli.output import Output, output
-from calipers.cli.together import LibraryChoice
 from calipers.errors import CalipersError
 
 

@@ -22,6 +22,8 @@ COMMANDS = {
     "properties": "What measures do whatever the data: bounded, monotone, localized ...",
     "trec_eval": "Print what trec_eval prints, from its own options.",
     "compare": "Which systems really differ: tests, intervals, effect sizes, who beats whom.",
+    "diff": "What changed between two systems: queries, documents, means.",
+    "check": "Whether a new system is worse than the old one: a gate for jobs and pull requests.",
     "plan": "How many queries an experiment needs, or what a budget of judgments can show.",
     "metaeval": "Judge the measures: discriminative power, consistency, stability.",
     "judges": "People, language models and others as judges: agreement, and what it does to systems.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
     how_to_read,
@@ -18,8 +19,7 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.policies import Lists, lists, significance_options
-from calipers.cli.together import LibraryChoice, together
+from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 
 
 @dataclass(frozen=True)
-class Method:
+class ComparisonMethod:
     """How systems are compared, as the library's `compare` takes it."""
 
     test: str
@@ -69,7 +69,7 @@ class Reproduced:
     "inputs", Inputs, click.argument("judgments", metavar="JUDGMENTS", default="", type=FILE), optional_systems,
     how_to_read, measures_option,
 )  # fmt: skip
-@together("method", Method)
+@together("method", ComparisonMethod)
 @significance_options(
     "holm", "calipers.stats.comparison:TESTS",
     others=", Dunnett's against --baseline, or posterior probabilities (bayes)",
@@ -109,11 +109,11 @@ class Reproduced:
 @several_outputs
 def command(
     inputs: Inputs,
-    method: Method,
+    method: ComparisonMethod,
     repeats: str | None,
     reproduction: Reproduced,
     show: tuple[str, ...],
-    lists: Lists,
+    lists: ListPolicies,
     output: Output,
 ) -> None:
     """Which systems really differ: differences, intervals, p values, effect sizes, who beats whom.
@@ -161,7 +161,7 @@ def command(
 
 
 def _reproducibility(
-    inputs: Inputs, original: tuple[str, str], reproduced: tuple[str, str], lists: Lists
+    inputs: Inputs, original: tuple[str, str], reproduced: tuple[str, str], lists: ListPolicies
 ) -> Reproducibility:
     from calipers.results.score_files import is_score_table
     from calipers.stats.reproduced_runs import reproducibility, reproducibility_of_scores

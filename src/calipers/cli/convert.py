@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import click
 
-from calipers.cli.options import FILE, OUTPUT, columns_option, max_unpacked_option
+from calipers.cli.inputs import Reading
+from calipers.cli.option_groups import together
+from calipers.cli.options import (
+    FILE,
+    OUTPUT,
+    columns_option,
+    combine_option,
+    max_unpacked_option,
+    query_ids_option,
+    rollup_options,
+)
 from calipers.errors import CalipersError
 
 
 @click.command("convert")
+@together("reading", Reading)
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("output", metavar="OUT", type=OUTPUT)
 @click.option("--as", "what", type=click.Choice(("judgments", "run")), help="What IN holds, where it does not say.")
 @click.option("--name", help="The name of the run, instead of the one that IN has.")
 @columns_option
+@combine_option
+@rollup_options
+@query_ids_option
 @max_unpacked_option
-def command(
-    source: str,
-    output: str,
-    what: str | None,
-    name: str | None,
-    columns: dict[str, str] | None,
-    max_unpacked: int | None,
-) -> None:
+def command(source: str, output: str, what: str | None, name: str | None, reading: Reading) -> None:
     """Write judgments or a run in another format.
 
     The ending of OUT says which: .parquet, .json, .jsonl, .csv, .tsv, anything else is TREC's; and .gz, .bz2, .xz,
@@ -32,17 +39,30 @@ def command(
     calipers convert run.txt.gz run.parquet
     calipers convert qrels.json qrels.txt --as judgments
     """
-    from calipers.collection.formats import FORMATS, sniff
-    from calipers.collection.ir_datasets import PREFIX
-    from calipers.collection.sources import read_judgments, read_run
     from calipers.collection.writing import write_qrels, write_run
 
-    if what is None:
-        holds = "judgments" if source.startswith(PREFIX) else FORMATS[sniff(source, max_unpacked=max_unpacked)].holds
-        what = {"judgments": "judgments", "labels": "judgments", "run": "run"}.get(holds)
-        if what is None:
-            raise CalipersError("say what it holds: --as judgments or --as run", file=source)
+    what = what or _holds(source, reading)
     if what == "judgments":
-        write_qrels(read_judgments(source, max_unpacked=max_unpacked, columns=columns), output)
-    else:
-        write_run(read_run(source, max_unpacked=max_unpacked, columns=columns), output, name)
+        write_qrels(reading.read_judgments(source), output)
+        return
+    runs = reading.read_systems([source])
+    if len(runs) > 1:
+        raise CalipersError(f"there are {len(runs)} runs in it ({runs[0].name}, {runs[1].name} ...)", file=source)
+    write_run(runs[0], output, name)
+
+
+def _holds(source: str, reading: Reading) -> str:
+    """Judgments or a run, where the format says so."""
+    from calipers.collection.formats import FORMATS, sniff
+    from calipers.collection.ir_datasets import PREFIX
+
+    if source.startswith(PREFIX):
+        return "judgments"
+    format = FORMATS[sniff(source, max_unpacked=reading.max_unpacked)]
+    holds = format.holds
+    if holds == "table" and len(format.values) == 1:
+        holds = "judgments" if "grade" in format.values else "run"
+    found = {"judgments": "judgments", "labels": "judgments", "run": "run"}.get(holds)
+    if found is None:
+        raise CalipersError("say what it holds: --as judgments or --as run", file=source)
+    return found

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.option_groups import together
 from calipers.cli.options import note, warn
-from calipers.cli.together import together
 from calipers.errors import CalipersError
-from calipers.results.notes import Seen, notes_about, some
+from calipers.results.notes import RunSummary, notes_about, some
 
 if TYPE_CHECKING:
-    from calipers.cli.evaluate import Shown
+    from calipers.cli.evaluate import ScoreTables
     from calipers.cli.inputs import Inputs
     from calipers.cli.output import Output
-    from calipers.cli.policies import Lists
+    from calipers.cli.policies import ListPolicies
     from calipers.engine.spark.summary import Summary
     from calipers.results.tables import Table
 
@@ -33,6 +33,9 @@ class Engine:
     master: str | None = None
 
 
+# How to read files in ways that only the local engine knows.
+LOCAL = ("judgments_columns", "systems_columns", "combine_grades", "rollup", "rollup_by", "query_ids")
+
 engine_options = together(
     "engine", Engine,
     click.option("--engine", "name", type=click.Choice(("local", "spark")), default="local", show_default=True,
@@ -42,7 +45,7 @@ engine_options = together(
 
 
 def evaluate_on_spark(
-    inputs: Inputs, shown: Shown, intents: str | None, lists: Lists, engine: Engine, output: Output
+    inputs: Inputs, shown: ScoreTables, intents: str | None, lists: ListPolicies, engine: Engine, output: Output
 ) -> None:
     """The table of the local engine. Only means and counts come to the driver, unless every query is asked for."""
     from calipers.conventions import convention
@@ -50,6 +53,8 @@ def evaluate_on_spark(
 
     if shown.baseline is not None:
         raise CalipersError("--baseline is not for --engine spark: its marks need all scores in one place")
+    if other := [name for name in LOCAL if getattr(inputs, name) is not None]:
+        raise CalipersError(f"--{other[0].removesuffix('_grades').replace('_', '-')} is not for --engine spark")
     for path in (inputs.judgments, *inputs.systems):
         if path == "-" or stat.S_ISFIFO(os.stat(path).st_mode if os.path.exists(path) else 0):
             what = "standard input" if path == "-" else f"the pipe {path}"
@@ -114,12 +119,13 @@ def _probabilities(path: str | None, subtopics: bool) -> dict[str, dict[str, flo
 
 def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: Any) -> None:
     """What the local engine refuses once it has all scores."""
-    from calipers.engine.spark.plan import largest_pool
+    from calipers.engine.spark.evaluation import largest_pool
+    from calipers.engine.spark.statistics import NO_COMMON_QUERY
     from calipers.evaluation import refuse_flat
     from calipers.results.scores import Reason
 
     if all(system.missing == summary.queries for system in summary.systems):
-        raise CalipersError("no query in common: none of the runs answers a query of the judgments")
+        raise CalipersError(NO_COMMON_QUERY)
     for name, flat in summary.of_measure[Reason.DEGENERATE].items():
         if 2 * flat > summary.queries:
             refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, columns))
@@ -127,9 +133,10 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: An
 
 def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str]:
     seen = [
-        Seen(system.name, False, 0, system.missing, system.tied, system.unjudged_share) for system in summary.systems
+        RunSummary(system.name, False, 0, system.missing, system.tied, system.unjudged_share)
+        for system in summary.systems
     ]
-    found = [note.text for note in notes_about(seen, ties)]
+    found = list(notes_about(seen, ties))
     rows = {name: int(each.get.get("rows", 0)) for name, each in observed.items()}
     if dropped := rows["runs"] - rows["judged"]:
         found.insert(0, f"{dropped:,} of {rows['runs']:,} rows are of queries without judgments; ignored")
@@ -137,9 +144,9 @@ def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str
 
 
 def _note_undefined(summary: Summary, scores: Any) -> None:
-    from calipers.cli.evaluate import POLICIES, counted_as
     from calipers.engine.spark.columns import about
     from calipers.limits.exactness import exactness_notes
+    from calipers.results.remarks import POLICIES, counted_as
 
     said = about(scores, "system")
     if said.get("like"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,12 @@ import click
 
 from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import note, warn
 from calipers.cli.output import Output, output
-from calipers.cli.policies import Lists, lists
+from calipers.cli.policies import ListPolicies, lists
 from calipers.cli.reading_progress import progress_option, reading
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
-from calipers.results.notes import some
 
 if TYPE_CHECKING:
     from calipers.cli.fast_evaluate import Answer
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ScoreTables:
     """Which table is shown: every query, or means, with intervals or with marks of significance."""
 
     per_query: bool
@@ -36,7 +34,7 @@ class Shown:
 
 @click.command("evaluate")
 @inputs()
-@together("shown", Shown)
+@together("shown", ScoreTables)
 @click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
 @click.option("--interval", type=float, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
 @click.option("--interval-by", type=LibraryChoice("calipers.stats.bounded_intervals:METHODS"), default="auto",
@@ -52,9 +50,9 @@ class Shown:
 @output
 def command(
     inputs: Inputs,
-    shown: Shown,
+    shown: ScoreTables,
     intents: str | None,
-    lists: Lists,
+    lists: ListPolicies,
     engine: Engine,
     show: bool | None,
     output: Output,
@@ -107,12 +105,12 @@ def command(
         output.write(scores.mean())
 
 
-def _fast_answer(inputs: Inputs, lists: Lists, show: bool | None) -> Answer | None:
+def _fast_answer(inputs: Inputs, lists: ListPolicies, show: bool | None) -> Answer | None:
     """What can be said without loading NumPy."""
     if any((lists.like, lists.condensed, lists.empty, lists.missing, lists.degenerate)):
         return None  # a policy of 0 is what is done anyway
     from calipers.cli.fast_evaluate import fast_answer
-    from calipers.measures.names import DEFAULT_MEASURES
+    from calipers.measures.name_lists import DEFAULT_MEASURES
 
     measures = inputs.measures or DEFAULT_MEASURES
     with reading(inputs.systems, show):
@@ -144,41 +142,6 @@ def _with_intervals(scores: Scores, level: float, method: str) -> Any:
 
 
 def note_undefined(scores: Scores) -> None:
-    """How many queries have no score of their own, and what they count."""
-    from calipers.limits.exactness import exactness_notes
-    from calipers.results.scores import Reason
-
-    if like := scores.metadata.get("like"):
-        note(f"like {like}: {scores.metadata['like_sentence']}")
-    for reason in (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING, Reason.DEGENERATE):
-        for plain in (True, False):
-            concerned = [
-                m
-                for m, (definition, count) in enumerate(zip(scores.definitions, scores.undefined(reason), strict=True))
-                if count and plain == ("of" not in definition.parameters)
-            ]
-            if concerned:
-                queries = int((scores.reasons[concerned] == reason).any(axis=(0, 1)).sum())
-                names = some([scores.measures[m] for m in concerned])
-                counted = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
-                note(f"{queries} of {len(scores.queries)} queries for {names}: {reason}; {counted}")
-    for sentence in exactness_notes(scores.exactness):
+    """How many queries have no score of their own, and what they count; and what else is to be said beside scores."""
+    for sentence in scores.remarks:
         note(sentence)
-    populations = {d.parameters["population"] for d in scores.definitions if "population" in d.parameters}
-    if populations:
-        note(f"random rankings of the population: {', '.join(sorted(populations))}")
-
-
-POLICIES = {"NO_RELEVANT": "empty", "NOTHING_FOUND": "missing", "MISSING": "missing", "DEGENERATE": "degenerate"}
-
-
-def counted_as(said: Mapping[str, Any], policy: str, reason: Any, plain: bool) -> str:
-    """What such queries count: as was given, or as the convention says."""
-    from calipers.results.scores import Reason
-
-    given = said["empty_plain"] if said[policy] is None and policy == "empty" and plain else said[policy]
-    if isinstance(given, int | float):
-        return f"counted as {given:g}"
-    if given is None and reason == Reason.DEGENERATE:
-        return "counted as 0 where the list reaches the score of all rankings"
-    return "counted as 0" if given is None and plain else "skipped"

@@ -13,7 +13,7 @@ from calipers.measures.registry import Measure
 from calipers.native.id_text import decode
 from calipers.native.plan import Plan
 from calipers.results.averages import mean
-from calipers.results.notes import Seen, notes_about
+from calipers.results.notes import RunSummary, notes_about
 from calipers.results.tables import Cell, Table
 
 Row = tuple[Cell, ...]
@@ -28,14 +28,14 @@ class Answer(NamedTuple):
     measure: str | None = None  # for which it is known how far judging could raise the mean of each run
     room: tuple[float, ...] = ()
 
-    def seen(self) -> list[Seen]:
+    def seen(self) -> list[RunSummary]:
         return [
-            Seen(*name, run.unjudged_queries, run.missing_queries, run.tied_lists, run.unjudged_share)
+            RunSummary(*name, run.unjudged_queries, run.missing_queries, run.tied_lists, run.unjudged_share)
             for name, run in zip(distinct_names(self.runs), self.runs, strict=True)
         ]
 
     def notes(self, ties: str | None) -> list[str]:
-        return [note.text for note in notes_about(self.seen(), ties or "average", self.measure, self.room)]
+        return list(notes_about(self.seen(), ties or "average", self.measure, self.room))
 
     def mean(self) -> Table:
         rows: list[Row] = [

@@ -33,7 +33,7 @@ def _evaluate(arguments: Sequence[str]) -> bool | None:
     from calipers.cli.fast_evaluate import fast_answer
     from calipers.cli.printing import warn, write
     from calipers.cli.reading_progress import reading
-    from calipers.measures.names import DEFAULT_MEASURES
+    from calipers.measures.name_lists import DEFAULT_MEASURES
 
     judgments, *systems = asked["files"]
     with reading(systems):

@@ -10,21 +10,25 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Runs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
     OUTPUT,
     TABLES_OR_RUN,
+    columns_apart,
     columns_option,
+    combine_option,
     jobs_option,
     max_unpacked_option,
     note,
     progress,
+    query_ids_option,
+    rollup_options,
     show,
     strict_option,
     systems_as_option,
     warn,
 )
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -100,6 +104,10 @@ class Kept:
 @click.option("--name", help="The name (tag) of the fused run [default: the method or bound].")
 @systems_as_option("RUN", TABLES_OR_RUN)
 @columns_option
+@columns_apart
+@combine_option
+@rollup_options
+@query_ids_option
 @max_unpacked_option
 @strict_option
 @jobs_option

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, ScoreFiles, inputs, score_files
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     depth_option,
+    draw,
     jobs_option,
     max_unpacked_option,
     note,
@@ -22,13 +24,13 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
+from calipers.results.notes import some
 
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments, Run
     from calipers.information.rankings import Rankings
-    from calipers.information.validation import RicStudy
+    from calipers.information.ric_validation import RicStudy
 
 
 @click.group("inform")
@@ -44,7 +46,7 @@ def command() -> None:
 
 
 @dataclass(frozen=True)
-class Lists:
+class RankingPolicies:
     """How lists are read, whether warnings are errors, and how many threads read."""
 
     rel: float
@@ -55,7 +57,7 @@ class Lists:
 
 
 _lists = together(
-    "lists", Lists,
+    "lists", RankingPolicies,
     click.option("--rel", type=float, default=1.0, show_default=True,
                  help="The smallest grade that is relevant: lists are cut after the last such document."),
     click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"), default="average", show_default=True,
@@ -85,7 +87,7 @@ _lists = together(
 @output
 def ric(
     inputs: Inputs,
-    lists: Lists,
+    lists: RankingPolicies,
     correlated: bool,
     top: int,
     power: bool,
@@ -101,7 +103,7 @@ def ric(
     calipers inform ric qrels.txt runs/* --format csv
     calipers inform ric qrels.txt runs/* --correlations
     """  # fmt: skip
-    from calipers.information.validation import ric_study
+    from calipers.information.ric_validation import ric_study
 
     if correlated + power + per_query > 1:
         raise CalipersError("choose one of --correlations, --power and --per-query")
@@ -118,11 +120,7 @@ def ric(
         for name in ("AP", "nDCG"):
             tau, rho = (_correlation(study, name, kind) for kind in ("tau-b", "spearman"))
             note(f"RIC and {name} over {len(study.systems)} systems: tau {tau:.4f}, rho {rho:.4f}")
-    if plot:
-        from calipers import plot as charts
-
-        charts.save(charts.stacked(*(charts.ric_scatter(study, name) for name in ("AP", "nDCG"))), plot)
-        note(f"wrote {plot}")
+    draw(plot, lambda charts: charts.stacked(*(charts.ric_scatter(study, name) for name in ("AP", "nDCG"))))
     if correlated:
         output.write(study.correlations(top))
     elif power:
@@ -162,7 +160,7 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 @output
 def joint(
     inputs: Inputs,
-    lists: Lists,
+    lists: RankingPolicies,
     draws: int,
     seed: int,
     per_query: bool,
@@ -177,7 +175,7 @@ def joint(
     calipers inform joint qrels.txt a.run b.run c.run
     """
     from calipers.information.joint import joint_of
-    from calipers.information.patterns import check_number_of_lists
+    from calipers.information.sign_patterns import check_number_of_lists
 
     known, runs = inputs.open()
     check_number_of_lists(len(runs))
@@ -228,7 +226,7 @@ def joint(
 @output
 def difference(
     inputs: Inputs,
-    lists: Lists,
+    lists: RankingPolicies,
     bins: int | None,
     top: int | None,
     groups: str | None,
@@ -263,12 +261,12 @@ def difference(
     table = found.table() if bins is None else found.within_bins(bins)
     if of_group is not None:
         _note_groups(table, of_group, top or 27)
-    if plot:
-        from calipers import plot as charts
-
-        with_links = charts.dendrogram(found, linkage)
-        charts.save(charts.stacked(with_links, charts.heat_map(found), charts.difference_scatter(found)), plot)
-        note(f"wrote {plot}")
+    draw(
+        plot,
+        lambda charts: charts.stacked(
+            charts.dendrogram(found, linkage), charts.heat_map(found), charts.difference_scatter(found)
+        ),
+    )
     output.write(table if top is None else Table(table.columns, table.rows[:top]))
 
 
@@ -280,7 +278,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
     note(f"of the {shown} most alike pairs {by_bits:.1%} are of one group; of the {shown} nearest in AP {by_ap:.1%}")
     unknown = {name for row in table.rows for name in row[:2]} - set(groups)
     if unknown:
-        note(f"warning: {len(unknown)} systems have no group: {_some(sorted(map(str, unknown)))}")
+        note(f"warning: {len(unknown)} systems have no group: {some(sorted(map(str, unknown)))}")
 
 
 # -- information tau ---------------------------------------------------------------------------------
@@ -323,7 +321,7 @@ def tau(
 ) -> None:
     """How alike measures order the systems, in bits, also given other measures.
 
-    SCORES are CSV files as evaluate --per-query writes them, or matrices of queries x systems, a measure each.
+    SCORES are CSV files as evaluate --per-query writes them, or matrices of queries x systems, one measure per file.
 
     \b
     calipers inform tau scores.csv --x ERR --y nDCG --given AP
@@ -335,18 +333,14 @@ def tau(
     undefined = int((found.values != found.values).any(axis=0).sum())
     if undefined:
         note(f"{undefined} of {len(found.queries)} queries have no pair of systems that counts; skipped")
-    if plot:
-        from calipers import plot as charts
-
-        charts.save(charts.tau_scatter(found), plot)
-        note(f"wrote {plot}")
+    draw(plot, lambda charts: charts.tau_scatter(found))
     output.write(found.per_query() if per_query else found.table())
 
 
 # -- what they share ---------------------------------------------------------------------------------
 
 
-def _rankings(known: Judgments, runs: Sequence[Run], lists: Lists) -> Rankings:
+def _rankings(known: Judgments, runs: Sequence[Run], lists: RankingPolicies) -> Rankings:
     from calipers.information.rankings import Rankings
 
     with progress(len(runs), "runs") as advance:
@@ -360,13 +354,9 @@ def _rankings(known: Judgments, runs: Sequence[Run], lists: Lists) -> Rankings:
 
 
 def _nothing_judged(systems: Sequence[str], runs: int) -> str:
-    return f"{len(systems)} of {runs} runs retrieve no judged document, and tell nothing: {_some(systems)}"
+    return f"{len(systems)} of {runs} runs retrieve no judged document, and tell nothing: {some(systems)}"
 
 
 def _note_skipped(skipped: int, queries: int) -> None:
     if skipped:
         note(f"{skipped} of {queries} queries: judgments that tell no documents apart, or none relevant; skipped")
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

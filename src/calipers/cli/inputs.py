@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.option_groups import Command, together
 from calipers.cli.options import (
     FILE,
     how_to_read,
     judgments_argument,
     measures_option,
+    note,
     optional_systems,
     progress,
     warn,
 )
-from calipers.cli.together import Command, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.cli.policies import Lists
+    from calipers.cli.policies import ListPolicies
     from calipers.collection.model import Judgments, Run
     from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
@@ -34,27 +35,46 @@ class Reading:
     judgments_as: str | None = None
     systems_as: str | None = None
     columns: Mapping[str, str] | None = None
+    judgments_columns: Mapping[str, str] | None = None
+    systems_columns: Mapping[str, str] | None = None
+    combine_grades: str | None = None
+    rollup: str | None = None
+    rollup_by: str | None = None
+    query_ids: str | None = None
     max_unpacked: int | None = None
     memory: int | None = None
 
     @property
     def is_plain(self) -> bool:
         """Whether nothing is said that the fast path does not know."""
-        return not any((self.judgments_as, self.systems_as, self.columns, self.max_unpacked))
+        return not any(value for name, value in self.reading.items() if name != "memory")
+
+    @property
+    def reading(self) -> dict[str, object]:
+        """What is said of how to read."""
+        return {each.name: getattr(self, each.name) for each in fields(Reading)}
 
     def read_judgments(self, source: str, measures: Iterable[Measure] = ()) -> Judgments:
         """Judgments as these measures need them."""
         from calipers.collection.sources import read_judgments
 
-        return read_judgments(
-            source, format=self.judgments_format(measures), columns=self.columns, max_unpacked=self.max_unpacked
+        known = read_judgments(
+            source,
+            format=self.judgments_format(measures),
+            columns=_together(self.columns, self.judgments_columns),
+            combine=self.combine_grades,
+            max_unpacked=self.max_unpacked,
         )
+        for text in known.notes:
+            note(text)
+        return replace(known, notes=())
 
     def judgments_format(self, measures: Iterable[Measure]) -> str | None:
         """What was said, or what these measures need where a file cannot tell: its second field may be idle."""
-        from calipers.evaluation import reads_subtopics
+        from calipers.evaluation import kind_read
 
-        return self.judgments_as or ("subtopics" if reads_subtopics(measures) else None)
+        kind = kind_read(measures)
+        return self.judgments_as or (None if kind == "grades" else kind)
 
     def read_judges(self, sources: Sequence[str]) -> dict[str, Judgments]:
         """Judgments by the names of their files without the ending."""
@@ -69,17 +89,43 @@ class Reading:
         try:
             return self.read_judgments(file)
         except CalipersError as error:
-            if error.message.endswith("looks like a run"):  # what a shell makes of --systems runs/*
-                message = f"{error.message}; quote the pattern: --systems 'runs/*'"
-                raise CalipersError(message, file=error.file) from None
+            wrong, run, _ = error.message.partition("looks like a run")
+            if run:  # what a shell makes of --systems runs/*
+                raise CalipersError(f"{wrong}{run}; quote the pattern: --systems 'runs/*'", file=error.file) from None
             raise
 
     def read_systems(self, sources: Sequence[str]) -> list[Run]:
         from calipers.collection.sources import read_runs
 
-        return read_runs(
-            sources, format=self.systems_as, columns=self.columns, max_unpacked=self.max_unpacked, memory=self.memory
+        if self.rollup_by is not None and self.rollup is None:
+            raise CalipersError("--rollup-by says whose the passages are: --rollup max, sum or first says what is done")
+        runs = read_runs(
+            sources,
+            format=self.systems_as,
+            columns=_together(self.columns, self.systems_columns),
+            rollup=self._rollup(),
+            query_ids=self.query_ids,
+            max_unpacked=self.max_unpacked,
+            memory=self.memory,
         )
+        for text in dict.fromkeys(text for run in runs for text in getattr(run, "notes", ())):
+            note(text)
+        for run in runs:
+            if getattr(run, "notes", ()):
+                run.notes = ()  # type: ignore[attr-defined]  # they have been said
+        return runs
+
+    def _rollup(self) -> Any:
+        if self.rollup is None:
+            return None
+        from calipers.collection.repeated import SEPARATOR, Rollup
+
+        return Rollup(self.rollup, SEPARATOR if self.rollup_by is None else self.rollup_by)
+
+
+def _together(columns: Mapping[str, str] | None, own: Mapping[str, str] | None) -> dict[str, str] | None:
+    """The columns that are named for both, and those for one of them, which win."""
+    return {**(columns or {}), **(own or {})} or None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +174,7 @@ class Inputs(Runs):
         files = (self.judgments, *self.systems)
         return ScoreFiles(files=files, measures=self.measures, max_unpacked=self.max_unpacked, strict=strict)
 
-    def scores(self, lists: Lists) -> Scores:
+    def scores(self, lists: ListPolicies) -> Scores:
         """Scores of runs under measures, or from files of scores, with what is to be said about them."""
         from calipers.cli.evaluate import note_undefined
         from calipers.evaluation import evaluate

@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Runs
-from calipers.cli.options import FILE, how_to_read, measures_option, note, plot_option, progress, read_groups, warn
+from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.options import (
+    FILE,
+    how_to_read_files,
+    measures_option,
+    note,
+    plot_option,
+    progress,
+    read_groups,
+    warn,
+)
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.policies import Lists, Significance, lists, significance
-from calipers.cli.together import LibraryChoice, together
+from calipers.cli.policies import ListPolicies, Significance, lists, significance
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ OF_SYSTEMS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel(Runs):
+class JudgesInputs(Runs):
     """Everybody's judgments, what is made of them, and the runs that are scored under them."""
 
     human: str
@@ -39,7 +48,7 @@ class Panel(Runs):
 
 
 @dataclass(frozen=True)
-class Asked:
+class JudgesTables:
     """The tables that are asked for, and what they need."""
 
     correct: bool
@@ -67,11 +76,11 @@ class Asked:
 
 
 @click.command("judges")
-@together("panel", Panel)
-@together("asked", Asked)
+@together("panel", JudgesInputs)
+@together("asked", JudgesTables)
 @click.argument("human", metavar="HUMAN", type=FILE)
 @click.argument("judges", nargs=-1, required=True, metavar="JUDGE...", type=FILE)
-@how_to_read
+@how_to_read_files
 @click.option(
     "--systems",
     multiple=True,
@@ -145,7 +154,12 @@ class Asked:
 @lists
 @several_outputs
 def command(
-    panel: Panel, asked: Asked, significance: Significance, plot: str | None, lists: Lists, output: Output
+    panel: JudgesInputs,
+    asked: JudgesTables,
+    significance: Significance,
+    plot: str | None,
+    lists: ListPolicies,
+    output: Output,
 ) -> None:
     """Judge the judges: how far people and language models agree, and what their disagreement does to systems.
 
@@ -182,7 +196,7 @@ def command(
 
 
 def _tables(
-    found: JudgeStudy, what: str, asked: Asked, drawn: Mapping[str, int], groups: dict[str, str] | None
+    found: JudgeStudy, what: str, asked: JudgesTables, drawn: Mapping[str, int], groups: dict[str, str] | None
 ) -> dict[str, tuple[str, Table]]:
     level, seed, pairs = asked.level, drawn["seed"], asked.pairs or None
     if what == "confusion":
@@ -248,7 +262,7 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
         about = tables["reliability"][1].metadata
         note(f"EM: {about['steps']} steps{'' if about['converged'] else ', not converged'}")
     if "corrected" in tables:
-        from calipers.judging.repair import helped
+        from calipers.judging.score_repair import helped
 
         for line in helped(tables["corrected"][1]):
             note(line)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.options import note, plot_option, progress, warn
+from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.options import draw, note, plot_option, progress, warn, words
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.policies import Lists, lists, significance_options
-from calipers.cli.together import LibraryChoice, together
+from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
 
 
 @dataclass(frozen=True)
-class Other:
+class OtherCollection:
     """A second collection."""
 
     other_judgments: str | None
@@ -75,7 +75,7 @@ class Other:
     metavar="NAMES",
     help=f"{', '.join(SHOWN)}; also split-half, stability and curve (of the achieved significance levels).",
 )
-@together("other", Other)
+@together("other", OtherCollection)
 @click.option("--other-judgments", metavar="FILE", help="A second collection, for swap rates across the two.")
 @click.option(
     "--other-system",
@@ -92,15 +92,15 @@ def command(
     sets: str,
     choices: Choices,
     tables: str,
-    other: Other,
+    other: OtherCollection,
     plot: str | None,
-    lists: Lists,
+    lists: ListPolicies,
     output: Output,
 ) -> None:
     """Judge the measures: how well they tell systems apart, and how stable the order is in which they put them.
 
     Measures that differ in the cutoff only are taken together. The inputs are judgments and runs as for evaluate, or
-    one or more CSV files of scores, a measure each (then on all queries only).
+    one or more CSV files of scores, one measure per file (then on all queries only).
 
     \b
     calipers metaeval qrels.txt runs/* -m "nDCG@{5,10} V1(nDCG@{5,10}) V2(nDCG@{5,10})" --sets all,uninformative,ideal
@@ -110,7 +110,7 @@ def command(
     from calipers.cli.evaluate import note_undefined
     from calipers.metaeval.study import MetaEvaluation, meta_evaluate
 
-    wanted_tables, of_sets = _words(tables), _words(sets)
+    wanted_tables, of_sets = words(tables), words(sets)
     _check_tables(wanted_tables)
     if inputs.are_scores:
         if of_sets != ["all"]:
@@ -136,15 +136,8 @@ def command(
         known, runs = second.open(wanted.values())
         across = meta_evaluate(known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, **lists.policies)
         shown["across"] = ("swap rates between the orderings on two collections", meta.across(across))
-    if plot:
-        from calipers import plot as charts
-
-        charts.save(charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)), plot)
+    draw(plot, lambda charts: charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)))
     output.write_several(shown)
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in text.replace(",", " ").split() if word]
 
 
 def _check_tables(names: list[str]) -> None:

@@ -6,14 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 import click
 
+from calipers.cli.option_groups import Command, LibraryChoice, declared
+from calipers.cli.printing import counted as counted
 from calipers.cli.printing import note as note
 from calipers.cli.printing import show as show
 from calipers.cli.printing import warn as warn
-from calipers.cli.together import Command, LibraryChoice, declared
 from calipers.errors import CalipersError
 
 
@@ -78,10 +79,10 @@ class MeasureNames(click.ParamType):  # type: ignore[type-arg]  # the same
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
         from click.shell_completion import CompletionItem
 
-        from calipers.measures.registry import declared
+        from calipers.measures.registry import Reads, declared
 
         before, blank, last = incomplete.rpartition(" ")
-        names = [each.name for reads in ("grades", "subtopics") for each in declared(reads)]
+        names = [each.name for reads in get_args(Reads) for each in declared(reads)]
         return [CompletionItem(f"{before}{blank}{name}") for name in names if name.lower().startswith(last.lower())]
 
 
@@ -114,7 +115,7 @@ def _roles(context: click.Context, parameter: click.Parameter, value: str | None
     pairs = [pair.partition("=") for pair in value.split(",")]
     for role, _, name in pairs:
         if not role.strip() or not name:
-            raise CalipersError(f"--columns '{value}': expected query=NAME,document=NAME,...")
+            raise CalipersError(f"{parameter.opts[0]} '{value}': expected query=NAME,document=NAME,...")
     return {role.strip(): name for role, _, name in pairs}
 
 
@@ -122,27 +123,53 @@ def systems_as_option(called: str, formats: LibraryChoice) -> Callable[[Command]
     return click.option("--systems-as", type=formats, help=f"Do not guess what a {called} is.")
 
 
-TABLES_OR_RUN = LibraryChoice("calipers.collection.formats:TABLES", before=("run",))
+TABLES_OR_RUN = LibraryChoice("calipers.collection.formats:RUN_TABLES", before=("run",))
 max_unpacked_option = click.option(
     "--max-unpacked", type=float, metavar="GB", callback=_bytes, help="Most that a compressed file may unpack to."
 )
 columns_option = click.option(
     "--columns", metavar="ROLE=NAME,...", callback=_roles,
-    help="Columns of tables, as query=topic_id,document=url,score=bm25,grade=stars,system=model.",
+    help="Columns of tables, as query=topic_id,document=url,score=bm25,grade=stars,system=model; without a header "
+         "they are 1, 2, ...",
+)  # fmt: skip
+columns_apart = declared(
+    click.option("--judgments-columns", metavar="ROLE=NAME,...", callback=_roles,
+                 help="The same for judgments alone, before --columns."),
+    click.option("--systems-columns", metavar="ROLE=NAME,...", callback=_roles,
+                 help="The same for systems alone, before --columns."),
+)  # fmt: skip
+combine_option = click.option(
+    "--combine", "combine_grades", type=LibraryChoice("calipers.collection.repeated:COMBINE"),
+    help="Make one grade of several judgments of a document, which are refused otherwise.",
+)  # fmt: skip
+rollup_options = declared(
+    click.option("--rollup", type=LibraryChoice("calipers.collection.repeated:ROLLUP"),
+                 help="Make passages of a run into documents: by the best of them, their sum, or the first."),
+    click.option("--rollup-by", metavar="SEPARATOR|FILE",
+                 help="What is between the ids of a document and its passage, or a file with a passage and its "
+                      "document on each line [default: #]."),
+)  # fmt: skip
+query_ids_option = click.option(
+    "--query-ids", metavar="FILE", type=FILE,
+    help="The queries of search responses that do not name them, in their order: what each line starts with.",
 )  # fmt: skip
 memory_option = click.option(
     "--memory", type=click.FloatRange(min=0, min_open=True), metavar="GB", callback=_bytes,
     help="What a run may take whose queries are in no order; a larger one is sorted on disk [default: a quarter of "
          "the machine's].",
 )  # fmt: skip
-how_to_read = declared(
+how_to_read_files = declared(
     click.option("--judgments-as", type=LibraryChoice("calipers.collection.sources:JUDGMENT_FORMATS"),
                  help="Do not guess what JUDGMENTS is."),
     systems_as_option("SYSTEM", LibraryChoice("calipers.collection.sources:SYSTEM_FORMATS")),
     columns_option,
+    columns_apart,
+    rollup_options,
+    query_ids_option,
     max_unpacked_option,
     memory_option,
 )  # fmt: skip
+how_to_read = declared(how_to_read_files, combine_option)
 
 
 def population_option(command: Command) -> Command:
@@ -220,6 +247,21 @@ def repeats_option(command: Command) -> Command:
 
 def plot_option(what: str) -> Callable[[Command], Command]:
     return click.option("--plot", metavar="FILE", type=ChartFile(), help=f"Draw {what}, as .html, .svg, .png or .json.")
+
+
+def words(text: str) -> list[str]:
+    """The words of a list that is separated by commas or blanks."""
+    return text.replace(",", " ").split()
+
+
+def draw(path: str | None, chart: Callable[[Any], Any]) -> None:
+    """Write a chart to the file that --plot names, if it does; `chart` makes it from the module `calipers.plot`."""
+    if path is None:
+        return
+    from calipers import plot
+
+    plot.save(chart(plot), path)
+    note(f"wrote {path}")
 
 
 def samples_of(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:

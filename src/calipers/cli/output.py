@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.option_groups import LibraryChoice, declared, together
 from calipers.cli.options import OUTPUT, OutputFile
 from calipers.cli.printing import note, write_text
-from calipers.cli.together import LibraryChoice, declared, together
 from calipers.results.printable import visible
 
 if TYPE_CHECKING:
@@ -29,12 +29,17 @@ class Output:
     file: str | None = None
     safe_csv: bool = False
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether each of several tables goes to a file of its own."""
+        return self.file is not None and (self.file.endswith("/") or Path(self.file).is_dir())
+
     def write(self, table: Table) -> None:
         self.write_text(self._text(table))
 
     def write_several(self, tables: Mapping[str, tuple[str, Table]]) -> None:
         """Tables by their names, each with its title: one after the other, or one file each where a folder is named."""
-        if self.file is not None and (self.file.endswith("/") or Path(self.file).is_dir()):
+        if self.file is not None and self.is_folder:
             Path(self.file).mkdir(parents=True, exist_ok=True)
             for key, (_, table) in tables.items():
                 file = str(Path(self.file) / f"{_as_file(key)}.{SUFFIX[self.format]}")

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.options import alpha_option, note, plot_option, progress, repeats_option, seed_option, warn
+from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.options import alpha_option, draw, note, plot_option, progress, repeats_option, seed_option, warn
 from calipers.cli.output import Output, output
-from calipers.cli.policies import Lists, lists
-from calipers.cli.together import LibraryChoice, together
+from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.planning.budget import BudgetPlan
-    from calipers.planning.sample_size import Plan
+    from calipers.planning.sample_size import SampleSizePlan
     from calipers.results.scores import Scores
 
 FEW_JUDGED = 0.9  # a warning is due where a pool has fewer judged documents
@@ -52,7 +52,7 @@ class Design:
     samples: int | None
     seed: int
 
-    def plan(self, scores: Scores) -> Plan:
+    def plan(self, scores: Scores) -> SampleSizePlan:
         from calipers.planning.sample_size import plan
 
         return plan(
@@ -109,7 +109,7 @@ def command(
     budget: Budget,
     repeats: str | None,
     plot: str | None,
-    lists: Lists,
+    lists: ListPolicies,
     output: Output,
 ) -> None:
     """How many queries an experiment needs, from the scores of a pilot.
@@ -154,7 +154,7 @@ def command(
     output.write(made.table())
 
 
-def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None, lists: Lists) -> BudgetPlan:
+def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None, lists: ListPolicies) -> BudgetPlan:
     from calipers.planning.budget import plan_budget, pool_depths
 
     if inputs.are_scores:
@@ -190,7 +190,7 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
     return found
 
 
-def _say(made: Plan, scores: Scores, queries: int | None) -> None:
+def _say(made: SampleSizePlan, scores: Scores, queries: int | None) -> None:
     words = {
         "t": "two-sided paired t test", "anova": f"one-way analysis of variance over {made.systems} systems",
         "anova2": f"two-way analysis of variance over {made.systems} systems",
@@ -214,11 +214,8 @@ def _say(made: Plan, scores: Scores, queries: int | None) -> None:
             note(f"{name}: {n} queries find a difference of {made.difference[m]:g} with power {share:.3f}")
 
 
-def _draw(found: Plan | BudgetPlan, path: str | None) -> None:
-    if path is None:
-        return
-    from calipers import plot as charts
-    from calipers.planning.sample_size import Plan
+def _draw(found: SampleSizePlan | BudgetPlan, path: str | None) -> None:
+    from calipers.planning.sample_size import SampleSizePlan
 
-    charts.save(charts.power_curves(found) if isinstance(found, Plan) else charts.budget_frontier(found), path)
-    note(f"wrote {path}")
+    curves = isinstance(found, SampleSizePlan)
+    draw(path, lambda charts: charts.power_curves(found) if curves else charts.budget_frontier(found))

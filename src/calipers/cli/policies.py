@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from calipers.cli.option_groups import Command, LibraryChoice, declared, together
 from calipers.cli.options import (
     alpha_option,
     depth_option,
@@ -18,13 +19,12 @@ from calipers.cli.options import (
     seed_option,
     strict_option,
 )
-from calipers.cli.together import Command, LibraryChoice, declared, together
 
 Policy = float | str | None
 
 
 @dataclass(frozen=True)
-class Lists:
+class ListPolicies:
     """How lists are read and undefined scores counted; whether warnings are errors, and how many threads read."""
 
     like: Any = None
@@ -56,7 +56,7 @@ class Significance:
 
 # As `lists`.
 lists = together(
-    "lists", Lists,
+    "lists", ListPolicies,
     like_option,
     click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"),
                  help="What documents of equal score count as: the average over all their orders, or one order "

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Runs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
     OUTPUT,
     TABLES_OR_RUN,
+    columns_apart,
     columns_option,
+    combine_option,
+    counted,
+    draw,
     jobs_option,
     max_unpacked_option,
     measures_option,
@@ -20,18 +25,19 @@ from calipers.cli.options import (
     note,
     plot_option,
     progress,
+    query_ids_option,
     read_groups,
+    rollup_options,
     systems_as_option,
 )
 from calipers.cli.output import Output, safe_csv_option
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.collection.model import Run
     from calipers.results.tables import Table
     from calipers.unjudged.judging_pools import JudgingPool
-    from calipers.unjudged.simulation import JudgingSimulation
+    from calipers.unjudged.judging_simulation import JudgingSimulation
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class Pooling:
 
 
 @dataclass(frozen=True)
-class Instead:
+class PoolAlternatives:
     """What is asked for instead of the pool."""
 
     shares: bool
@@ -61,7 +67,7 @@ class Instead:
 @click.command("pool")
 @together("runs", Runs)
 @together("pooling", Pooling)
-@together("instead", Instead)
+@together("instead", PoolAlternatives)
 @together("output", Output)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list.")
@@ -88,6 +94,10 @@ class Instead:
 @plot_option("the curves of --simulate")
 @systems_as_option("SYSTEM", TABLES_OR_RUN)
 @columns_option
+@columns_apart
+@combine_option
+@rollup_options
+@query_ids_option
 @max_unpacked_option
 @memory_option
 @jobs_option
@@ -97,7 +107,7 @@ class Instead:
                    "lines.")  # fmt: skip
 @safe_csv_option
 @click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
-def command(runs: Runs, pooling: Pooling, instead: Instead, plot: str | None, output: Output) -> None:
+def command(runs: Runs, pooling: Pooling, instead: PoolAlternatives, plot: str | None, output: Output) -> None:
     """Which documents to judge, what is worth most first.
 
     \b
@@ -118,10 +128,7 @@ def command(runs: Runs, pooling: Pooling, instead: Instead, plot: str | None, ou
     if instead.simulate is not None:
         simulated = _simulated(runs, opened, instead.simulate, instead.steps, pooling)
         output.write(simulated.table())
-        if plot is not None:
-            from calipers import plot as charts
-
-            charts.save(charts.judging_curves(simulated), plot)
+        draw(plot, lambda charts: charts.judging_curves(simulated))
         return
     if instead.leave_out is not None:
         output.write(_without_uniques(runs, opened, instead.leave_out, pooling))
@@ -149,7 +156,8 @@ def _say(found: JudgingPool) -> None:
         note(f"{found.open_pairs} {'pair is' if found.open_pairs == 1 else 'pairs are'} open")
         if not found.open_pairs:
             note("no judgment can change the order of any two systems: there is nothing to judge next")
-    note(f"{len(found):,} documents to judge, of {len(set(found.query))} queries (method {found.method})")
+    documents, queries = counted(len(found), "document"), counted(len(set(found.query)), "query", "queries")
+    note(f"{documents} to judge, of {queries} (method {found.method})")
     rows: dict[str, list[tuple[float, str]]] = {}
     for system, measure, share in found.shares.rows:
         rows.setdefault(str(measure), []).append((float(share or 0.0), str(system)))
@@ -160,7 +168,7 @@ def _say(found: JudgingPool) -> None:
 
 
 def _simulated(runs: Runs, opened: list[Run], judgments: str, steps: int, pooling: Pooling) -> JudgingSimulation:
-    from calipers.unjudged.simulation import WAYS, simulate_judging
+    from calipers.unjudged.judging_simulation import WAYS, simulate_judging
 
     named = list(runs.wanted("nDCG@10"))
     if len(named) > 1:

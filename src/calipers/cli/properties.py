@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.cli.option_groups import together
 from calipers.cli.options import note, progress
 from calipers.cli.output import Output, output
-from calipers.cli.together import together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def command(
     """Decide the seven numeric properties of measures, by search and by proof.
 
     Without MEASUREs, those of Moffat's Seven numeric properties of effectiveness metrics (AIRS 2013), Table 2.
-    A property holds over all cutoffs, so a cutoff may be left out, and is left out of account.
+    A property holds over all cutoffs, so a cutoff may be left out, and is ignored.
 
     \b
     calipers properties
@@ -57,9 +57,9 @@ def command(
     calipers properties --find "bounded monotone localized"
     calipers properties --card "RBP(p=0.8)"
     """
-    from calipers.axioms import table
+    from calipers.axioms import property_tables
+    from calipers.axioms.examined_measures import subjects_of
     from calipers.axioms.impossibility import CONFLICT, impossibility
-    from calipers.axioms.subjects import subjects_of
     from calipers.axioms.verdicts import NINE, SEVEN, examine
 
     if card is not None:
@@ -67,18 +67,18 @@ def command(
 
         output.write_text(str(measure_card(card)))
         return
-    wanted = table.property_names(prefer) if prefer is not None else []
-    needed = table.property_names(find) if find is not None else []
+    wanted = property_tables.property_names(prefer) if prefer is not None else []
+    needed = property_tables.property_names(find) if find is not None else []
     columns = list(NINE if everything or set(wanted + needed) - set(SEVEN) else SEVEN)
-    everywhere = (*table.DOCUMENT, *table.FURTHER)
-    subjects = subjects_of(measures or (everywhere if everything or needed else table.DOCUMENT))
+    everywhere = (*property_tables.DOCUMENT, *property_tables.FURTHER)
+    subjects = subjects_of(measures or (everywhere if everything or needed else property_tables.DOCUMENT))
     rows: list[Properties] = []
     with progress(len(subjects), "measures") as advance:
         for subject in subjects:
             rows.append(examine(subject, grades=search.grades, bound=search.bound))
             advance(1)
     if wanted:
-        rows = table.preferred(rows, wanted)
+        rows = property_tables.preferred(rows, wanted)
     if needed:
         rows = [row for row in rows if row.has(needed)]
     if cut := [subject.name for subject in subjects if subject.fixed_cutoff is not None]:
@@ -86,12 +86,12 @@ def command(
     if needed and not rows:
         note(f"none of the {len(subjects)} measures is {', '.join(needed)}")
     if why:
-        output.write(table.reasons(rows, columns))
+        output.write(property_tables.reasons(rows, columns))
     elif output.format in ("csv", "json"):
-        output.write(table.plain(rows, columns))
+        output.write(property_tables.plain(rows, columns))
     else:
-        output.write(table.annotated(rows, wanted + [name for name in columns if name not in wanted]))
-        click.echo("".join(f"{line}\n" for line in table.notes_of(rows, columns)), nl=False, err=True)
+        output.write(property_tables.annotated(rows, wanted + [name for name in columns if name not in wanted]))
+        click.echo("".join(f"{line}\n" for line in property_tables.notes_of(rows, columns)), nl=False, err=True)
     if set(CONFLICT) <= set(needed) or (why and len(rows) > 1):
         click.echo(impossibility(), err=True)
 

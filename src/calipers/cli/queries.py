@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.options import like_option, note, plot_option, population_option, progress
+from calipers.cli.option_groups import together
+from calipers.cli.options import draw, like_option, note, plot_option, population_option, progress
 from calipers.cli.output import Output, output
-from calipers.cli.together import together
 
 if TYPE_CHECKING:
     from calipers.limits.query_types import QueryTypes, Thresholds
 
 
 @dataclass(frozen=True)
-class Ends:
+class QuerySelection:
     """Which queries are shown: those of the largest and of the smallest differences, or all."""
 
     top: int | None
@@ -38,7 +38,7 @@ class Ends:
 @click.option("--ideal", default=0.5, show_default=True, help="Smallest difference of an ideal query.")
 @click.option("--hard", default=0.3, show_default=True, help="Largest actual score of a hard query.")
 @click.option("--easy", default=0.7, show_default=True, help="Smallest expected score of an easy query.")
-@together("ends", Ends)
+@together("ends", QuerySelection)
 @click.option("--top", type=click.IntRange(min=1), help="Only the N queries with the largest difference.")
 @click.option("--bottom", type=click.IntRange(min=1), help="Only the N queries with the smallest difference.")
 @click.option("--absolute", is_flag=True, help="With --top and --bottom: leave out the sign of the difference.")
@@ -49,7 +49,7 @@ def command(
     population: str,
     like: Any,
     thresholds: Thresholds,
-    ends: Ends,
+    ends: QuerySelection,
     plot: str | None,
     output: Output,
 ) -> None:
@@ -81,17 +81,12 @@ def command(
         note(sentence)
     types = query_types(scores, limits, thresholds)
     note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}; population: {population}")
-    if plot:
-        from calipers import plot as charts
-
-        charts.save(
-            charts.stacked(
-                charts.query_map(types, " ".join(wanted)),
-                *(charts.expected_histogram(limits, name) for name in wanted),
-            ),
-            plot,
-        )
-        note(f"wrote {plot}")
+    draw(
+        plot,
+        lambda charts: charts.stacked(
+            charts.query_map(types, " ".join(wanted)), *(charts.expected_histogram(limits, name) for name in wanted)
+        ),
+    )
     table = types.table()
     chosen = ends.of(types)
     if chosen:

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     alpha_option,
+    counted,
     depth_option,
+    draw,
     jobs_option,
     like_option,
     note,
@@ -21,7 +24,6 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shown:
+class RangeTables:
     """Which table is shown."""
 
     pairs: bool
@@ -52,7 +54,7 @@ class Gradings:
 
 
 @dataclass(frozen=True)
-class Testing:
+class SignificanceTest:
     """Which differences are significant."""
 
     test: str
@@ -62,9 +64,9 @@ class Testing:
 
 @click.command("ranges")
 @inputs()
-@together("shown", Shown)
+@together("shown", RangeTables)
 @together("gradings", Gradings)
-@together("testing", Testing)
+@together("testing", SignificanceTest)
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems: who cannot be overtaken any more.")
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
@@ -92,9 +94,9 @@ class Testing:
 @output
 def command(
     inputs: Inputs,
-    shown: Shown,
+    shown: RangeTables,
     gradings: Gradings,
-    testing: Testing,
+    testing: SignificanceTest,
     plot: str | None,
     strict: bool,
     output: Output,
@@ -127,15 +129,11 @@ def command(
         output.write(_pairs(found, shown.per_query, testing))
     else:
         output.write(found.per_query() if shown.per_query else found.mean())
-    if plot is not None:
-        from calipers import plot as charts
-
-        draw = charts.decided_order if shown.pairs else charts.score_ranges
-        drawn = [draw(found, name) for name in found.measures]
-        charts.save(drawn[0] if len(drawn) == 1 else charts.stacked(*drawn), plot)
+    kind = "decided_order" if shown.pairs else "score_ranges"
+    draw(plot, lambda charts: charts.stacked(*(getattr(charts, kind)(found, name) for name in found.measures)))
 
 
-def _pairs(found: Ranges, per_query: bool, testing: Testing) -> Table:
+def _pairs(found: Ranges, per_query: bool, testing: SignificanceTest) -> Table:
     """The pairs under all measures, and notes on how many are decided."""
     from calipers.results.tables import Table
 
@@ -172,7 +170,8 @@ def _say(found: Ranges, strict: bool) -> None:
     warn(found.notes, strict)
     total, lists = int(found.unknown.sum()), found.unknown.size
     unseen = f", and {found.unseen} unseen per query" if found.unseen else ""
-    note(f"{total:,} unjudged documents in {lists:,} lists{unseen}; grades 0 to {found.grades[-1]:g} are possible")
+    documents, where = counted(total, "unjudged document"), counted(lists, "list")
+    note(f"{documents} in {where}{unseen}; grades 0 to {found.grades[-1]:g} are possible")
     for name, how in found.exactness.items():
         if how == "point":
             note(f"{name} ignores unjudged documents by definition: its range is one point")

@@ -30,9 +30,9 @@ def reading(paths: Sequence[str], show: bool | None = None) -> Iterator[None]:
     if show is False or (show is None and not terminal):
         yield
         return
-    from calipers.collection.read_progress import watched
+    from calipers.collection.bytes_read import watched
 
-    teller = _Bar() if terminal else _Lines()
+    teller = _Bar() if terminal else _ProgressLines()
     with watched(files_in(paths), teller.tell):
         try:
             yield
@@ -93,7 +93,7 @@ def _rich_bar() -> Any:
     )
 
 
-class _Lines:
+class _ProgressLines:
     """One line every few seconds."""
 
     def __init__(self, write: Callable[[str], None] = lambda text: print(text, file=sys.stderr)) -> None:

@@ -10,6 +10,7 @@ import click
 
 from calipers.atomic_files import write_whole
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import together
 from calipers.cli.options import (
     FILE,
     OUTPUT,
@@ -20,16 +21,15 @@ from calipers.cli.options import (
     show,
     warn,
 )
-from calipers.cli.policies import Lists, lists, significance_options
-from calipers.cli.together import together
+from calipers.cli.policies import ListPolicies, lists, significance_options
 
 if TYPE_CHECKING:
-    from calipers.report.material import Choices
+    from calipers.report.material import ReportOptions
 
 
 @click.command("report")
 @inputs()
-@together("choices", "calipers.report.material:Choices")
+@together("choices", "calipers.report.material:ReportOptions")
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Title of the page [default: the systems and the judgments].")
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 @population_option
 @significance_options("holm")
 @lists
-def command(inputs: Inputs, output: str, judges: tuple[str, ...], choices: Choices, lists: Lists) -> None:
+def command(inputs: Inputs, output: str, judges: tuple[str, ...], choices: ReportOptions, lists: ListPolicies) -> None:
     """Everything about some runs on one HTML page: one file, which opens anywhere and asks no server for anything.
 
     Scores with intervals, between their bounds, who really differs, the map of queries with their rankings, what other
     tools would say, which measure to trust, which systems are alike, the quality of the data, and how all of it was
-    computed. The first measure speaks for the others where only one can be shown.
+    computed. Where only one measure can be shown, it is the first.
 
     \b
     calipers report qrels.txt runs/* -o report.html

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
     OutputFolder,
     depth_option,
+    draw,
     jobs_option,
     note,
     plot_option,
@@ -21,7 +23,6 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output, safe_csv_option
-from calipers.cli.together import LibraryChoice, together
 
 if TYPE_CHECKING:
     from calipers.papers.study_folder import LetorCollection
@@ -39,7 +40,7 @@ def command() -> None:
 
 
 @dataclass(frozen=True)
-class Groups:
+class SystemGroups:
     """The groups of systems that are drawn, and what is done to each, as `fusion_study` takes it."""
 
     samples: int
@@ -55,7 +56,7 @@ class Groups:
 
 @command.command("fusion")
 @inputs(measures=False)
-@together("groups", Groups)
+@together("groups", SystemGroups)
 @click.option("--samples", type=click.IntRange(min=2), default=100, show_default=True, help="Groups to draw.")
 @click.option("--size", type=click.IntRange(min=2, max=40), default=10, show_default=True, help="Systems of a group.")
 @click.option(
@@ -77,7 +78,9 @@ class Groups:
 @strict_option
 @jobs_option
 @output
-def fusion(inputs: Inputs, groups: Groups, per_sample: bool, plot: str | None, strict: bool, output: Output) -> None:
+def fusion(
+    inputs: Inputs, groups: SystemGroups, per_sample: bool, plot: str | None, strict: bool, output: Output
+) -> None:
     """How far fusion gets of what systems know together (Golbus & Aslam (2013), section 6).
 
     Draws groups of systems; compares the joint RIC of each with RIC of its fusions, and of what fusion could reach.
@@ -104,11 +107,7 @@ def fusion(inputs: Inputs, groups: Groups, per_sample: bool, plot: str | None, s
     )
     if 2 * null > joint:
         warn(["the joint value is mostly bias: take smaller groups, or more judged documents"], strict)
-    if plot:
-        from calipers import plot as charts
-
-        charts.save(charts.fusion_scatter(study), plot)
-        note(f"wrote {plot}")
+    draw(plot, lambda charts: charts.fusion_scatter(study))
     output.write(study.per_sample() if per_sample else study.table())
 
 

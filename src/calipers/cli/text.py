@@ -8,14 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from calipers.cli.options import FILE, max_unpacked_option, note, plot_option, progress, strict_option, warn
+from calipers.cli.option_groups import LibraryChoice, declared, together
+from calipers.cli.options import (
+    FILE,
+    draw,
+    max_unpacked_option,
+    note,
+    plot_option,
+    progress,
+    strict_option,
+    warn,
+    words,
+)
 from calipers.cli.output import Output, output, several_outputs
-from calipers.cli.together import LibraryChoice, declared, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.text.bertscore import Matcher
-    from calipers.text.human import HumanCorrelation
+    from calipers.text.human_agreement import HumanCorrelation
     from calipers.text.options import TextOptions
     from calipers.text.scoring import TextScores
     from calipers.text.summaries import Summaries
@@ -51,7 +61,7 @@ def _length(context: click.Context, parameter: click.Parameter, value: str) -> i
 
 
 @dataclass(frozen=True)
-class Data:
+class SummaryFiles:
     """The summaries, and which of them are taken."""
 
     data: str
@@ -64,7 +74,7 @@ class Data:
 
         found = read_summaries(self.data, max_unpacked=self.max_unpacked)
         if self.systems:
-            found = found.of_systems(_words(self.systems))
+            found = found.of_systems(words(self.systems))
         return found.first_references(self.use_references) if self.use_references else found
 
 
@@ -116,12 +126,12 @@ _measures = click.option(
          "and with --encoder the same of BERTScore].",
 )  # fmt: skip
 _data = together(
-    "data", Data,
+    "data", SummaryFiles,
     click.argument("data", type=FILE),
     click.option("--systems", metavar="A,B,...", help="Only these systems."),
     click.option("--use-references", type=click.IntRange(min=1), metavar="N",
                  help="Only the first N references of each document."),
-    click.option("--references", "several", type=LibraryChoice("calipers.text.overlap:SEVERAL"), default="max",
+    click.option("--references", "several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
                  show_default=True, help="With several references: the best score, or the mean."),
     max_unpacked_option,
 )  # fmt: skip
@@ -173,7 +183,7 @@ _scoring = declared(together("rouge", "calipers.text.options:TextOptions"), toge
 @click.option("-q", "--per-document", is_flag=True, help="One row per system and document instead of means.")
 @strict_option
 @output
-def score(data: Data, scoring: Scoring, bert: Bert, per_document: bool, strict: bool, output: Output) -> None:
+def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, strict: bool, output: Output) -> None:
     """Score summaries: a table of systems x measures.
 
     \b
@@ -189,7 +199,7 @@ def score(data: Data, scoring: Scoring, bert: Bert, per_document: bool, strict: 
 
 
 @dataclass(frozen=True)
-class People:
+class HumanScores:
     """What people said, and how measures are correlated with it."""
 
     human: str | None
@@ -201,18 +211,18 @@ class People:
 
     @property
     def levels(self) -> list[str]:
-        return _words(self.level)
+        return words(self.level)
 
     @property
     def coefficients(self) -> list[str]:
-        return _words(self.coefficient)
+        return words(self.coefficient)
 
 
 @command.command("correlate")
 @_scoring
 @_data
 @_measures
-@together("people", People)
+@together("people", HumanScores)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--level", default="system,summary,pooled", show_default=True, metavar="A,B,...",
               help="Over means of systems, over systems for each document, or over all summaries.")  # fmt: skip
@@ -230,8 +240,8 @@ class People:
 @strict_option
 @several_outputs
 def correlate(
-    data: Data,
-    people: People,
+    data: SummaryFiles,
+    people: HumanScores,
     wide: bool,
     plot: str | None,
     scoring: Scoring,
@@ -248,13 +258,14 @@ def correlate(
     calipers text correlate data.jsonl -m "ROUGE-L V2(ROUGE-L)" --wide --format latex
     calipers text correlate data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --preferences preferences.csv
     """
-    from calipers.text.human import check_choices, human_correlation
+    from calipers.text import charts
+    from calipers.text.human_agreement import check_choices, human_correlation
 
     levels, coefficients, samples, seed = people.levels, people.coefficients, people.samples, scoring.rouge.seed
     check_choices(levels, coefficients, people.confidence)
     summaries = data.open()
     if people.preferences is None:
-        aspects = _words(people.human) if people.human else list(summaries.human)
+        aspects = words(people.human) if people.human else list(summaries.human)
         if not aspects:
             raise CalipersError("has no human scores", file=data.data)
         judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
@@ -272,12 +283,7 @@ def correlate(
         f"{len(summaries.systems)} systems, {len(summaries.documents)} documents; intervals from {samples} samples of "
         f"documents, seed {seed}"
     )
-    if plot:
-        from calipers import plot as charts
-        from calipers.text.charts import correlation_chart
-
-        charts.save(correlation_chart(correlation, levels[0], coefficients[0]), plot)
-        note(f"wrote {plot}")
+    draw(plot, lambda _: charts.correlation_chart(correlation, levels[0], coefficients[0]))
     if wide:
         output.write_several(_wide(correlation, levels, coefficients))
     else:
@@ -315,7 +321,7 @@ def _preferences(found: TextScores, path: str) -> dict[str, Any]:
 @_scoring
 @_data
 @_bert
-@click.option("--by", type=LibraryChoice("calipers.text.profiles:ORDERS"), default="heterogeneity",
+@click.option("--by", type=LibraryChoice("calipers.text.order_sensitivity:ORDERS"), default="heterogeneity",
               show_default=True,
               help="Order: by the difference of algorithm 2, or by similarities of tokens.")  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only N documents at either end.")
@@ -323,7 +329,7 @@ def _preferences(found: TextScores, path: str) -> dict[str, Any]:
 @plot_option("the profiles of both ends (figure 8.3)")
 @output
 def documents(
-    data: Data,
+    data: SummaryFiles,
     scoring: Scoring,
     bert: Bert,
     by: str,
@@ -341,7 +347,8 @@ def documents(
     calipers text documents data.jsonl --encoder roberta-large --top 20
     calipers text documents data.jsonl --encoder ./model --attention --plot profiles.html
     """
-    from calipers.text.profiles import document_profiles, steps
+    from calipers.text import charts
+    from calipers.text.order_sensitivity import document_profiles, steps
 
     summaries = data.open()
     matcher = bert.matcher(summaries, "profiles of documents need an encoder: --encoder MODEL")
@@ -351,21 +358,12 @@ def documents(
     note(f"{len(found.documents)} documents, {found.encoder}, expected summaries of {_range(found.k.tolist())} tokens")
     if found.cut:
         note(f"{found.cut} sources are longer than the {matcher.encoder.longest} tokens of the model; cut")
-    if plot:
-        from calipers import plot as charts
-        from calipers.text.charts import profile_chart
-
-        size = min(20 if top is None else top, max(1, len(found.documents) // 2))
-        charts.save(profile_chart(found, size), plot)
-        note(f"wrote {plot}")
+    size = min(20 if top is None else top, max(1, len(found.documents) // 2))
+    draw(plot, lambda _: charts.profile_chart(found, size))
     output.write(found.table(by, top))
 
 
 # -- what they share -------------------------------------------------------------------------------------
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in text.replace(",", " ").split() if word]
 
 
 def _range(values: Sequence[int]) -> str:
@@ -373,7 +371,7 @@ def _range(values: Sequence[int]) -> str:
 
 
 def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
-    from calipers.text.names import text_measures
+    from calipers.text.measure_names import text_measures
     from calipers.text.scoring import evaluate_summaries, steps
 
     names = list(scoring.measures) or [ROUGES, *([BERT] if bert.encoder else [])]

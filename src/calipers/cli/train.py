@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import FILE, OUTPUT, like_option, max_unpacked_option, note, progress, seed_option
-from calipers.cli.together import LibraryChoice, together
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.rankers.base import Ranker
-    from calipers.rankers.data import LetorData
+    from calipers.rankers.letor_data import LetorData
 
 
 def _names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -24,7 +24,7 @@ def _names(context: click.Context, parameter: click.Parameter, incomplete: str) 
 
 
 @dataclass(frozen=True)
-class Data:
+class TrainingFiles:
     """The files to learn from, and what of them is taken."""
 
     train_files: tuple[str, ...]
@@ -47,7 +47,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Settings:
+class RankerSettings:
     """Of the ranker."""
 
     metric: str
@@ -67,8 +67,8 @@ class Settings:
 
 @click.command("train")
 @click.argument("ranker", metavar="RANKER", shell_complete=_names)
-@together("data", Data)
-@together("settings", Settings)
+@together("data", TrainingFiles)
+@together("settings", RankerSettings)
 @click.option("--train", "train_files", multiple=True, required=True, metavar="FILE", type=FILE,
               help="Training data; repeated.")  # fmt: skip
 @click.option("--valid", "valid_files", multiple=True, metavar="FILE", type=FILE,
@@ -92,7 +92,7 @@ class Settings:
 @seed_option
 @max_unpacked_option
 @click.option("-o", "--output", required=True, metavar="FILE", type=OUTPUT, help="Where the model goes.")
-def command(ranker: str, data: Data, settings: Settings, output: str) -> None:
+def command(ranker: str, data: TrainingFiles, settings: RankerSettings, output: str) -> None:
     """Train a ranker on LETOR (SVMlight) files and write it to a file.
 
     \b

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from calipers.cli.printing import show
 from calipers.errors import CalipersError
 from calipers.tools.trec_eval.fast_reports import fast_reports
-from calipers.tools.trec_eval.request import HELP, Request, read_request
+from calipers.tools.trec_eval.request import FORMATS, HELP, Request, read_request
+
+if TYPE_CHECKING:
+    from calipers.collection.model import Judgments
 
 
 class _Untouched(click.Command):
@@ -38,6 +43,8 @@ def command(context: click.Context) -> None:
         elif request.help:
             click.echo(HELP + _explained(request), nl=False)
         else:
+            for note in request.notes():
+                click.echo(f"calipers trec_eval: {note}", err=True)
             _run(request, fast_path=context.obj)
     except CalipersError as error:
         click.echo(f"calipers trec_eval: {error}", err=True)
@@ -48,15 +55,33 @@ def _run(request: Request, *, fast_path: bool) -> None:
     if fast_path and (printed := fast_reports(request)) is not None:
         show("".join(printed))
         return
-    from calipers.collection.sources import read_qrels
-    from calipers.tools.trec_eval.lenient import LenientRun
+    from calipers.tools.trec_eval.lenient_runs import LenientRun
     from calipers.tools.trec_eval.report import columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read
     judgments, *runs = request.files
-    known = read_qrels(judgments)
+    known = _read_judgments(judgments, request.format)
+    if known.repeated and request.kind == "preferences":
+        number = "1 repeated line of preferences counts"
+        if known.repeated > 1:
+            number = f"{known.repeated} repeated lines of preferences count"
+        click.echo(f"calipers trec_eval: {number} once; trec_eval counts some twice", err=True)
     for text in reports(known, [LenientRun(run) for run in runs], request, request.jobs):
         show(text)
+
+
+def _read_judgments(path: str, format: str) -> Judgments:
+    if format == "qrels":
+        from calipers.collection.sources import read_qrels
+
+        return read_qrels(path)
+    if format == "qrels_jg":
+        from calipers.collection.several_judges import read_several_judges
+
+        return read_several_judges(path)
+    from calipers.collection.preferences import read_preferences
+
+    return read_preferences(path, format=format)
 
 
 def _explained(request: Request) -> str:
@@ -65,7 +90,7 @@ def _explained(request: Request) -> str:
         return ""
     from calipers.measures.registry import look_up
 
-    lines = []
+    lines = [f"\n-R {request.format}: one line per document, {FORMATS[request.format][1]}\n"]
     for root, _ in request.roots():
         known = look_up(root.measure) if root.measure else None
         lines.append(f"\n{root.name}\n    {known[0].sentence if known else 'Text, not a number.'}\n")

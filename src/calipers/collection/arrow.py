@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.table_rows import Rows, by_appearance
+from calipers.collection.column_names import number_role
+from calipers.collection.table_rows import Rows, by_appearance, by_rank
 from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.native.ids import Ids
@@ -28,19 +29,27 @@ def rows_of(
     ordered, before = before is None, before or 0
     for role, content in column.items():
         check_nulls(content, names[role], file, before)
-    if not len(column[value]):
+    number = number_role(names, value)
+    if not len(column[number]):
         raise CalipersError("there are no rows", file=file)
     queries, query = coded(column["query"], names["query"], file, ordered)
     systems, system = coded(column["system"], names["system"], file) if "system" in column else (None, None)
+    found = numbers(column[number], names[number], number, file, before)
     return Rows(
         queries=queries,
         query=query,
         documents=ids(column["document"], names["document"], file),
-        value=numbers(column[value], names[value], value, file, before),
+        value=-found if number == "rank" else found,
         systems=() if systems is None else tuple(systems.texts()),
         system=system,
         file=file,
+        notes=rank_notes(names, file),
     )
+
+
+def rank_notes(names: Mapping[str, str], file: str | None) -> tuple[str, ...]:
+    """What is to be said where ranks stand for scores."""
+    return (by_rank(names["rank"], file),) if "rank" in names else ()
 
 
 def ids(column: Any, name: str, file: str | None = None) -> Ids:

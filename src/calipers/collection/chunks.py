@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import BinaryIO
 
+from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.scanner import ColumnScanner, ScanError
 
 CHUNK = 1 << 21  # bytes
+MOST_LINE = 1 << 24  # bytes
 _WINDOW = 1 << 16
 
 
@@ -32,6 +34,17 @@ def whole_lines(blocks: Iterable[bytes | memoryview], size: int = CHUNK) -> Iter
         parts, waiting = [content[end:]], len(content) - end
     if rest := b"".join(parts):
         yield rest
+
+
+def short_lines(blocks: Iterable[bytes | memoryview]) -> Iterator[bytes | memoryview]:
+    """The same blocks, where no line is longer than those of text files are: it would be kept in memory whole."""
+    waiting = 0
+    for block in blocks:
+        end = bytes(block).rfind(b"\n")
+        waiting = len(block) - end - 1 if end >= 0 else waiting + len(block)
+        if waiting > MOST_LINE:
+            raise CalipersError(f"a line has more than {MOST_LINE:,} bytes")
+        yield block
 
 
 def parsed(text: bytes, kind: str, *, first: bool, second: bool = False) -> tuple[Columns, int]:

@@ -1,24 +1,46 @@
 """Which column of a table holds what: its name says so, or the user does.
 
-Names are compared without regard to case. Some tables have the text of a query beside its id, and PyTerrier's have
-its own number of a document (docid) beside the id (docno), so the names of a role come in two ranks: a column with a
-name of the first rank is taken before any with one of the second.
+Names are compared without regard to case and to what separates their words: `Query ID`, `query-id`, `query_id` and
+`queryId` are one name. Some tables have the text of a query beside its id, and PyTerrier's have its own number of a
+document (docid) beside the id (docno), so the names of a role come in ranks: a column with a name of an earlier rank is
+taken before any with one of a later rank.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from calipers.errors import CalipersError
 
 NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "query": (("qid", "query_id", "q_id"), ("query", "topic")),
-    "document": (("docno", "doc_id"), ("docid", "doc", "document")),
+    "query": (("qid", "query_id", "topic_id"), ("query", "topic", "query_text")),
+    "document": (
+        ("docno",),
+        ("doc_id", "document_id", "corpus_id", "passage_id", "pid"),
+        ("doc", "document", "url"),
+        ("id",),
+    ),
     "score": (("score",),),
-    "grade": (("grade", "label", "relevance", "rel"),),
-    "system": (("system", "run", "tag"),),
+    "grade": (("grade", "label", "relevance", "rel", "rating", "judgment", "judgement", "stars"),),
+    "rank": (("rank", "position", "doc_position"),),
+    "system": (("system", "run", "tag"), ("snapshot_name",)),
 }
-OPTIONAL = ("system",)
+OPTIONAL = ("system", "rank")
+ORDER = "judgments come first, then runs"
+_SEPARATORS = re.compile(r"[\s._-]+")
+
+
+def plain_name(name: str) -> str:
+    """A name without case and separators.
+
+    >>> plain_name(" Doc ID") == plain_name("doc_id") == plain_name("docId")
+    True
+    """
+    return _SEPARATORS.sub("", name).lower()
+
+
+_PLAIN = {role: [{plain_name(name) for name in names} for names in ranks] for role, ranks in NAMES.items()}
 
 
 def columns_of(
@@ -27,16 +49,41 @@ def columns_of(
     given: Mapping[str, str] | None = None,
     *,
     file: str | None = None,
+    ranks: bool = True,
 ) -> dict[str, str]:
     """The column of each role: query, document, `value` (score or grade), and system where a run has it.
 
+    A run without scores may have a column of ranks instead (`ranks`): then that role is there in place of `score`. In
+    BEIR's judgments the grade is called score.
+
     >>> columns_of(["qid", "query", "docno", "score"], "score")
     {'query': 'qid', 'document': 'docno', 'score': 'score'}
+    >>> columns_of(["Query Text", "Doc ID", "Doc Position"], "score")
+    {'query': 'Query Text', 'document': 'Doc ID', 'rank': 'Doc Position'}
+    >>> columns_of(["query-id", "corpus-id", "score"], "grade")
+    {'query': 'query-id', 'document': 'corpus-id', 'grade': 'score'}
     """
     check_roles(given)
-    roles = ["query", "document", value] + (["system"] if value == "score" else [])
-    chosen = {role: _column(role, found, (given or {}).get(role), file) for role in roles}
+    named = dict(given or {})
+    chosen = {role: _column(role, found, named.get(role), file) for role in ("query", "document")}
+    if value == "score":
+        by_rank = ranks and "score" not in named and ("rank" in named or not _matching("score", found))
+        rank = _column("rank", found, named.get("rank"), file) if by_rank else None
+        if rank is not None:
+            chosen["rank"] = rank
+        else:
+            chosen["score"] = _column("score", found, named.get("score"), file)
+        chosen["system"] = _column("system", found, named.get("system"), file)
+    else:
+        beir = "grade" not in named and not _matching("grade", found) and _is_beir(chosen["document"])
+        role = "score" if beir and _matching("score", found) else "grade"
+        chosen["grade"] = _column(role, found, named.get("grade"), file)
     return {role: column for role, column in chosen.items() if column is not None}
+
+
+def number_role(names: Mapping[str, str], value: str) -> str:
+    """The role of the column that holds the number: a rank in place of a score."""
+    return value if value in names else "rank"
 
 
 def check_roles(given: Mapping[str, str] | None) -> None:
@@ -44,6 +91,19 @@ def check_roles(given: Mapping[str, str] | None) -> None:
     for role in given or ():
         if role not in NAMES:
             raise CalipersError(f"columns: there is no '{role}', only {', '.join(NAMES)}")
+
+
+def _is_beir(document: str | None) -> bool:
+    return document is not None and plain_name(document) == "corpusid"
+
+
+def _matching(role: str, found: Sequence[str]) -> list[str]:
+    """The columns with a name of the earliest rank that any has."""
+    plain = [plain_name(column) for column in found]
+    for names in _PLAIN[role]:
+        if matching := [column for column, name in zip(found, plain, strict=True) if name in names]:
+            return matching
+    return []
 
 
 def _column(role: str, found: Sequence[str], named: str | None, file: str | None) -> str | None:
@@ -54,23 +114,32 @@ def _column(role: str, found: Sequence[str], named: str | None, file: str | None
         if len(matching) > 1:
             raise CalipersError(f"two columns have the name '{named}' ({role}); {_listed(found)}", file=file)
         return named
-    for names in NAMES[role]:
-        matching = [column for column in found if column.strip().lower() in names]
-        if len(matching) == 1:
-            return matching[0]
-        if matching:
-            raise CalipersError(
-                f"the {role} could be any of the columns {_quoted(matching)}: say which "
-                f"(columns, --columns {role}=...); {_listed(found)}",
-                file=file,
-            )
+    matching = _matching(role, found)
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise CalipersError(
+            f"the {role} could be any of the columns {_quoted(matching)}: say which "
+            f"(columns, --columns {role}=...); {_listed(found)}",
+            file=file,
+        )
     if role in OPTIONAL:
         return None
     known = ", ".join(name for names in NAMES[role] for name in names)
     raise CalipersError(
-        f"there is no column for the {role} ({known}, or another: columns, --columns {role}=...); {_listed(found)}",
+        f"there is no column for the {role} ({known}, or another: columns, --columns {role}=...); {_listed(found)}"
+        f"{_exchanged(role, found)}",
         file=file,
     )
+
+
+def _exchanged(role: str, found: Sequence[str]) -> str:
+    """What to say where judgments seem to stand in the place of a run, or a run in that of judgments."""
+    if role == "grade" and (other := _matching("score", found) or _matching("rank", found)):
+        return f"; '{other[0]}' makes it look like a run: {ORDER}"
+    if role == "score" and (other := _matching("grade", found)):
+        return f"; '{other[0]}' makes it look like judgments: {ORDER}"
+    return ""
 
 
 def _listed(found: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from calipers.collection.chunks import CHUNK, first_lines, parsed, whole_lines
 from calipers.collection.files import BLOCK, Path, blocks, shown_name
 from calipers.collection.reader import joined
 from calipers.errors import CalipersError
-from calipers.native.columns import Columns, Retrieved
+from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids
 from calipers.native.scanner import JudgedIndex, RunScanner, ScanError
 from calipers.record import Record
@@ -48,7 +48,7 @@ def sorted_run(
     index: JudgedIndex,
     *,
     depth: int,
-    single: bool,
+    precision: Precision,
     memory: int,
     size: int,
     tag: Callable[[], bytes] = lambda: b"",
@@ -64,7 +64,7 @@ def sorted_run(
                         files.add(chunk)
                 except ScanError as error:  # a document that is there twice may come before what is wrong here
                     broken = error
-            ranked = [*_ranked(files, depth, single, memory, broken)]
+            ranked = [*_ranked(files, depth, precision, memory, broken)]
     except OSError as error:
         raise CalipersError(
             f"its queries are in no order, and sorting them needs room on disk: {error.strerror or error} "
@@ -74,14 +74,14 @@ def sorted_run(
 
 
 def sorted_file(
-    path: Path, index: JudgedIndex, *, depth: int, single: bool, memory: int, max_unpacked: int | None = None
+    path: Path, index: JudgedIndex, *, depth: int, precision: Precision, memory: int, max_unpacked: int | None = None
 ) -> Retrieved:
     """`sorted_run` of a TREC run, its errors with file and line."""
-    lines = _Lines(path, max_unpacked)
+    lines = _RunChunks(path, max_unpacked)
     size = os.path.getsize(path) if os.path.isfile(path) else memory
     try:
         return sorted_run(
-            lines.chunks, index, depth=depth, single=single, memory=memory, tag=lambda: lines.tag,
+            lines.chunks, index, depth=depth, precision=precision, memory=memory, tag=lambda: lines.tag,
             size=size if lines.is_plain() else UNPACKED * size,
         )  # fmt: skip
     except ScanError as error:
@@ -143,9 +143,11 @@ class Files:
         self.rows.append(row)
         return self._numbers.setdefault(name, len(self._numbers))
 
-    def ranked(self, path: Folder, depth: int, single: bool, share: tuple[int, int], broken: int | None) -> Retrieved:
+    def ranked(
+        self, path: Folder, depth: int, precision: Precision, share: tuple[int, int], broken: int | None
+    ) -> Retrieved:
         """What the queries of a file retrieve; of a file that is too large, a share of them."""
-        scanner = RunScanner(self._index, depth=depth, single=single, regroup=True)
+        scanner = RunScanner(self._index, depth=depth, precision=precision, regroup=True)
         names = self.names
         numbers: list[Ints] = [np.zeros(0, np.int64)]
         try:
@@ -162,7 +164,9 @@ class Files:
             raise ScanError(error.message, int(np.concatenate(numbers)[error.line - 1])) from None
 
 
-def _ranked(files: Files, depth: int, single: bool, memory: int, broken: ScanError | None) -> Iterator[Retrieved]:
+def _ranked(
+    files: Files, depth: int, precision: Precision, memory: int, broken: ScanError | None
+) -> Iterator[Retrieved]:
     """File by file. Of several errors the one that comes first in the run is raised."""
     first = broken
     for path in files.paths:
@@ -170,7 +174,7 @@ def _ranked(files: Files, depth: int, single: bool, memory: int, broken: ScanErr
         shares = max(1, min(queries, -(-path.stat().st_size // memory)))
         for i in range(shares):
             try:
-                yield files.ranked(path, depth, single, (i, shares), None if broken is None else broken.line)
+                yield files.ranked(path, depth, precision, (i, shares), None if broken is None else broken.line)
             except ScanError as error:
                 first = error if first is None or error.line < first.line else first
         with suppress(OSError):
@@ -229,7 +233,7 @@ def _chosen(
 # -- the lines of a file -----------------------------------------------------------------------------
 
 
-class _Lines:
+class _RunChunks:
     """A TREC run in chunks of whole lines."""
 
     def __init__(self, path: Path, max_unpacked: int | None) -> None:

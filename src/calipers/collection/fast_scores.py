@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from calipers.collection.files import blocks, start_of
-from calipers.collection.first_line import first_fields
+from calipers.collection.first_line import first_fields, is_trec
 from calipers.collection.reader import FILE_ERRORS, feed_run, in_threads, processors
 from calipers.native.id_text import decode
 from calipers.native.plan import Plan
@@ -104,8 +104,9 @@ def _check_trec(path: str, fields: int) -> None:
     """Whether a file starts as TREC judgments (4 fields) or runs (6) do, and as nothing else."""
     if not os.path.isfile(path):
         raise NotFast(path)
-    found = first_fields(start_of(path))
-    if len(found) != fields or found[0][:1] in b'{["' or any(b"qid:" in field for field in found):
+    start = start_of(path)
+    found = first_fields(start)
+    if not is_trec(start, fields) or found[0][:1] in b'{["' or any(b"qid:" in field for field in found):
         raise NotFast(path)
     try:
         float(found[3 if fields == 4 else 4])

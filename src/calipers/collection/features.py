@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.files import Path, shown_name
+from calipers.collection.formats.letor import letor_blocks
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
 from calipers.native.columns import Features, Labels
@@ -98,7 +99,7 @@ class FeatureFile:
         return np.tile(np.arange(found.width, dtype=np.int32), len(found.start) - 1)
 
 
-class _Both:
+class _LabelsAndFeatures:
     """Feeds the labels and the features with the same blocks; of two errors, the earlier line's is raised."""
 
     def __init__(self) -> None:
@@ -139,6 +140,8 @@ class _Both:
 def read_features(source: Path, *, max_unpacked: int | None = None) -> FeatureFile:
     """Labels, queries and features of a LETOR (SVMlight) file, plain or packed.
 
+    Queries are told by qid, or by the sizes in a file beside it (.query, .group).
+
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "part.txt"
     >>> _ = file.write_text("2 qid:7 1:0.5 3:1.5 #docid = a\\n0 qid:7 2:1 #docid = b\\n")
@@ -146,5 +149,5 @@ def read_features(source: Path, *, max_unpacked: int | None = None) -> FeatureFi
     array([[0.5, 0. , 1.5],
            [0. , 1. , 0. ]])
     """
-    labels, features = scan(source, _Both, max_unpacked=max_unpacked)
+    labels, features = scan(source, _LabelsAndFeatures, source=letor_blocks(source, max_unpacked=max_unpacked))
     return FeatureFile(shown_name(source), labels, features)

@@ -1,7 +1,8 @@
 """The bytes of files: plain or packed, block by block.
 
-What a file is packed with, its first bytes say. `-` is standard input. That and pipes are spooled to a temporary file,
-once in a process, as a run may have to be read twice. Memory is bounded by a few blocks.
+What a file is packed with, its first bytes say; so they do of UTF-16, which becomes UTF-8. `-` is standard input. That
+and pipes are spooled to a temporary file, once in a process, as a run may have to be read twice. Memory is bounded by a
+few blocks.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterator
 from io import BytesIO
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from calipers.collection.bytes_read import opened
 from calipers.collection.first_line import shows_content
-from calipers.collection.read_progress import opened
 from calipers.errors import CalipersError
 from calipers.extras import load
 
@@ -248,7 +250,7 @@ def regular(path: Path) -> str:
         return _spool(key, pipe)
 
 
-class Named:
+class FileErrors:
     """Puts the file's name on errors, and turns the system's errors into ours."""
 
     def __init__(self, path: Path) -> None:
@@ -293,7 +295,7 @@ def blocks(
     `max_unpacked` is the most bytes that a packed file may unpack to, by default `room` (or ROOM) and `ratio` (or
     RATIO) times its size.
     """
-    with Named(path), opened(regular(path)) as file:
+    with FileErrors(path), opened(regular(path)) as file:
         packing = packing_of(file.read(8))
         file.seek(0)
         if packing:
@@ -304,11 +306,40 @@ def blocks(
         else:
             source = plain_blocks(file, size)
         empty = True
-        for block in source:
+        for block in _as_utf8(source):
             empty = False
             yield block
         if empty:
             raise CalipersError("the file is empty")
+
+
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def is_utf_16(start: bytes) -> bool:
+    """Whether bytes begin as UTF-16 does: with its mark, and some character of one byte among the first."""
+    return start[:2] in _UTF_16 and b"\0" in start
+
+
+def _as_utf8(source: Iterator[Block]) -> Iterator[Block]:
+    """The same blocks, those of UTF-16 decoded."""
+    first = next(source, None)
+    if first is None:
+        return
+    if not is_utf_16(bytes(first[:64])):
+        yield first
+        yield from source
+        return
+    from codecs import getincrementaldecoder
+
+    decoder = getincrementaldecoder("utf-16")()
+    try:
+        for block in chain([bytes(first)], source):
+            if text := decoder.decode(bytes(block)):
+                yield text.encode()
+        decoder.decode(b"", final=True)
+    except UnicodeError as error:
+        raise CalipersError(f"the UTF-16 text is damaged ({error.reason})") from None  # type: ignore[attr-defined]
 
 
 def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
@@ -331,13 +362,13 @@ def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:
 
 def plain_file(path: Path, *, max_unpacked: int | None = None) -> str | BytesIO:
     """A regular file with this content, or the content itself where it was packed: for those who jump about in it."""
-    with Named(path):
+    with FileErrors(path):
         file_path = regular(path)
         with open(file_path, "rb") as file:
-            start = file.read(8)
+            start = file.read(64)
         if not start:
             raise CalipersError("the file is empty")
-        if not packing_of(start):
+        if not packing_of(start) and not is_utf_16(start):
             return file_path
     return BytesIO(whole(path, max_unpacked=max_unpacked))
 

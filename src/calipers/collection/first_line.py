@@ -1,29 +1,120 @@
-"""What the start of a file shows of its content."""
+"""What the start of a file shows of its content. Without NumPy: the short commands do without it."""
 
 from __future__ import annotations
 
 import re
+from itertools import islice
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+DELIMITERS = ("\t", ",", ";", "|")
+BLANKS = " "  # stands for any number of blanks
+LINES = 50  # that are looked at where the first one does not tell
+
 _FIELD = re.compile(rb"[^ \t\r]+")
 _CONTENT = re.compile(rb"^(?!#)[ \t\r]*[^ \t\r\n].*", re.MULTILINE)
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.I | re.A)
+_TREC_NUMBER = {4: 3, 6: 4}  # the field that is a number, by how many there are
+_SECOND = (b"0", b"Q0")  # what the second field of TREC's lines mostly is
 
 
 def first_content(start: bytes) -> bytes:
     """The first line that is neither empty nor a comment; empty if there is none."""
-    found = _CONTENT.search(start.removeprefix(_BOM))
+    found = _CONTENT.search(start.removeprefix(BOM))
     return found[0] if found else b""
 
 
 def first_fields(start: bytes) -> list[bytes]:
     """The fields of that line."""
-    return _FIELD.findall(first_content(start))
+    return fields_of(first_content(start))
+
+
+def fields_of(line: bytes) -> list[bytes]:
+    """What stands between blanks."""
+    return _FIELD.findall(line)
 
 
 def shows_content(start: bytes) -> bool:
     """Whether these bytes hold all of that line, or begin something that is not made of lines."""
-    bare = start.removeprefix(_BOM)
+    bare = start.removeprefix(BOM)
     if bare.startswith(b"PAR1") or bare.lstrip()[:1] in (b"{", b"["):
         return True
     found = _CONTENT.search(bare)
     return found is not None and found.end() < len(bare)
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell is written as a number is, finite or not."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def has_control(line: bytes) -> bool:
+    """Whether a line holds what no text does."""
+    return _CONTROL.search(line) is not None
+
+
+def cells_of(line: bytes, delimiter: str | None = None) -> tuple[list[str], str]:
+    """The cells of a line, and what is between them: by default the delimiter that makes most of them."""
+    text = line.decode("utf-8", "backslashreplace").rstrip("\r")
+    cut = {each: _cut(text, each) for each in ([delimiter] if delimiter else DELIMITERS)}
+    best = max(cut, key=lambda each: len(cut[each]))
+    return cut[best], best
+
+
+def _cut(text: str, delimiter: str) -> list[str]:
+    if delimiter == BLANKS:
+        return text.split()
+    import csv
+
+    try:
+        return next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error:  # a carriage return within, or a cell that is too long
+        return [text]
+
+
+def is_trec(start: bytes, fields: int) -> bool:
+    """Whether a file starts as TREC's judgments (4 fields) or runs (6) do.
+
+    A table whose queries are texts may have as many fields by chance, as `red shoes<TAB>d1<TAB>3`.
+    """
+    return len(first_fields(start)) == fields and headerless(start) is None
+
+
+def headerless(start: bytes) -> tuple[int, str] | None:
+    """How many columns a table without a header has, and what is between them; None where it is something else.
+
+    Its rows are query, document and number, or what TREC's lines are with another delimiter.
+
+    >>> headerless(b"1048585\\t7187158\\t1\\n"), headerless(b"red shoes,B01,3\\n"), headerless(b"1 0 d7 1\\n")
+    ((3, ' '), (3, ','), None)
+    """
+    line = first_content(start)
+    fields = fields_of(line)
+    if has_control(line) or not fields:
+        return None
+    if len(fields) == 3:
+        return (3, BLANKS) if is_number(_text(fields[2])) else _delimited(start, line)
+    if len(fields) in _TREC_NUMBER and is_number(_text(fields[_TREC_NUMBER[len(fields)]])):
+        return _delimited(start, line) if line.count(b"\t") == 2 else None
+    return _delimited(start, line)
+
+
+def _delimited(start: bytes, line: bytes) -> tuple[int, str] | None:
+    cells, delimiter = cells_of(line)
+    count = len(cells)
+    if count < 3 or not any(map(is_number, cells[1:])):
+        return None
+    if delimiter == "\t" and count in _TREC_NUMBER and count == len(fields_of(line)):
+        return None  # TREC's, with a word where a number should be: reading it will say so
+    lines = [found[0] for found in islice(_CONTENT.finditer(start.removeprefix(BOM)), LINES)]
+    whole = lines[:-1] if len(lines) > 1 and not start.endswith(b"\n") else lines
+    if delimiter == "\t" and count == 3 and all(len(f := fields_of(each)) > 3 and f[1] in _SECOND for each in whole):
+        return None  # TREC's lines, with blanks and tabs
+    quoted = any(b'"' in each for each in whole)  # a cell may go on in the next line
+    if not quoted and any(len(cells_of(each, delimiter)[0]) != count for each in whole):
+        return None
+    return count, delimiter
+
+
+def _text(field: bytes) -> str:
+    return field.decode("utf-8", "surrogateescape")

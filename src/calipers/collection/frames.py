@@ -20,15 +20,17 @@ def is_frame(value: object) -> bool:
     return any(hasattr(value, sign) for sign in _SIGNS)
 
 
-def judgments_of_frame(frame: Any, columns: Mapping[str, str] | None = None, name: str = "judgments") -> Judgments:
+def judgments_of_frame(
+    frame: Any, columns: Mapping[str, str] | None = None, name: str = "judgments", combine: str | None = None
+) -> Judgments:
     """Judgments from a frame with columns for query, document and grade."""
-    return _rows(frame, "grade", columns).judgments(name)
+    return _rows(frame, "grade", columns).judgments(name, combine)
 
 
 def runs_of_frame(frame: Any, columns: Mapping[str, str] | None = None, name: str | None = None) -> list[RowsRun]:
     """The run, or where a column names systems the runs, of a frame with columns for query, document and score."""
     rows = _rows(frame, "score", columns)
-    return runs_of(rows.systems, lambda: rows, name=name)
+    return runs_of(rows.systems, lambda: rows, name=name, notes=rows.notes)
 
 
 def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:

@@ -63,3 +63,25 @@ def mixed(query: Ints, word: Words) -> Words:
         hashed = (hashed ^ column) * np.uint64(0xFF51AFD7ED558CCD)
         hashed ^= hashed >> np.uint64(32)
     return hashed
+
+
+def by_appearance(ids: Ids) -> tuple[Ints, Ints]:
+    """A number for each id, in the order in which they come first, and a row that has it."""
+    code, row = numbered(np.zeros(len(ids), np.int64), ids)
+    first = np.full(len(row), len(ids))
+    np.minimum.at(first, code, np.arange(len(ids)))
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return place[code], first[order]
+
+
+def numbered(outer: Ints, ids: Ids) -> tuple[Ints, Ints]:
+    """A number for each pair of an outer number and an id, in the order of both, and a row that has it."""
+    words = as_words(ids)
+    order = np.lexsort((*words.T[::-1], outer))
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = (outer[order[1:]] != outer[order[:-1]]) | (words[order[1:]] != words[order[:-1]]).any(axis=1)
+    code = np.empty(len(order), np.int64)
+    code[order] = np.cumsum(fresh) - 1
+    return code, order[fresh]

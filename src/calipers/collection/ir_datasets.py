@@ -14,7 +14,7 @@ from calipers.network import may_download
 PREFIX = "irds:"
 
 
-def read_irds(name: str) -> Judgments:
+def read_irds(name: str, combine: str | None = None) -> Judgments:
     """The judgments of a dataset; ir_datasets downloads them the first time, unless CALIPERS_OFFLINE is set."""
     ir_datasets = load("ir_datasets", extra="irds", what=f"{PREFIX} judgments")
     try:
@@ -39,4 +39,4 @@ def read_irds(name: str) -> Judgments:
         value=np.array([grade for _, _, grade in found], np.float64),
         file=name,
     )
-    return rows.judgments(name)
+    return rows.judgments(name, combine)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from calipers.collection.reader import scan, scan_run
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
-from calipers.native.columns import Columns, Labels, Retrieved
+from calipers.native.columns import Columns, Labels, Precision, Retrieved
 from calipers.native.ids import Ids, decode, encode
 from calipers.native.scan_error import duplicate
 from calipers.native.scanner import (
@@ -44,6 +44,7 @@ class Judgments:
     texts: Callable[[], list[str]] | None = field(default=None, repr=False)  # the names as text, where they came so
     row: Ints | None = None  # of the input, for each row of the pool; None where they are the same
     repeated: int = 0  # labels that were given twice, and count once
+    notes: tuple[str, ...] = ()  # on how they were read
 
     def __post_init__(self) -> None:
         self.pool.name_queries(self.queries)
@@ -100,9 +101,21 @@ class Judgments:
         queries = tuple(str(distinct[i]) for i in by_appearance)
         return cls._grouped(name, queries, place[query], grade, None)
 
+    def with_notes(self, notes: Sequence[str]) -> Judgments:
+        """The same, with more to be said of how they were read."""
+        return replace(self, notes=(*self.notes, *notes)) if notes else self
+
     @classmethod
-    def from_columns(cls, columns: Columns, name: str) -> Judgments:
-        """From the columns of a qrels file. A document judged twice with one grade counts once."""
+    def from_columns(cls, columns: Columns, name: str, combine: str | None = None) -> Judgments:
+        """From the columns of a qrels file. A document judged twice with one grade counts once.
+
+        combine: how several grades of a document become one; without it, different ones are refused.
+        """
+        if combine is not None:
+            from calipers.collection.repeated import combined
+
+            columns, notes = combined(columns, combine, name)
+            return cls.from_columns(columns, name).with_notes(notes)
         queries = tuple(columns.queries.texts())
         grouped = cls._grouped(name, queries, columns.query, columns.value, columns.documents)
         if grouped.index.distinct:
@@ -122,7 +135,8 @@ class Judgments:
                     source = row if grouped.row is None else int(grouped.row[row])
                     raise CalipersError(
                         f"document '{decode(documents[row])}' of query '{queries[query]}' is judged "
-                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before",
+                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before; "
+                        "combine (--combine) makes one grade of them",
                         file=name,
                         line=int(columns.line[source]),
                     )
@@ -140,6 +154,7 @@ class Judgments:
         cls, name: str, queries: tuple[str, ...], query: Ints, grade: Floats, documents: Ids | None
     ) -> Judgments:
         """With the rows of each query brought together, in the order of the input."""
+        grade = grade + 0.0  # -0.0 and 0.0 are the same grade
         offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(queries)))])
         if (query[1:] >= query[:-1]).all():
             return cls(name, queries, Pool(offsets, grade), None if documents is None else lambda: documents)
@@ -175,6 +190,14 @@ class Judgments:
     def document_names(self) -> list[str]:
         return self.documents.texts() if self.texts is None else self.texts()
 
+    def not_answered(self, query: bytes | None) -> CalipersError:
+        """The error where runs answer none of these queries, with one query of each side."""
+        other = "the runs are empty" if query is None else f"the runs have '{decode(query)}'"
+        return CalipersError(
+            f"no query in common: none of the runs answers a query of {self.name} "
+            f"(the judgments have '{self.queries[0]}', {other})"
+        )
+
     def to_dict(self) -> dict[str, dict[str, float]]:
         """As {query: {document: grade}}."""
         offsets, grade = self.pool.offsets.tolist(), self.pool.grade.tolist()
@@ -190,7 +213,11 @@ class Run(Protocol):
     @property
     def name(self) -> str: ...
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    # Those that were read from a file may have `path`, and `notes` on how it was read.
+
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         """The judged documents that it retrieves, and where they rank."""
         ...
 
@@ -215,9 +242,11 @@ class FileRun:
             self.tag = self._first_tag()
         return self.given_name or self.tag or Path(self.path).name
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         found = scan_run(
-            self.path, judgments.index, depth=depth, single=single, jobs=jobs, max_unpacked=self.max_unpacked,
+            self.path, judgments.index, depth=depth, precision=precision, jobs=jobs, max_unpacked=self.max_unpacked,
             memory=self.memory,
         )  # fmt: skip
         self.tag = decode(found.tag)
@@ -255,7 +284,9 @@ class DictRun:
     scores: Mapping[str, Mapping[str, float]]
     name: str = "run"
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         _check_nested(self.scores, self.name, "a run", "score")
         names, offsets = judgments.document_names, judgments.pool.offsets.tolist()
         judged = set(judgments.queries)
@@ -270,14 +301,14 @@ class DictRun:
             plain = ranked if type(ranked) is dict else dict(ranked)
             try:
                 length, tied, hits, of_hits, first, last = rank_documents(
-                    plain, names, offsets[query], offsets[query + 1], single
+                    plain, names, offsets[query], offsets[query + 1], precision
                 )
             except (TypeError, ValueError) as error:
                 raise CalipersError(f"a score for query '{name}' is not a number ({error})", file=self.name) from None
             by_id: Ints = first
             by_input: Ints = first
             if (first != last).any():
-                score = _as_single(np.array(list(plain.values()))) if single else np.array(list(plain.values()), float)
+                score = _rounded(np.array(list(plain.values()), float), precision)
                 by_id, by_input = _places(plain, score, [names[row] for row in hits.tolist()])
             lists.append((query, length, tied))
             parts.append((hits, of_hits, first, last, by_id, by_input))
@@ -315,15 +346,16 @@ class ArrayRun:
     name: str = "run"
     reach: int | None = None  # documents whose tie starts below this rank are left out; None keeps all
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         scores = _finite(self.scores, self.name, "score")
         expected = len(judgments) if judgments.row is None else len(judgments.row)
         if len(scores) != expected:
             raise CalipersError(f"{len(scores)} scores for {expected} labels", file=self.name)
         if judgments.row is not None:
             scores = scores[judgments.row]
-        if single:
-            scores = _as_single(scores)
+        scores = _rounded(scores, precision)
         pool = judgments.pool
         scores = np.ascontiguousarray(scores)
         asked = np.flatnonzero(pool.size > 0)
@@ -373,9 +405,11 @@ class ScoreFile:
     def name(self) -> str:
         return self.given_name or Path(self.path).name
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         scores = scan(self.path, NumberScanner, max_unpacked=self.max_unpacked)
-        return ArrayRun(scores, self.path, self.reach).retrieved(judgments, depth, single)
+        return ArrayRun(scores, self.path, self.reach).retrieved(judgments, depth, precision)
 
     def documents(self) -> dict[str, dict[str, float]]:
         raise CalipersError("a file of bare scores has no documents of its own", file=self.path)
@@ -424,7 +458,9 @@ def _finite(values: ArrayLike, name: str, what: str) -> Floats:
     return numbers
 
 
-def _as_single(scores: Floats) -> Floats:
+def _rounded(scores: Floats, precision: Precision) -> Floats:
+    if precision == "double":
+        return scores
     with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
         return scores.astype(np.float32).astype(np.float64)
 

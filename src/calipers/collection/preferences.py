@@ -1,184 +1,271 @@
-"""Preferences: judgments of which document is the better one, instead of a grade for each.
+"""Judgments of which document is the better one, instead of a grade for each.
 
     query document document                  the better document first
-    query group subgroup document level      trec_eval's prefs: in one subgroup the larger level is preferred
+    query group subgroup document level      trec_eval's `prefs`: in one subgroup the larger level is preferred
+    query group document level               trec_eval's `qrels_prefs`: the same with one subgroup for each group
 
-A subgroup is what one person ordered at one time, and a group what belongs together (a person, an aspect); levels of
-different subgroups are not compared. A pair is a subgroup of two documents, in a group of its own name.
+A group is one judge, a person with one need; a subgroup is what they ordered at one time. Levels of different subgroups
+are not compared. Measures take what one judge prefers for transitive, and refuse a judge who contradicts themselves;
+judges may contradict each other. A document of level 0 is not relevant to that judge. A pair is a subgroup of two
+documents, of a judge by the name of `pairs`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from calipers.collection.id_codes import as_words, coded
+from calipers.collection.formats.trec import read_subtopics as read_qrels_lines
+from calipers.collection.id_codes import by_appearance, numbered
 from calipers.collection.model import Judgments
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
-from calipers.native.ids import Ids, decode, encode
+from calipers.native.ids import Ids, encode
 from calipers.native.plain import LineScanner, number
 from calipers.native.scan_error import ScanError, shown
 
 PAIR = ("query", "document", "document")
 PREFS = ("query", "group", "subgroup", "document", "level")
+FORMATS = ("pairs", "prefs", "qrels_prefs")
+JUDGE = "pairs"  # whose pairs are where none is named
 BETTER, WORSE = 2.0, 1.0  # the levels of a pair: 0 would say that the second document is not relevant
+MOST_PAIRS = 300_000_000  # that are held at once, 8 bytes each
+
+Bools = NDArray[np.bool_]
+Pair = tuple[str, str, str, str]  # query, judge, the preferred document, the other one
+Row = tuple[bytes | str, bytes | str, bytes | str, bytes | str, float]  # query, judge, subgroup, document, level
 
 
 @dataclass(frozen=True, eq=False)
-class Preferences:
-    """Which documents of each query are preferred to which.
+class PreferencePool(Pool):
+    """Documents by query, in the order of their ids, and who prefers which of them to which.
 
-    >>> found = Preferences.from_pairs([("q", "a", "b"), ("q", "a", "c"), ("q", "b", "c")])
-    >>> found.queries, len(found), found.judgments.to_dict()
-    (('q',), 3, {'q': {'a': 1.0, 'b': 1.0, 'c': 0.0}})
+    `grade` is how many preferences a document wins less those that it loses, from 0 on in each query: what ties are
+    sorted by where the best or the worst order is asked for.
     """
 
-    name: str
-    judgments: Judgments  # the documents of each query: 1 for those that are preferred to some other one, else 0
-    group: Ints  # of each line, numbered over all queries
-    subgroup: Ints  # of each line, numbered over all queries and groups
-    document: Ints  # of each line: a row of the judgments
-    level: Floats  # of each line
-    line: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # of the file
+    kind: ClassVar[str] = "preferences"
 
-    @classmethod
-    def from_pairs(cls, pairs: Iterable[tuple[str, str, str]], name: str = "preferences") -> Preferences:
-        """From (query, better document, worse document)."""
-        lines = _Lines()
-        for row, (query, better, worse) in enumerate(pairs, 1):
-            try:
-                lines.pair(encode(query), encode(better), encode(worse), row)
-            except ScanError as error:
-                raise CalipersError(error.message, file=name) from None
-        if not lines.level:
-            raise CalipersError("there are no preferences", file=name)
-        return lines.preferences(name)
+    starts: Ints = field(kw_only=True)  # query q has the judges starts[q] to starts[q + 1]
+    levels: Pool = field(kw_only=True)  # of what each judge saw, judge by judge
+    document: Ints = field(kw_only=True)  # of each row of `levels`, a row of this pool
+    complete: Ints = field(kw_only=True)  # 1 for a judge who put all that they saw in one order, with ties; else 0
+    pair_offsets: Ints = field(kw_only=True)  # judge j has the pairs pair_offsets[j] to pair_offsets[j + 1]
+    above: Ints = field(kw_only=True)  # of each pair, the row of the preferred document
+    below: Ints = field(kw_only=True)  # and that of the other one
+    contradiction: CalipersError | None = field(default=None, kw_only=True)  # of a judge with themselves
 
-    @property
-    def queries(self) -> tuple[str, ...]:
-        return self.judgments.queries
-
-    def __len__(self) -> int:
-        """How many ordered pairs there are; what is judged twice counts twice."""
-        return len(self.pairs[0])
+    def of_whole_grades(self) -> Pool:
+        return self  # trec_eval reads levels with their fractions
 
     @cached_property
-    def pairs(self) -> tuple[Ints, Ints]:
-        """The better and the worse document of each ordered pair, as rows of the judgments, query by query."""
-        return ordered_pairs(self.subgroup, self.document, self.level)
+    def judges(self) -> Ints:
+        """How many judges each query has."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def judge(self) -> Ints:
+        """The judge of each pair."""
+        return np.repeat(np.arange(len(self.pair_offsets) - 1), np.diff(self.pair_offsets))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Preferences(Judgments):
+    """Which documents of each query are preferred to which.
+
+    >>> found = Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c")])
+    >>> found
+    <Preferences preferences: 1 query, 2 ordered pairs>
+    >>> found.closed_pairs()
+    [('q', 'pairs', 'a', 'b'), ('q', 'pairs', 'a', 'c'), ('q', 'pairs', 'b', 'c')]
+    >>> found.judgments.to_dict()
+    {'q': {'a': 1.0, 'b': 1.0, 'c': 0.0}}
+    """
+
+    judges: tuple[tuple[str, ...], ...] = ()  # of each query
+    pairs: tuple[Ints, Ints] = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+    """The better and the worse document of each pair that was judged, as rows of the pool, query by query; what is
+    judged twice is there twice, what only follows is not."""
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[Pair | tuple[str, str, str]], name: str = "preferences") -> Preferences:
+        """From (query, better document, worse document), or (query, judge, better document, worse document)."""
+        rows: list[Row] = []
+        for place, pair in enumerate(pairs):
+            if len(pair) not in (3, 4):
+                raise CalipersError(f"{pair!r:.60} is not (query, better document, worse document)", file=name)
+            query, *judge, better, worse = pair
+            if better == worse:
+                raise CalipersError(f"document {shown(encode(better))} is preferred to itself", file=name)
+            who = judge[0] if judge else JUDGE
+            rows += [(query, who, f"{place}", better, BETTER), (query, who, f"{place}", worse, WORSE)]
+        return cls.from_rows(rows, name)
+
+    @classmethod
+    def from_levels(
+        cls, levels: Mapping[str, Mapping[str, Mapping[str, float]]], name: str = "preferences"
+    ) -> Preferences:
+        """From {query: {judge: {document: level}}}: each judge put all documents that they saw in one order.
+
+        >>> Preferences.from_levels({"q": {"ann": {"a": 2, "b": 1, "c": 0}, "bob": {"b": 1, "c": 0}}}).judges
+        (('ann', 'bob'),)
+        """
+        rows: list[Row] = [
+            (query, judge, "0", document, level)
+            for query, judges in levels.items()
+            for judge, graded in judges.items()
+            for document, level in graded.items()
+        ]
+        return cls.from_rows(rows, name)
+
+    @classmethod
+    def from_judgments(cls, judgments: Judgments) -> Preferences:
+        """From one grade per document: every document is preferred to those of a lower grade."""
+        query = np.repeat(np.arange(len(judgments.queries)), judgments.pool.size)
+        names = Ids.of(judgments.queries).take(query)
+        zero = Ids.of(["0"]).take(np.zeros(len(query), np.int64))
+        return cls.from_lines([names, zero, zero, judgments.documents], judgments.pool.grade, name=judgments.name)
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Row], name: str, line: Ints | None = None) -> Preferences:
+        """From (query, judge, subgroup, document, level)."""
+        if not rows:
+            raise CalipersError("there are no preferences", file=name)
+        *texts, values = zip(*rows, strict=True)
+        try:
+            ids = [Ids.of(column) for column in texts]
+            level = np.array(values, np.float64)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise CalipersError(f"ids are not text, or a level is not a number ({error})", file=name) from None
+        if not np.isfinite(level).all():
+            raise CalipersError("a level is not a finite number", file=name)
+        return cls.from_lines(ids, level, line=line, name=name)
+
+    @classmethod
+    def from_lines(
+        cls, texts: Sequence[Ids], level: Floats, *, line: Ints | None = None, name: str = "preferences"
+    ) -> Preferences:
+        """From columns of text (query, judge, subgroup, document) and of levels. What is said twice counts once."""
+        query_ids, judge_ids, group_ids, document_ids = texts
+        query, query_row = by_appearance(query_ids)
+        judge, judge_row = numbered(query, judge_ids)
+        group, _ = numbered(judge, group_ids)
+        document, document_row = numbered(query, document_ids)
+        lines = _Lines(query_ids, judge_ids, document_ids, level, line, name)
+        order = np.lexsort((document, -level, group))  # subgroups one after the other, best documents first
+        twice = lines.repeated(group, document)
+        order = order[~twice[order]]
+        of_judge = judge[order]
+        above, below = _pairs_in_groups(group[order], level[order])
+        of_pair = of_judge[above]
+        above, below = document[order][above], document[order][below]
+        by_document = np.lexsort((below, above))
+        pairs = above[by_document], below[by_document]
+        several = _several_groups(of_judge, group[order], len(judge_row))
+        place, contradiction = _last_levels(order, judge, document, group, level, lines)
+        if several.any():
+            try:
+                above, below, of_pair = _together(above, below, of_pair, several, judge_row, lines)
+            except CalipersError as error:
+                contradiction = error
+        offsets = np.searchsorted(query[document_row], np.arange(len(query_row) + 1))
+        starts = np.searchsorted(query[judge_row], np.arange(len(query_row) + 1))
+        pool = PreferencePool(
+            offsets,
+            _net_wins(above, below, offsets),
+            starts=starts,
+            levels=Pool(np.searchsorted(judge[place], np.arange(len(judge_row) + 1)), level[place]),
+            document=document[place],
+            complete=(~several).astype(np.int64),
+            pair_offsets=np.searchsorted(of_pair, np.arange(len(judge_row) + 1)),
+            above=above,
+            below=below,
+            contradiction=contradiction,
+        )
+        named = judge_ids.take(judge_row).texts()
+        documents = document_ids.take(document_row)
+        return cls(
+            name,
+            tuple(query_ids.take(query_row).texts()),
+            pool,
+            lambda: documents,
+            repeated=int(twice.sum()),
+            judges=tuple(tuple(named[a:b]) for a, b in pairwise(starts.tolist())),
+            pairs=pairs,
+        )
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        """The documents of each query: 1 for those that are preferred to some other one, else 0."""
+        grade = np.zeros(len(self))
+        grade[self.pairs[0]] = 1.0
+        return Judgments(self.name, self.queries, Pool(self.pool.offsets, grade), lambda: self.documents)
 
     def pairs_of(self, query: int) -> tuple[Ints, Ints]:
-        """The same for one query, with its documents counted from 0."""
+        """The judged pairs of one query, with its documents counted from 0."""
         better, worse = self.pairs
-        start, end = (int(self.judgments.pool.offsets[query + i]) for i in (0, 1))
+        start, end = (int(self.pool.offsets[query + i]) for i in (0, 1))
         low, high = np.searchsorted(better, [start, end])
         return better[low:high] - start, worse[low:high] - start
 
+    def closed_pairs(self) -> list[Pair]:
+        """Every preference once, with what follows, as (query, judge, preferred document, other document)."""
+        pool = preferences_of(self.pool)
+        judges = [(query, judge) for query, named in zip(self.queries, self.judges, strict=True) for judge in named]
+        names = self.document_names
+        rows = zip(pool.judge.tolist(), pool.above.tolist(), pool.below.tolist(), strict=True)
+        return [(*judges[judge], names[above], names[below]) for judge, above, below in rows]
+
     def __repr__(self) -> str:
-        return f"<Preferences {self.name}: {len(self.queries)} queries, {len(self)} ordered pairs>"
+        queries = "1 query" if len(self.queries) == 1 else f"{len(self.queries)} queries"
+        return f"<Preferences {self.name}: {queries}, {len(self.pairs[0])} ordered pairs>"
 
 
-def read_preferences(source: str | Path, *, max_unpacked: int | None = None) -> Preferences:
+def preferences_of(pool: Pool) -> PreferencePool:
+    """The pool as one of preferences, of judges who do not contradict themselves."""
+    if not isinstance(pool, PreferencePool):
+        raise CalipersError("this measure needs preferences (query group subgroup document level)")
+    if pool.contradiction is not None:
+        raise pool.contradiction
+    return pool
+
+
+def read_preferences(source: str | Path, *, format: str | None = None, max_unpacked: int | None = None) -> Preferences:
     """Preferences from a file of lines `query document document`, the better one first, or of trec_eval's prefs.
 
-    How many fields the first line has says which of the two it is.
+    How many fields the first line has says which of the two it is. format: `qrels_prefs` for qrels that are taken for
+    preferences, lines of `query group document level`; `pairs` or `prefs` for one of the others.
     """
-    return scan(str(source), lambda: PreferenceScanner(str(source)), max_unpacked=max_unpacked)
-
-
-def ordered_pairs(subgroup: Ints, document: Ints, level: Floats) -> tuple[Ints, Ints]:
-    """The pairs of documents of one subgroup whose levels differ, better one first, by ascending better document."""
-    order = np.lexsort((-level, subgroup))
-    subgroup, document, level = subgroup[order], document[order], level[order]
-    starts = np.flatnonzero(np.append(True, subgroup[1:] != subgroup[:-1]))
-    size = np.diff(np.append(starts, len(subgroup)))
-    better, worse = [], []
-    for n in np.unique(size[size > 1]).tolist():  # the subgroups of one size together
-        rows = starts[size == n][:, None] + np.arange(n)
-        step = max(1, 4_000_000 // (n * n))
-        one, other = np.triu_indices(n, 1)
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            apart = level[part[:, one]] > level[part[:, other]]
-            better.append(document[part[:, one]][apart])
-            worse.append(document[part[:, other]][apart])
-    if not better:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    first, second = np.concatenate(better), np.concatenate(worse)
-    order = np.lexsort((second, first))
-    return first[order], second[order]
-
-
-class _Lines:
-    """What the lines of a file say, one by one."""
-
-    def __init__(self) -> None:
-        self.queries: dict[bytes, int] = {}
-        self.groups: dict[tuple[int, bytes], int] = {}
-        self.subgroups: dict[tuple[int, bytes], int] = {}
-        self.query: list[int] = []
-        self.group: list[int] = []
-        self.subgroup: list[int] = []
-        self.document: list[bytes] = []
-        self.level: list[float] = []
-        self.line: list[int] = []
-
-    def add(self, query: bytes, group: bytes, subgroup: bytes, document: bytes, level: float, line: int) -> None:
-        q = self.queries.setdefault(query, len(self.queries))
-        g = self.groups.setdefault((q, group), len(self.groups))
-        self.query.append(q)
-        self.group.append(g)
-        self.subgroup.append(self.subgroups.setdefault((g, subgroup), len(self.subgroups)))
-        self.document.append(document)
-        self.level.append(level)
-        self.line.append(line)
-
-    def pair(self, query: bytes, better: bytes, worse: bytes, line: int) -> None:
-        if better == worse:
-            raise ScanError(f"document {shown(better)} is preferred to itself")
-        for document, level in ((better, BETTER), (worse, WORSE)):
-            self.add(query, b"pairs", b"%d" % line, document, level, line)
-
-    def preferences(self, name: str) -> Preferences:
-        query, documents = np.array(self.query, np.int64), Ids.of(self.document)
-        code, one = coded(query, as_words(documents))
-        by_query = np.lexsort((one, query[one]))
-        place = np.empty_like(by_query)
-        place[by_query] = np.arange(len(by_query))
-        row, one = place[code], one[by_query]
-        group, subgroup = np.array(self.group, np.int64), np.array(self.subgroup, np.int64)
-        level, line = np.array(self.level), np.array(self.line, np.int64)
-        _refuse_repetitions(subgroup, row, line, documents)
-        grade = np.zeros(len(one))
-        grade[ordered_pairs(subgroup, row, level)[0]] = 1.0
-        names = documents.take(one)
-        offsets = np.searchsorted(query[one], np.arange(len(self.queries) + 1))
-        judgments = Judgments(name, tuple(map(decode, self.queries)), Pool(offsets, grade), lambda: names)
-        return Preferences(name, judgments, group, subgroup, row, level, line)
-
-
-def _refuse_repetitions(subgroup: Ints, row: Ints, line: Ints, documents: Ids) -> None:
-    order = np.lexsort((line, row, subgroup))
-    again = (subgroup[order[1:]] == subgroup[order[:-1]]) & (row[order[1:]] == row[order[:-1]])
-    if again.any():
-        at = int(order[1:][again].min())
-        raise ScanError(f"document {shown(documents[at])} appears twice in one subgroup", line=int(line[at]))
+    name = str(source)
+    if format in (None, "pairs", "prefs"):
+        rows, line = scan(name, lambda: PreferenceScanner(format), max_unpacked=max_unpacked)
+        return Preferences.from_rows(rows, name, line)
+    if format != "qrels_prefs":
+        raise CalipersError(f"'{format}' is no format of preferences; expected one of {', '.join(FORMATS)}")
+    columns = read_qrels_lines(name, max_unpacked=max_unpacked)
+    assert columns.second is not None
+    queries = columns.queries.take(columns.query)
+    zero = Ids.of(["0"]).take(np.zeros(len(columns.query), np.int64))
+    texts = [queries, columns.second, zero, columns.documents]
+    return Preferences.from_lines(texts, columns.value, line=columns.line, name=name)
 
 
 class PreferenceScanner(LineScanner):
-    """Reads lines of three fields (pairs) or of five (prefs); the first line decides."""
+    """Reads lines of three fields (pairs) or of five (prefs); the first line decides, unless it was said before."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, format: str | None = None) -> None:
         super().__init__()
-        self._name = name
-        self._fields: tuple[str, ...] | None = None
-        self._lines = _Lines()
+        self._fields = {"pairs": PAIR, "prefs": PREFS}[format] if format else None
+        self._rows: list[Row] = []
+        self._number: list[int] = []
 
     def _row(self, line: bytes) -> bool:
         fields = [each for each in line.replace(b"\t", b" ").split(b" ") if each]
@@ -191,16 +278,156 @@ class PreferenceScanner(LineScanner):
                 )
         if len(fields) != len(self._fields):
             raise ScanError(f"expected {len(self._fields)} fields ({' '.join(self._fields)}), found {len(fields)}")
+        here = self.lines + 1
         if self._fields is PAIR:
             query, better, worse = fields
-            self._lines.pair(query, better, worse, self.lines + 1)
+            if better == worse:
+                raise ScanError(f"document {shown(better)} is preferred to itself")
+            pair = ((better, BETTER), (worse, WORSE))
+            self._rows += [(query, JUDGE, f"{here}", document, level) for document, level in pair]
+            self._number += [here, here]
         else:
             query, group, subgroup, document, level = fields
-            self._lines.add(query, group, subgroup, document, number(level, "level"), self.lines + 1)
+            self._rows.append((query, group, subgroup, document, number(level, "level")))
+            self._number.append(here)
         return True
 
-    def finish(self) -> Preferences:
+    def finish(self) -> tuple[list[Row], Ints]:
+        """What the lines say, and the line of each."""
         self._close()
-        if not self.rows:
-            raise ScanError("nothing but comments and empty lines", line=max(1, self.lines))
-        return self._lines.preferences(self._name)
+        return self._rows, np.array(self._number, np.int64)
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """What is needed to refuse a line."""
+
+    queries: Ids
+    judges: Ids
+    documents: Ids
+    level: Floats
+    line: Ints | None
+    name: str
+
+    def refusal(self, what: str, row: int) -> CalipersError:
+        where = f"document '{self.documents.text(row)}' of query '{self.queries.text(row)}'"
+        return CalipersError(
+            f"{where}: judge '{self.judges.text(row)}' {what}",
+            file=self.name,
+            line=None if self.line is None else int(self.line[row]),
+        )
+
+    def repeated(self, group: Ints, document: Ints) -> Bools:
+        """Which lines say again what an earlier one said; refuses one that says something else."""
+        order = np.lexsort((np.arange(len(group)), document, group))
+        same = (group[order[1:]] == group[order[:-1]]) & (document[order[1:]] == document[order[:-1]])
+        later, earlier = order[1:][same], order[:-1][same]
+        other = np.flatnonzero(self.level[later] != self.level[earlier])
+        if len(other):
+            row, before = int(later[other[0]]), int(earlier[other[0]])
+            levels = f"at level {self.level[row]:g} here and {self.level[before]:g} before"
+            raise CalipersError(
+                f"document '{self.documents.text(row)}' appears twice in one subgroup of query "
+                f"'{self.queries.text(row)}', {levels}",
+                file=self.name,
+                line=None if self.line is None else int(self.line[row]),
+            )
+        twice = np.zeros(len(group), bool)
+        twice[later] = True
+        return twice
+
+
+def _pairs_in_groups(group: Ints, level: Floats) -> tuple[Ints, Ints]:
+    """The pairs of places of which the first has the higher level; places are by group, then by descending level."""
+    places = np.arange(len(group))
+    group_end = np.searchsorted(group, group, side="right")
+    changes = np.ones(len(group), bool)
+    changes[1:] = (group[1:] != group[:-1]) | (level[1:] != level[:-1])
+    bounds = np.append(np.flatnonzero(changes), len(group))
+    lower = bounds[np.cumsum(changes)]  # the first place after those of the same level
+    count = np.maximum(group_end - lower, 0)
+    total = int(count.sum())
+    if total > MOST_PAIRS:
+        raise CalipersError(f"these judgments hold {total:,} preferences; at most {MOST_PAIRS:,} are read")
+    above = np.repeat(places, count)
+    inside = np.arange(total) - np.repeat(np.cumsum(count) - count, count)
+    return above, lower[above] + inside
+
+
+def _several_groups(judge: Ints, group: Ints, judges: int) -> Bools:
+    """Whether each judge compared documents in more than one subgroup."""
+    changes = np.flatnonzero(np.diff(group, prepend=-1))
+    return np.asarray(np.bincount(judge[changes], minlength=judges) > 1)
+
+
+def _together(
+    above: Ints, below: Ints, judge: Ints, several: Bools, judge_row: Ints, lines: _Lines
+) -> tuple[Ints, Ints, Ints]:
+    """The pairs with those of judges of several subgroups counted once, and with what follows from them."""
+    parts = [(above[~several[judge]], below[~several[judge]], judge[~several[judge]])]
+    ends = np.searchsorted(judge, np.arange(len(several) + 1))
+    for who in np.flatnonzero(several).tolist():
+        rows = slice(int(ends[who]), int(ends[who + 1]))
+        better, worse = _closed(above[rows], below[rows])
+        if better is None or worse is None:
+            raise lines.refusal("contradicts themselves: some document is preferred to itself", int(judge_row[who]))
+        parts.append((better, worse, np.full(len(better), who)))
+    above, below, judge = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((below, above, judge))
+    return above[order], below[order], judge[order]
+
+
+def _closed(above: Ints, below: Ints) -> tuple[Ints, Ints] | tuple[None, None]:
+    """Each pair once, and those that follow from them; None where a document would be preferred to itself."""
+    documents = np.unique(np.concatenate([above, below]))
+    n = len(documents)
+    better, worse = np.searchsorted(documents, above), np.searchsorted(documents, below)
+    code = np.unique(better * n + worse)
+    better, worse = code // n, code % n
+    waiting = np.bincount(worse, minlength=n)
+    starts = np.searchsorted(better, np.arange(n + 1)).tolist()
+    after = [worse[a:b].tolist() for a, b in pairwise(starts)]
+    ready = np.flatnonzero(waiting == 0).tolist()
+    for document in ready:  # which grows
+        for other in after[document]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                ready.append(other)
+    if len(ready) < n:
+        return None, None
+    reach = [0] * n  # the documents below each, a bit for each
+    for document in reversed(ready):
+        found = 0
+        for other in after[document]:
+            found |= reach[other] | 1 << other
+        reach[document] = found
+    width = -(-n // 8)
+    bits = np.frombuffer(b"".join(found.to_bytes(width, "little") for found in reach), np.uint8).reshape(n, width)
+    better, worse = np.nonzero(np.unpackbits(bits, axis=1, count=n, bitorder="little"))
+    return documents[better], documents[worse]
+
+
+def _last_levels(
+    order: Ints, judge: Ints, document: Ints, group: Ints, level: Floats, lines: _Lines
+) -> tuple[Ints, CalipersError | None]:
+    """For each judge and document the line of the last subgroup that has it, by judge and document; and what is wrong
+    where levels of subgroups contradict each other.
+    """
+    rows = order[np.lexsort((group[order], document[order], judge[order]))]
+    same = (judge[rows[1:]] == judge[rows[:-1]]) & (document[rows[1:]] == document[rows[:-1]])
+    now, before = level[rows[1:]], level[rows[:-1]]
+    wrong = np.flatnonzero(same & (((now == 0) & (before > 0)) | ((now > 0) & (before == 0))))
+    what = "puts it at level 0, not relevant, and above that in another subgroup"
+    error = lines.refusal(what, int(rows[wrong[0] + 1])) if len(wrong) else None
+    return rows[np.append(~same, True)], error
+
+
+def _net_wins(above: Ints, below: Ints, offsets: Ints) -> Floats:
+    """How many preferences each document wins less those that it loses, from 0 on in each query."""
+    size = int(offsets[-1])
+    net = (np.bincount(above, minlength=size) - np.bincount(below, minlength=size)).astype(np.float64)
+    least = np.minimum.reduceat(net, offsets[:-1]) if size else net
+    return np.asarray(net - np.repeat(least, np.diff(offsets)))

@@ -14,13 +14,24 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
-from calipers.collection.files import BLOCK, Block, Named, Path, blocks, packing_of, plain_blocks, regular, shown_name
-from calipers.collection.read_progress import opened
+from calipers.collection.bytes_read import opened
+from calipers.collection.files import (
+    BLOCK,
+    Block,
+    FileErrors,
+    Path,
+    blocks,
+    is_utf_16,
+    packing_of,
+    plain_blocks,
+    regular,
+    shown_name,
+)
 from calipers.errors import CalipersError
 from calipers.native.scanner import COMPILED, JudgedIndex, RunScanner, ScanError
 
 if TYPE_CHECKING:
-    from calipers.native.columns import Retrieved
+    from calipers.native.columns import Precision, Retrieved
 
 Part = tuple[int, int]  # of a file: where it starts and ends
 Result = TypeVar("Result", covariant=True)
@@ -53,10 +64,16 @@ class Scanner(Protocol[Result]):
 # ------------------------------------------------------------------------------------------------------- scans
 
 
-def scan(path: Path, make_scanner: Callable[[], Scanner[Result]], *, max_unpacked: int | None = None) -> Result:
-    """What a scanner makes of a file; its errors, and those of the file, with file and line."""
+def scan(
+    path: Path,
+    make_scanner: Callable[[], Scanner[Result]],
+    *,
+    max_unpacked: int | None = None,
+    source: Iterator[Block] | None = None,
+) -> Result:
+    """What a scanner makes of a file, or of the `source` made from it; errors with file and line."""
     scanner = make_scanner()
-    return _finish(path, scanner, blocks(path, max_unpacked=max_unpacked))
+    return _finish(path, scanner, blocks(path, max_unpacked=max_unpacked) if source is None else source)
 
 
 def _finish(path: Path, scanner: Scanner[Result], source: Iterator[Block]) -> Result:
@@ -82,7 +99,7 @@ def scan_run(
     index: JudgedIndex,
     *,
     depth: int = 0,
-    single: bool = False,
+    precision: Precision = "double",
     jobs: int | None = None,
     max_unpacked: int | None = None,
     memory: int | None = None,
@@ -95,12 +112,12 @@ def scan_run(
     room = usual_memory() if memory is None else memory
 
     def scanner(regroup: bool = False) -> RunScanner:
-        return RunScanner(index, depth=depth, single=single, regroup=regroup)
+        return RunScanner(index, depth=depth, precision=precision, regroup=regroup)
 
     def sorted_on_disk() -> Retrieved:
         from calipers.collection.external_sort import sorted_file
 
-        return sorted_file(path, index, depth=depth, single=single, memory=room, max_unpacked=max_unpacked)
+        return sorted_file(path, index, depth=depth, precision=precision, memory=room, max_unpacked=max_unpacked)
 
     parts = [] if jobs == 1 else _parts(path, jobs or processors(), smallest_part)
     if len(parts) > 1:
@@ -288,10 +305,11 @@ _BOM = b"\xef\xbb\xbf"
 
 def _parts(path: Path, jobs: int, smallest: int) -> list[Part]:
     """Where to cut a plain run so that (most) queries stay whole; one part if it is small, or packed."""
-    with Named(path), open(regular(path), "rb", buffering=0) as file:
+    with FileErrors(path), open(regular(path), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         count = min(jobs, size // max(1, smallest))
-        if count < 2 or packing_of(file.read(8)):
+        start = file.read(64)
+        if count < 2 or packing_of(start) or is_utf_16(start):
             return [(0, size)]
         targets = [size * k // count for k in range(count + 1)]
         starts = [0]

@@ -9,7 +9,7 @@ from typing import Protocol
 from calipers.errors import CalipersError
 
 
-class Named(Protocol):
+class HasName(Protocol):
     """A run, as far as its name goes; one that was read from a file also has a `path`."""
 
     @property
@@ -58,7 +58,7 @@ def _matching(pattern: str) -> Iterator[str]:
             yield from _matching(os.path.normpath(below) if not head else below)
 
 
-def distinct_names(runs: Sequence[Named]) -> Iterator[tuple[str, bool]]:
+def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:
     """The name of each run, and whether it had to be another than its tag because tags clash."""
     names = [run.name for run in runs]
     paths = [getattr(run, "path", None) for run in runs]

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, cast
 
 from numpy.typing import NDArray
 
-from calipers.collection.column_names import check_roles
-from calipers.collection.files import Path
-from calipers.collection.formats import FORMATS, TABLES, names_of, sniff, table_format
+from calipers.collection.column_names import ORDER, check_roles
+from calipers.collection.files import Path, start_of
+from calipers.collection.first_line import first_fields
+from calipers.collection.formats import FORMATS, RUN_TABLES, TABLES, names_of, sniff, table_format
+from calipers.collection.formats.letor import read_letor as read_labels
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
 from calipers.collection.ir_datasets import PREFIX, read_irds
 from calipers.collection.model import FileRun, Judgments, Run, ScoreFile
 from calipers.collection.reader import scan
+from calipers.collection.records import holds_records, rows_of_records, taken
+from calipers.collection.repeated import RolledRun, Rollup
 from calipers.collection.run_names import files_of
-from calipers.collection.table_rows import Rows, runs_of
+from calipers.collection.table_rows import Rows, RowsRun, runs_of
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
-from calipers.native.scanner import ColumnScanner, LetorScanner
+from calipers.native.scanner import ColumnScanner
 
-JUDGMENT_FORMATS = (*names_of("judgments", "labels", "table"), "subtopics")
-SYSTEM_FORMATS = names_of("run", "scores", "table")
+JUDGMENT_FORMATS = (
+    *names_of("judgments", "labels", "table", value="grade"), "subtopics", "preferences", "judges",
+)  # fmt: skip
+LABELLED = names_of("labels")
+SYSTEM_FORMATS = names_of("run", "scores", "table", value="score")
 
 
 class Frame(Protocol):
@@ -35,41 +43,59 @@ class Frame(Protocol):
 
 ColumnNames = Mapping[str, str]  # which column of a table holds the query, document, score, grade, system
 Nested = Mapping[str, Mapping[str, float]]  # {query: {document: grade or score}}
-JudgmentsLike = Judgments | Path | Frame | Nested | Mapping[str, Mapping[str, Mapping[str, float]]]
-RunLike = Run | Path | Frame | Nested | NDArray[Any]
+Records = Iterable[tuple[Any, ...]]  # named tuples, as ir_measures' Qrel and ScoredDoc
+JudgmentsLike = Judgments | Path | Frame | Nested | Mapping[str, Mapping[str, Mapping[str, float]]] | Records
+RunLike = Run | Path | Frame | Nested | NDArray[Any] | Records
 RunsLike = RunLike | Mapping[str, RunLike] | Iterable[RunLike]
 
 
 def read_judgments(
-    source: Path | Frame,
+    source: Path | Frame | Records,
     *,
     format: str | None = None,
     columns: ColumnNames | None = None,
+    combine: str | None = None,
     max_unpacked: int | None = None,
 ) -> Judgments:
-    """Judgments from a file, a frame, or a dataset of ir_datasets (`irds:DATASET_ID`).
+    """Judgments from a file, a frame, named tuples, ranx's Qrels, or a dataset of ir_datasets (`irds:DATASET_ID`).
 
-    A file may be TREC qrels, labelled LETOR, CSV, TSV, JSON, JSON lines or Parquet: its content decides, or `format`.
-    `columns` names the columns of a table, as {"query": "topic_id", "document": "url", "grade": "stars"}.
-    `max_unpacked` is the most bytes that a packed file may unpack to.
+    A file may be TREC qrels, labelled LETOR, CSV, TSV, JSON, JSON lines, Parquet, or a judgment list of OpenSearch: its
+    content decides, or `format`.
+    `columns` names the columns of a table, as {"query": "topic_id", "document": "url", "grade": "stars"}; those of a
+    table without a header are "1", "2", ...
+    `combine` makes one grade of several judgments of a document: max, min, mean, median or last; without it they are
+    refused. `max_unpacked` is the most bytes that a packed file may unpack to.
     """
     check_roles(columns)
+    source = taken(source)
     if is_frame(source):
-        return judgments_of_frame(source, columns)
+        return judgments_of_frame(source, columns, combine=combine)
+    if (rows := rows_of_records(source, "grade", columns)) is not None:
+        return rows.judgments("judgments", combine)
     name = str(source)
     if name.startswith(PREFIX):
-        return read_irds(name)
+        return read_irds(name, combine)
     format = format or sniff(name, max_unpacked=max_unpacked)
-    if format == "letor":
+    if combine is not None and format not in ("qrels", *TABLES):
+        raise CalipersError(f"combine ({combine}) is for qrels and tables, not for {_a(format)}", file=name)
+    if format in LABELLED:
         return read_letor(name, max_unpacked=max_unpacked)
     if format == "subtopics":
         from calipers.collection.subtopics import read_subtopics
 
         return read_subtopics(name, max_unpacked=max_unpacked)
-    if format == "qrels" or format in TABLES:
-        return read_qrels(name, format=format, columns=columns, max_unpacked=max_unpacked)
-    expected = ", ".join(JUDGMENT_FORMATS)
-    raise CalipersError(f"expected judgments ({expected}), but this looks like {_a(format)}", file=name)
+    if format == "preferences":
+        from calipers.collection.preferences import read_preferences
+
+        four = len(first_fields(start_of(name, max_unpacked=max_unpacked))) == 4
+        return read_preferences(name, format="qrels_prefs" if four else None, max_unpacked=max_unpacked)
+    if format == "judges":
+        from calipers.collection.several_judges import read_several_judges
+
+        return read_several_judges(name, max_unpacked=max_unpacked)
+    if format in JUDGMENT_FORMATS:
+        return read_qrels(name, format=format, columns=columns, combine=combine, max_unpacked=max_unpacked)
+    raise _no_judgments(format, name)
 
 
 def read_qrels(
@@ -77,15 +103,20 @@ def read_qrels(
     *,
     format: str | None = None,
     columns: ColumnNames | None = None,
+    combine: str | None = None,
     max_unpacked: int | None = None,
 ) -> Judgments:
     """Judgments from a TREC qrels file (query, iteration, document, grade), or from a table."""
     check_roles(columns)
     name = str(source)
     format = format or table_format(name, max_unpacked=max_unpacked) or "qrels"
+    if format not in JUDGMENT_FORMATS:
+        raise _no_judgments(format, name)
     if format in TABLES:
-        return _table(name, format, "grade", max_unpacked, columns).judgments(name)
+        return _table(name, format, "grade", columns=columns, max_unpacked=max_unpacked).judgments(name, combine)
     lines = scan(name, lambda: ColumnScanner("qrels"), max_unpacked=max_unpacked)
+    if combine is not None:
+        return Judgments.from_columns(lines, name, combine)
     try:
         judgments = Judgments.from_columns(lines, name)
     except CalipersError:
@@ -96,6 +127,11 @@ def read_qrels(
     return judgments
 
 
+def _no_judgments(format: str, name: str) -> CalipersError:
+    expected = ", ".join(JUDGMENT_FORMATS)
+    return CalipersError(f"expected judgments ({expected}), but this looks like {_a(format)}: {ORDER}", file=name)
+
+
 def _refuse_subtopics(name: str, columns: Columns, max_unpacked: int | None) -> None:
     """Documents that are judged more than once may be so for several subtopics."""
     from calipers.collection.subtopics import refuse_subtopics
@@ -104,93 +140,143 @@ def _refuse_subtopics(name: str, columns: Columns, max_unpacked: int | None) -> 
 
 
 def read_letor(source: Path, *, max_unpacked: int | None = None) -> Judgments:
-    """Judgments from a LETOR or SVMlight file: label, qid:query, features, `#docid = document`."""
-    return Judgments.from_labels(scan(str(source), LetorScanner, max_unpacked=max_unpacked), str(source))
+    """Judgments from a LETOR or SVMlight file: label, qid:query, features, `#docid = document`.
+
+    Without qid, the sizes of the queries are in a file beside it, as LightGBM (.query) and XGBoost (.group) have it.
+    """
+    return Judgments.from_labels(read_labels(str(source), max_unpacked=max_unpacked), str(source))
 
 
 def read_run(
-    source: Path | Frame,
+    source: Path | Frame | Records,
     *,
     format: str | None = None,
     columns: ColumnNames | None = None,
+    rollup: Rollup | str | None = None,
+    query_ids: QueryIds | None = None,
     max_unpacked: int | None = None,
     name: str | None = None,
     memory: int | None = None,
 ) -> Run:
     """One run from a file or a frame; a file is read when it is used. The options are those of `read_runs`."""
-    runs = _runs(source, format, columns, max_unpacked, name, memory)
+    reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), max_unpacked, name, memory)
+    runs = reading.runs(taken(source))
     if len(runs) > 1:
         raise CalipersError(
             f"there are {len(runs)} runs in it ({runs[0].name}, {runs[1].name} ...): use read_runs",
-            file=None if is_frame(source) else str(source),
+            file=str(source) if isinstance(source, str | os.PathLike) else None,
         )
     return runs[0]
 
 
 def read_runs(
-    source: Path | Frame | Iterable[Path | Frame],
+    source: Path | Frame | Records | Iterable[Path | Frame],
     *,
     format: str | None = None,
     columns: ColumnNames | None = None,
+    rollup: Rollup | str | None = None,
+    query_ids: QueryIds | None = None,
     max_unpacked: int | None = None,
     name: str | None = None,
     memory: int | None = None,
 ) -> list[Run]:
     """Runs from files, from all the files of directories, from globs such as "runs/*.gz", and from frames.
 
-    A file may be a TREC run, CSV, TSV, JSON, JSON lines, Parquet, or one score per line: its content decides, or
-    `format`. A table with a column of systems holds several runs. `columns` names the columns of tables, as
-    {"query": "topic_id", "document": "url", "score": "bm25", "system": "model"}. `name` replaces the name that a run
-    gives itself. `memory` is how many bytes a run may take whose queries are in no order, by default a quarter of the
-    machine's: a larger one is sorted on disk.
+    A file may be a TREC run, CSV, TSV, JSON, JSON lines, Parquet, responses of a search engine, or one score per line:
+    its content decides, or `format`. A table with a column of systems holds several runs. `columns` names the columns
+    of tables, as {"query": "topic_id", "document": "url", "score": "bm25", "system": "model"}; those of a table without
+    a header are "1", "2", ... `rollup` makes passages into documents: a `Rollup`, or max, sum or first for ids like
+    `document#passage`. `query_ids` are the queries of responses that do not name them, in their order: a list, or a
+    file that starts each line with one. `name` replaces the name that a run gives itself. `memory` is how many bytes a
+    run may take whose queries are in no order, by default a quarter of the machine's: a larger one is sorted on disk.
     """
-    check_roles(columns)
-    several = not (isinstance(source, str | os.PathLike) or is_frame(source))
+    reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), max_unpacked, name, memory)
+    source = taken(source)
+    several = not (isinstance(source, str | os.PathLike) or is_frame(source) or holds_records(source))
     named: Iterable[Any] = cast("Iterable[Any]", source) if several else [source]
     found: list[Run] = []
     for each in named:
-        for one in [each] if is_frame(each) else files_of(str(each)):
-            found += _runs(one, format, columns, max_unpacked, name, memory)
+        for one in files_of(str(each)) if isinstance(each, str | os.PathLike) else [each]:
+            found += reading.runs(one)
     return found
 
 
-def _runs(
-    source: Path | Frame,
-    format: str | None,
-    columns: ColumnNames | None,
-    max_unpacked: int | None,
-    name: str | None,
-    memory: int | None,
-) -> list[Run]:
-    check_roles(columns)
-    if is_frame(source):
-        return [*runs_of_frame(source, columns, name)]
-    path = str(source)
-    format = format or sniff(path, max_unpacked=max_unpacked)
-    if format == "run":
-        return [FileRun(path, name, max_unpacked, memory)]
-    if format == "scores":
-        return [ScoreFile(path, name, max_unpacked)]
-    if format in TABLES:
-        systems, parts = FORMATS[format].systems, FORMATS[format].parts
-        assert systems is not None
-        options = {"columns": columns, "max_unpacked": max_unpacked}
-        return [
-            *runs_of(
-                systems(path, **options),
-                partial(_table, path, format, "score", max_unpacked, columns),
-                path=path,
-                name=name,
-                parts=partial(parts, path, **options) if parts else None,
-                memory=memory,
-            )
-        ]
-    raise CalipersError(f"expected a run ({', '.join(SYSTEM_FORMATS)}), but this looks like {_a(format)}", file=path)
+QueryIds = Sequence[str] | Path  # of responses: a list, or a file
 
 
-def _table(path: str, format: str, value: str, max_unpacked: int | None, columns: ColumnNames | None) -> Rows:
+@dataclass(frozen=True)
+class _RunReading:
+    """How runs are read: the options of `read_runs`."""
+
+    format: str | None
+    columns: ColumnNames | None
+    rollup: Rollup | None
+    query_ids: Sequence[str] | None
+    max_unpacked: int | None
+    name: str | None
+    memory: int | None
+
+    def runs(self, source: Any) -> list[Run]:
+        """The runs of one file, frame or list."""
+        check_roles(self.columns)
+        found = self._runs(source)
+        if self.rollup is None:
+            return found
+        return [RolledRun(run, self.rollup) for run in found]
+
+    def _runs(self, source: Any) -> list[Run]:
+        if is_frame(source):
+            return [*runs_of_frame(source, self.columns, self.name)]
+        if (rows := rows_of_records(source, "score", self.columns)) is not None:
+            name = self.name or getattr(source, "name", None)
+            return [*runs_of(rows.systems, lambda: rows, name=name, notes=rows.notes)]
+        path = str(source)
+        format = self.format or sniff(path, max_unpacked=self.max_unpacked)
+        if self.query_ids is not None and format != "responses":
+            raise CalipersError(f"query_ids are for search responses, and this is {_a(format)}", file=path)
+        if format == "run":
+            return [FileRun(path, self.name, self.max_unpacked, self.memory)]
+        if format == "scores":
+            return [ScoreFile(path, self.name, self.max_unpacked)]
+        if format in RUN_TABLES:
+            return [*self._table_runs(path, format)]
+        expected = ", ".join(SYSTEM_FORMATS)
+        raise CalipersError(f"expected a run ({expected}), but this looks like {_a(format)}: {ORDER}", file=path)
+
+    def _table_runs(self, path: str, format: str) -> list[RowsRun]:
+        known = FORMATS[format]
+        options: dict[str, Any] = {"columns": self.columns, "max_unpacked": self.max_unpacked}
+        if self.query_ids is not None:
+            options["query_ids"] = self.query_ids
+        assert known.contents is not None
+        contents = known.contents(path, **options)
+        return runs_of(
+            contents.systems,
+            partial(_table, path, format, "score", **options),
+            path=path,
+            name=self.name,
+            parts=partial(known.parts, path, **options) if known.parts else None,
+            memory=self.memory,
+            notes=contents.notes,
+        )
+
+
+def _rollup(rollup: Rollup | str | None) -> Rollup | None:
+    return Rollup(rollup) if isinstance(rollup, str) else rollup
+
+
+def _query_ids(given: QueryIds | None) -> Sequence[str] | None:
+    """The ids of a list, or those that the lines of a file start with."""
+    if given is None or not isinstance(given, str | os.PathLike):
+        return given
+    from calipers.collection.texts import read_ids
+
+    return read_ids(given)
+
+
+def _table(path: str, format: str, value: str, **options: Any) -> Rows:
     read: Any = FORMATS[format].read
-    rows: Rows = read(path, value=value, columns=columns, max_unpacked=max_unpacked)
+    rows: Rows = read(path, value=value, **options)
     return rows
 
 

@@ -39,7 +39,7 @@ class SubtopicPool(Pool):
     what ties are sorted by where the best or the worst order is asked for.
     """
 
-    by_subtopic: ClassVar[bool] = True
+    kind: ClassVar[str] = "subtopics"
 
     intents: Pool = field(kw_only=True)  # the grades above 0, intent by intent
     document: Ints = field(kw_only=True)  # of each row of `intents`, a row of this pool
@@ -135,7 +135,7 @@ class SubtopicJudgments(Judgments):
         above = above[np.lexsort((document[above], intent[above]))]
         pool = SubtopicPool(
             offsets,
-            _whole_grades(document, grade, len(place)),
+            whole_grades(document, grade, len(place)),
             intents=Pool(np.searchsorted(intent[above], np.arange(len(intent_line) + 1)), grade[above]),
             document=document[above],
             starts=starts,
@@ -279,7 +279,7 @@ def _once(columns: Columns, name: str, intent: Ints, document: Ints, documents: 
     return grade
 
 
-def _whole_grades(document: Ints, grade: Floats, documents: int) -> Floats:
+def whole_grades(document: Ints, grade: Floats, documents: int) -> Floats:
     """The sum of each document's grades above 0; where all are below 0, the largest."""
     largest = np.full(documents, -np.inf)
     np.maximum.at(largest, document, grade)

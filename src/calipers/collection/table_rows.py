@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from calipers.collection.model import Judgments
 from calipers.collection.reader import in_threads, joined, usual_memory
 from calipers.errors import CalipersError
-from calipers.native.columns import Columns, Retrieved
+from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids, encode
 from calipers.native.scan_error import duplicate
 from calipers.native.scanner import RunScanner, ScanError
@@ -44,15 +44,17 @@ class Rows:
     number: NDArray[np.int64] | None = None  # of each row, where that is not its place; from 1
     lines: bool = False  # these numbers are lines of the file
     file: str | None = None
+    notes: tuple[str, ...] = ()  # on how they were read
 
     def __len__(self) -> int:
         return len(self.value)
 
-    def judgments(self, name: str) -> Judgments:
-        """The grades, query by query."""
+    def judgments(self, name: str, combine: str | None = None) -> Judgments:
+        """The grades, query by query; `combine` makes one of several grades of a document."""
         number = np.arange(1, len(self) + 1) if self.number is None else self.number
+        columns = Columns(self.queries, self.query, self.documents, self.value, number)
         try:
-            return Judgments.from_columns(Columns(self.queries, self.query, self.documents, self.value, number), name)
+            return Judgments.from_columns(columns, name, combine).with_notes(self.notes)
         except CalipersError as error:
             if self.lines or error.line is None:
                 raise
@@ -107,6 +109,11 @@ class Rows:
             yield self.between(place, min(place + AT_ONCE, stop))
 
 
+def by_rank(column: str, file: str | None) -> str:
+    """What is said of a run that has ranks and no scores."""
+    return f"{file + ': ' if file else ''}there is no score: documents are ordered by '{column}' (score = -rank)"
+
+
 def by_appearance(code: NDArray[np.integer], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Codes below `count` as numbers in order of first appearance: the code of each number, and the numbers."""
     changes = np.flatnonzero(code[1:] != code[:-1]) + 1
@@ -128,10 +135,13 @@ class RowsRun:
     path: str | None = None
     parts: Callable[[int], Parts] | None = field(default=None, repr=False)
     memory: int | None = None  # bytes to hold of rows that are read in parts and whose queries are in no order
+    notes: tuple[str, ...] = ()  # on how they are read
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
         def scanner(regroup: bool = False) -> RunScanner:
-            return RunScanner(judgments.index, depth=depth, single=single, regroup=regroup)
+            return RunScanner(judgments.index, depth=depth, precision=precision, regroup=regroup)
 
         rows = None if self.parts else self.load()
         parts = _parts_of(rows) if rows is not None else self.parts
@@ -144,7 +154,7 @@ class RowsRun:
             if found is None:
                 found = _scanned(parts(1), scanner())
             if found.scattered and rows is None and self._is_large():
-                found = self._sorted_on_disk(judgments, depth, single)
+                found = self._sorted_on_disk(judgments, depth, precision)
             elif found.scattered:
                 found = _scanned(parts(1), scanner(True))
         except ScanError as error:
@@ -162,7 +172,7 @@ class RowsRun:
 
         return UNPACKED * os.path.getsize(self.path) if self.path and os.path.isfile(self.path) else 0
 
-    def _sorted_on_disk(self, judgments: Judgments, depth: int, single: bool) -> Retrieved:
+    def _sorted_on_disk(self, judgments: Judgments, depth: int, precision: Precision) -> Retrieved:
         from calipers.collection.external_sort import Chunk, sorted_run
 
         def chunks() -> Iterator[Chunk]:
@@ -174,7 +184,7 @@ class RowsRun:
                 before += len(rows)
 
         memory = usual_memory() if self.memory is None else self.memory
-        return sorted_run(chunks, judgments.index, depth=depth, single=single, memory=memory, size=self._size())
+        return sorted_run(chunks, judgments.index, depth=depth, precision=precision, memory=memory, size=self._size())
 
     def documents(self) -> dict[str, dict[str, float]]:
         rows = self.load()
@@ -217,15 +227,19 @@ def runs_of(
     name: str | None = None,
     parts: Callable[[int], Parts] | None = None,
     memory: int | None = None,
+    notes: tuple[str, ...] = (),
 ) -> list[RowsRun]:
     """A run for each of the systems that a table names, or one for all of it."""
     if len(systems) < 2:
         file = None if path is None else Path(path).name
-        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory)]
+        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory, notes)]
     if name is not None:
         raise CalipersError(f"one name ('{name}') for {len(systems)} runs: {_some(systems)}", file=path)
     table = _Once(load)
-    return [RowsRun(partial(_of, table, system), system, f"{path}:{system}" if path else None) for system in systems]
+    return [
+        RowsRun(partial(_of, table, system), system, f"{path}:{system}" if path else None, notes=notes)
+        for system in systems
+    ]
 
 
 def _of(table: Callable[[], Rows], system: str) -> Rows:

@@ -4,8 +4,8 @@ A convention only fills what the user leaves open. An argument that is given win
 that a measure's name gives; a measure that comes as an object is taken as it is.
 """
 
-from calipers.conventions.profile import Convention, Labels
-from calipers.conventions.profiles import CONVENTIONS, PLAIN, TOOLS, convention
+from calipers.conventions.built_in import CONVENTIONS, PLAIN, TOOLS, convention
+from calipers.conventions.profile import Convention, LabelRange
 from calipers.conventions.toml import read_convention
 
-__all__ = ["CONVENTIONS", "PLAIN", "TOOLS", "Convention", "Labels", "convention", "read_convention"]
+__all__ = ["CONVENTIONS", "PLAIN", "TOOLS", "Convention", "LabelRange", "convention", "read_convention"]

@@ -11,6 +11,7 @@ from calipers.errors import CalipersError
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments
     from calipers.measures.registry import Measure
+    from calipers.native.columns import Precision
 
 Policy = float | str  # what something undefined counts: a number, or skip
 
@@ -37,7 +38,7 @@ class WrongChoice(CalipersError):
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelRange:
     """The labels that a tool can read."""
 
     lowest: float | None = None
@@ -45,9 +46,9 @@ class Labels:
     whole: bool = False
     binary: tuple[str, ...] = ()  # measures that take 0 and 1 only
 
-    def of(self, measure: str | None) -> Labels:
+    def of(self, measure: str | None) -> LabelRange:
         """Those for one measure."""
-        return Labels(0, 1, True) if measure in self.binary else self
+        return LabelRange(0, 1, True) if measure in self.binary else self
 
     def __str__(self) -> str:
         kind = "whole numbers" if self.whole else "numbers"
@@ -86,14 +87,14 @@ class Convention:
     missing: Policy = 0.0
     short: str | Mapping[str, str] = "pad"
     ties: str = "average"
-    precision: str = "double"
+    precision: Precision = "double"
     rel: float = 1
     ideal: str = "pool"
     norm: str = "R"
     averaged: str = "no"
     max_grade: float | None = None
     whole_grades: bool = False  # grades lose their fraction
-    labels: Labels = Labels()
+    labels: LabelRange = LabelRange()
     measures: tuple[str, ...] | None = None  # that the tool has; None where that is no question
     parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones, of every measure that has them
 
@@ -116,15 +117,10 @@ class Convention:
                 expected = CHOICES.get(key, "exp, linear or a table {grade: gain}" if key == "gain" else "a number")
                 if key in ("empty", "missing"):
                     expected = "a number or skip"
-                raise WrongChoice(key, f"{key}={value!r} of the convention '{self.name}' is not {expected}")
+                raise WrongChoice(key, f"{key}={shown(value)} of the convention {shown(self.name)} is not {expected}")
 
     def __hash__(self) -> int:
         return hash(self.name)
-
-    @property
-    def single(self) -> bool:
-        """Whether scores are compared in single precision."""
-        return self.precision == "single"
 
     def with_(self, **changes: Any) -> Convention:
         return replace(self, **changes)
@@ -153,14 +149,10 @@ class Convention:
 
     def judgments(self, judgments: Judgments) -> Judgments:
         """The judgments as the tool reads them."""
-        import numpy as np
-
-        from calipers.lists import Pool
-
-        grade = np.trunc(judgments.pool.grade)
-        if not self.whole_grades or (grade == judgments.pool.grade).all():
+        if not self.whole_grades or (pool := judgments.pool.of_whole_grades()) is judgments.pool:
             return judgments
-        return replace(judgments, pool=Pool(judgments.pool.offsets, grade))
+        pool.name_queries(judgments.queries)
+        return replace(judgments, pool=pool)
 
     def refusal(self, judgments: Judgments, measures: Iterable[Measure]) -> str | None:
         """Why the tool cannot read these judgments, or None."""
@@ -236,3 +228,12 @@ def _are_rules(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(key in BY_CUTOFF and rule in rules for key, rule in value.items())
     return value in rules
+
+
+def shown(value: object) -> str:
+    """A value of somebody's convention as messages show it."""
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):
+        return "..."
+    return text if len(text) <= 80 else f"{text[:80]}..."

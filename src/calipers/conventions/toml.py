@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from calipers.collection.files import Named, regular
-from calipers.conventions.profile import Convention, Labels, WrongChoice
+from calipers.collection.files import FileErrors, regular
+from calipers.conventions.profile import Convention, LabelRange, WrongChoice, shown
 from calipers.errors import CalipersError, suggestion
 
 KEYS = (
@@ -33,11 +33,11 @@ def read_convention(source: str | Path, *, known: Mapping[str, Convention] | Non
     import tomllib
 
     if known is None:
-        from calipers.conventions.profiles import CONVENTIONS
+        from calipers.conventions.built_in import CONVENTIONS
 
         known = CONVENTIONS
     try:
-        with Named(source):
+        with FileErrors(source):
             file = Path(regular(source))
             if file.stat().st_size > MOST_BYTES:
                 raise CalipersError(f"a convention of more than {MOST_BYTES:,} bytes")
@@ -63,7 +63,7 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
 
     for key in found:
         if key not in KEYS:
-            fail(key, f"unknown key '{key}'; {suggestion(key, KEYS)}")
+            fail(key, f"unknown key {shown(key)}; {suggestion(key, KEYS)}")
     values = {key: value for key, value in found.items() if key != "based_on"}
     values.setdefault("name", Path(path).stem)
     values.setdefault("sentence", f"the conventions of {Path(path).name}")
@@ -73,15 +73,15 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
             fail(key, f"{key} is not a text")
     for key in _SWITCHES:
         if key in values and not isinstance(values[key], bool):
-            fail(key, f"{key}={_shown(values[key])} is neither true nor false")
+            fail(key, f"{key}={shown(values[key])} is neither true nor false")
     for key in ("rel", "max_grade"):
         if isinstance(values.get(key), int | float) and not _is_finite(values[key]):
-            fail(key, f"{key}={_shown(values[key])} is not a finite number")
+            fail(key, f"{key}={shown(values[key])} is not a finite number")
     for table, keys in (("labels", LABEL_KEYS), ("short", ("nDCG", "P"))):
         if isinstance(values.get(table), dict):
             for key in values[table]:
                 if key not in keys:
-                    fail(key, f"unknown key '{key}' of {table}; there are {', '.join(keys)}")
+                    fail(key, f"unknown key {shown(key)} of {table}; there are {', '.join(keys)}")
     if "labels" in values:
         values["labels"] = _labels(values["labels"], fail)
     if "gain" in values and not isinstance(values["gain"], str):
@@ -92,25 +92,25 @@ def _made(found: dict[str, Any], text: str, path: str, known: Mapping[str, Conve
         values["measures"] = tuple(values["measures"])
     based_on = found.get("based_on")
     if based_on is not None and (not isinstance(based_on, str) or based_on not in known):
-        fail("based_on", f"based_on={_shown(based_on)} is not one of {', '.join(known)}")
+        fail("based_on", f"based_on={shown(based_on)} is not one of {', '.join(known)}")
     try:
         return known[based_on].with_(**values) if based_on else Convention(**values)
     except WrongChoice as error:
         fail(error.key, error.message)
 
 
-def _labels(given: Any, fail: Any) -> Labels:
+def _labels(given: Any, fail: Any) -> LabelRange:
     if not isinstance(given, dict):
-        fail("labels", f"labels={_shown(given)} is not a table such as {{ lowest = 0, highest = 4, whole = true }}")
+        fail("labels", f"labels={shown(given)} is not a table such as {{ lowest = 0, highest = 4, whole = true }}")
     for key, value in given.items():
         if isinstance(value, bool) != (key == "whole") or not isinstance(value, int | float) or not _is_finite(value):
-            fail(key, f"{key}={_shown(value)} of labels is not {'true or false' if key == 'whole' else 'a number'}")
-    return Labels(**given)
+            fail(key, f"{key}={shown(value)} of labels is not {'true or false' if key == 'whole' else 'a number'}")
+    return LabelRange(**given)
 
 
 def _gains(given: Any, fail: Any) -> dict[float, float]:
     if not isinstance(given, dict) or not given:
-        fail("gain", f"gain={_shown(given)} is not exp, linear or a table such as {{ 1 = 1, 2 = 3 }}")
+        fail("gain", f"gain={shown(given)} is not exp, linear or a table such as {{ 1 = 1, 2 = 3 }}")
     gains = {}
     for grade, gain in given.items():
         try:
@@ -118,7 +118,7 @@ def _gains(given: Any, fail: Any) -> dict[float, float]:
             if not math.isfinite(float(grade)) or not math.isfinite(float(gain)):
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
-            fail("gain", f"'{grade[:40]} = {_shown(gain)}' of gain is not a grade and a number")
+            fail("gain", f"'{grade[:40]} = {shown(gain)}' of gain is not a grade and a number")
     return gains
 
 
@@ -127,14 +127,6 @@ def _is_finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
-
-
-def _shown(value: Any) -> str:
-    try:
-        text = repr(value)
-    except (RecursionError, ValueError):
-        return "..."
-    return text if len(text) <= 80 else f"{text[:80]}..."
 
 
 def _line_of(key: str, text: str) -> int | None:

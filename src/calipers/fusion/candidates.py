@@ -6,27 +6,28 @@ score, and its rank in that run's list. Every fusion is arithmetic on ballots, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from os import cpu_count
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.id_codes import Words, as_words, coded, side_by_side
+from calipers.collection.id_codes import Words, as_words
 from calipers.collection.model import FileRun, Run
+from calipers.collection.read_ahead import in_threads
 from calipers.collection.reader import scan
 from calipers.collection.run_names import distinct_names
 from calipers.collection.table_rows import RowsRun
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.native.ids import Ids, decode
-from calipers.native.scanner import ColumnScanner, rank_segments
+from calipers.native.scanner import ColumnScanner, PairNumbers, rank_segments
 
 Ranks = NDArray[np.unsignedinteger[Any]]
+Number = TypeVar("Number", bound=np.generic)
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Ballots:
         progress: Callable[[int], None] | None = None,
     ) -> Ballots:
         """Read some runs whole. Tied documents of a run rank by id, descending, as in trec_eval."""
-        return _gathered(runs, read_whole(runs, jobs, progress), depth)
+        return _gathered(runs, reported(in_threads(lambda run: _ranked(run, depth), runs, jobs), progress), depth)
 
     def __len__(self) -> int:
         """How many candidates there are, over all queries."""
@@ -65,20 +66,21 @@ class Ballots:
         """How many ballots each list has."""
         return np.diff(self.starts)
 
-    @cached_property
-    def of_list(self) -> Ints:
-        """The list of each ballot."""
-        return np.repeat(np.arange(len(self.run)), self.length)
+    def of_list(self, values: NDArray[Number]) -> NDArray[Number]:
+        """Of each ballot: the value of its list."""
+        return np.repeat(values, self.length)
 
     @cached_property
     def rank(self) -> Ints:
         """Of each ballot, from 1."""
-        return np.arange(1, len(self.candidate) + 1) - np.repeat(self.starts[:-1], self.length)
+        step = np.ones(len(self.candidate), np.int32)
+        step[self.starts[1:-1]] -= self.length[:-1].astype(np.int32)  # a new list starts again
+        return np.cumsum(step, dtype=np.int32, out=step)
 
     @cached_property
     def voter(self) -> Ints:
         """The run of each ballot."""
-        return self.run[self.of_list]
+        return self.of_list(self.run)
 
     @cached_property
     def count(self) -> Ints:
@@ -91,7 +93,7 @@ class Ballots:
 
     def ordered(self, score: Floats) -> Ints:
         """The candidates query by query, by descending score; where that ties, by id, descending."""
-        return by_score_then_id(score, self.offsets, self.words)
+        return by_score_then_id(score, self.offsets, self.words.__getitem__)
 
     @cached_property
     def missing(self) -> int:
@@ -145,7 +147,7 @@ class Ballots:
 
     def _lists_only(self, chosen: NDArray[np.bool_]) -> Ballots:
         """Only the chosen lists, and the candidates that they have."""
-        kept = chosen[self.of_list]
+        kept = self.of_list(chosen)
         found = np.zeros(len(self), bool)
         found[self.candidate[kept]] = True
         return replace(
@@ -155,7 +157,7 @@ class Ballots:
             starts=np.concatenate([[0], np.cumsum(self.length[chosen])]),
             run=self.run[chosen],
             query=self.query[chosen],
-            candidate=(np.cumsum(found) - 1)[self.candidate[kept]],
+            candidate=(np.cumsum(found, dtype=np.int32) - 1)[self.candidate[kept]],
             score=self.score[kept],
             words=self.words[found],
             grade=None if self.grade is None else self.grade[found],
@@ -176,15 +178,17 @@ class WholeRun:
     error: Callable[[str, int], CalipersError]  # what is wrong with a row, counted from 0
 
 
-def read_whole(
-    runs: Sequence[Run], jobs: int | None = None, progress: Callable[[int], None] | None = None
-) -> Iterable[WholeRun]:
+def read_whole(runs: Sequence[Run], jobs: int | None = None) -> Iterator[WholeRun]:
     """The runs in their order, some read at once: unpacking them is most of the work."""
-    with ThreadPoolExecutor(jobs or cpu_count() or 1) as pool:
-        for whole in pool.map(whole_run, runs):
-            yield whole
-            if progress:
-                progress(1)
+    return in_threads(whole_run, runs, jobs)
+
+
+def reported(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Part]:
+    """The same parts; each that has been used up is reported."""
+    for part in parts:
+        yield part
+        if progress:
+            progress(1)
 
 
 def whole_run(run: Run) -> WholeRun:
@@ -213,93 +217,102 @@ def whole_run(run: Run) -> WholeRun:
     )
 
 
-def _gathered(runs: Sequence[Run], wholes: Iterable[WholeRun], depth: int | None) -> Ballots:
-    number: dict[bytes, int] = {}
-    read, queries, words = [], [], []
-    for whole in wholes:
-        of_run = np.array([number.setdefault(query, len(number)) for query in whole.queries], np.int32)
-        read.append(whole)
-        queries.append(of_run[whole.query])
-        words.append(as_words(whole.documents))
-    size = [len(whole.score) for whole in read]
-    if not sum(size):
-        raise CalipersError("the runs are empty")
-    query, word = np.concatenate(queries), side_by_side(words)
-    del queries, words  # millions of rows: what is not needed any more makes room
-    candidate, one = coded(query, word)
-    word = word[one]
-    # Candidates by query, lists by run and query, each list best first.
-    by_query = np.argsort(query[one], kind="stable")
-    place = np.empty_like(by_query)
-    place[by_query] = np.arange(len(by_query))
-    candidate, one, word = place[candidate], one[by_query], word[by_query]
-    key = np.repeat(np.arange(len(read)), size) * len(number) + query
-    score = np.concatenate([whole.score for whole in read])
-    rows = None if (key[1:] >= key[:-1]).all() else np.argsort(key, kind="stable")
-    if rows is not None:
-        key, candidate, score = key[rows], candidate[rows], score[rows]
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(key)) + 1, [len(key)]])
-    lists = key[starts[:-1]]
-    _refuse_repetitions(key // len(number), candidate, rows, read, size)
-    order = by_score_then_id(score, starts, word, candidate)
+@dataclass(frozen=True, eq=False)
+class _RankedRun:
+    """A run with the order of its lists."""
+
+    whole: WholeRun
+    rows: Ints  # list by list, best first
+    starts: Ints  # list i has the rows starts[i] to starts[i + 1]
+
+
+def _ranked(run: Run, depth: int | None) -> _RankedRun:
+    whole = whole_run(run)
+    if not len(whole.score):
+        return _RankedRun(whole, np.zeros(0, np.int64), np.zeros(1, np.int64))
+    query, score = whole.query, whole.score
+    by_query = None if (query[1:] >= query[:-1]).all() else np.argsort(query, kind="stable")
+    if by_query is not None:
+        query, score = query[by_query], score[by_query]
+    starts = np.concatenate([[0], np.flatnonzero(query[1:] != query[:-1]) + 1, [len(query)]])
+    in_file = (lambda rows: rows) if by_query is None else by_query.__getitem__
+    rows = by_score_then_id(score, starts, lambda rows: as_words(whole.documents.take(in_file(rows))))
     if depth is not None:
-        rank = np.arange(len(order)) - np.repeat(starts[:-1], np.diff(starts))
-        order = order[rank < depth]
-        starts = np.concatenate([[0], np.cumsum(np.minimum(np.diff(starts), depth))])
+        length = np.diff(starts)
+        rows = rows[np.arange(len(rows)) - np.repeat(starts[:-1], length) < depth]
+        starts = np.concatenate([[0], np.cumsum(np.minimum(length, depth))])
+    return _RankedRun(whole, in_file(rows), starts)
+
+
+def _gathered(runs: Sequence[Run], ranked: Iterable[_RankedRun], depth: int | None) -> Ballots:
+    """The ballots of runs that are forgotten one by one: what stays of a row is its candidate and its score."""
+    number: dict[bytes, int] = {}
+    pairs = PairNumbers()
+    candidates, scores, lengths, queries = [], [], [], []
+    for each in ranked:
+        whole = each.whole
+        of_run = np.array([number.setdefault(query, len(number)) for query in whole.queries], np.int32)
+        candidate, again = pairs.number(of_run[whole.query], whole.documents)
+        if again is not None:
+            raise _repetition(whole, again)
+        candidates.append(candidate[each.rows])
+        scores.append(whole.score[each.rows])
+        lengths.append(np.diff(each.starts))
+        queries.append(of_run[whole.query[each.rows[each.starts[:-1]]]])
+    query, documents = pairs.pairs_so_far()
+    if not len(documents):
+        raise CalipersError("the runs are empty")
+    by_query = np.argsort(query, kind="stable")
+    place = np.empty(len(by_query), np.int32)
+    place[by_query] = np.arange(len(by_query), dtype=np.int32)
+    documents = documents.take(by_query)
     ballots = Ballots(
         runs=tuple(name for name, _ in distinct_names(runs)),
         queries=tuple(decode(query) for query in number),
-        documents=_joined([whole.documents for whole in read]).take(one),
-        offsets=np.searchsorted(query[one], np.arange(len(number) + 1)),
-        starts=starts,
-        run=lists // len(number),
-        query=lists % len(number),
-        candidate=candidate[order],
-        score=score[order],
-        words=word,
+        documents=documents,
+        offsets=np.searchsorted(query[by_query], np.arange(len(number) + 1)),
+        starts=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]),
+        run=np.repeat(np.arange(len(lengths), dtype=np.int32), [*map(len, lengths)]),
+        query=np.concatenate(queries),
+        candidate=place[_emptied(candidates)],
+        score=_emptied(scores),
+        words=as_words(documents),
     )
     return ballots if depth is None else ballots.only(range(len(ballots.runs)))  # without what nobody has any more
 
 
-def _refuse_repetitions(
-    voter: Ints, candidate: Ints, rows: Ints | None, read: Sequence[WholeRun], size: Sequence[int]
-) -> None:
+def _emptied(parts: list[NDArray[Number]]) -> NDArray[Number]:
+    """The parts in a row. Each is let go as soon as it is copied, so that both are never held whole."""
+    together = np.empty(sum(map(len, parts)), parts[0].dtype)
+    end = len(together)
+    while parts:
+        part = parts.pop()
+        together[end - len(part) : end] = part
+        end -= len(part)
+    return together
+
+
+def _repetition(whole: WholeRun, row: int) -> CalipersError:
     """A run may not have a document twice for a query."""
-    pair = voter * (int(candidate.max(initial=0)) + 1) + candidate
-    if (np.diff(np.sort(pair)) > 0).all():
-        return
-    order = np.argsort(pair, kind="stable")
-    again = order[1:][pair[order[1:]] == pair[order[:-1]]]
-    row = int(again.min() if rows is None else rows[again].min())
-    run = int(np.searchsorted(np.cumsum(size), row, "right"))
-    row -= sum(size[:run])
-    query = decode(read[run].queries[int(read[run].query[row])])
-    raise read[run].error(f"document '{read[run].documents.text(row)}' appears twice for query '{query}'", row)
+    query = decode(whole.queries[int(whole.query[row])])
+    return whole.error(f"document '{whole.documents.text(row)}' appears twice for query '{query}'", row)
 
 
 # -- order -------------------------------------------------------------------------------------------
 
 
-def by_score_then_id(score: Floats, offsets: Ints, words: Words, row: Ints | None = None) -> Ints:
-    """The rows of each segment by descending score, ties by descending id; `row` says whose words a row has."""
-    return ranked_segments(score, offsets, words, row)[0]
+def by_score_then_id(score: Floats, offsets: Ints, words: Callable[[Ints], Words]) -> Ints:
+    """The rows of each segment by descending score, ties by descending id; `words` gives the ids of rows as numbers."""
+    return ranked_segments(score, offsets, words)[0]
 
 
-def ranked_segments(score: Floats, offsets: Ints, words: Words, row: Ints | None = None) -> tuple[Ints, Ints, Ints]:
+def ranked_segments(score: Floats, offsets: Ints, words: Callable[[Ints], Words]) -> tuple[Ints, Ints, Ints]:
     """The same, and the ranks from 1 that the tie of each spans, in the new order."""
     order, first, last = rank_segments(np.ascontiguousarray(score), np.asarray(offsets, np.int64))
     tied = np.flatnonzero(first != last)
     if len(tied):
         members = order[tied]
-        word = words[members if row is None else row[members]]
         segment = np.searchsorted(offsets, tied, "right")
-        by_id = np.lexsort((*(~word.T[::-1]), first[tied], segment))
+        by_id = np.lexsort((*(~words(members).T[::-1]), first[tied], segment))
         order[tied] = members[by_id]
     return order, first, last
-
-
-def _joined(ids: Sequence[Ids]) -> Ids:
-    starts = np.cumsum([0, *(int(each.offsets[-1] - each.offsets[0]) for each in ids)])
-    offsets = [each.offsets[:-1] - each.offsets[0] + start for each, start in zip(ids, starts[:-1], strict=True)]
-    data: Any = np.concatenate([each.data[each.offsets[0] : each.offsets[-1]] for each in ids])
-    return Ids(data, np.append(np.concatenate(offsets), starts[-1]))

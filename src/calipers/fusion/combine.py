@@ -76,7 +76,7 @@ by_name = method  # `fuse` has a parameter of that name
 
 def several(runs: RunsLike) -> list[Run]:
     """At least two runs, from whatever a user may have."""
-    read = as_runs(runs, None)  # type: ignore[arg-type]  # only arrays need judgments
+    read = as_runs(runs)
     if len(read) < 2:
         raise CalipersError(f"there is only one run ({read[0].name}): nothing to fuse it with")
     return read

@@ -50,7 +50,7 @@ class Votes:
     @property
     def weights(self) -> Floats:
         """Of each ballot: the weight of its run."""
-        return self.weight[self.ballots.voter]
+        return self.ballots.of_list(self.weight[self.ballots.run])
 
     def summed(self, of_rank: NDArray[np.floating[Any]]) -> Floats:
         """The weighted sum over runs of something that a ballot's rank decides."""
@@ -104,11 +104,10 @@ def combmed(votes: Votes) -> Floats:
 def borda(votes: Votes) -> Floats:
     ballots = votes.ballots
     candidates = np.diff(ballots.offsets)
-    query = ballots.query[ballots.of_list]
     # What a list leaves over goes to the candidates that it lacks, in equal parts: (n - length + 1) / 2 each. All
     # candidates are given that, and those that the list has the difference.
     of_list = (candidates[ballots.query] - ballots.length + 1) / 2
-    points = candidates[query] - ballots.rank + 1 - of_list[ballots.of_list]
+    points = ballots.of_list(candidates[ballots.query] + 1 - of_list) - ballots.rank
     share = np.bincount(ballots.query, of_list * votes.weight[ballots.run], len(candidates))
     silent = votes.weight.sum() - np.bincount(ballots.query, votes.weight[ballots.run], len(candidates))
     share += silent * (candidates + 1) / 2  # runs without the query

@@ -35,7 +35,7 @@ from calipers.fusion.allowed_orders import Above, Found, best_order
 from calipers.fusion.candidates import Ballots, Ranks
 from calipers.fusion.combine import FusedRun, fused, several
 from calipers.fusion.pairwise import merge_sorted
-from calipers.lists import Floats, Ints
+from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import encode
 
 BOUNDS = ("naive", "pareto", "majoritarian")
@@ -100,15 +100,16 @@ def check_kind(kind: str) -> None:
 
 def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
     """The ballots on queries that have judgments, with the grades of the candidates."""
-    if judgments.pool.by_subtopic:
+    if judgments.pool.kind != "grades":
         raise CalipersError(
-            "the bounds need one grade per document, but these look like judgments by subtopic", file=judgments.name
+            f"the bounds need one grade per document, but these look like {SAID_OF[judgments.pool.kind]}",
+            file=judgments.name,
         )
     index = judgments.index
     place = [index.query(encode(query)) for query in ballots.queries]
     kept = [q for q, at in enumerate(place) if at >= 0]
     if not kept:
-        raise CalipersError(f"no query in common: none of the runs answers a query of {judgments.name}")
+        raise judgments.not_answered(encode(ballots.queries[0]) if len(ballots.queries) else None)
     if len(kept) < len(ballots.queries):
         ballots, place = ballots.of_queries(kept), [place[q] for q in kept]
     query = np.repeat(place, np.diff(ballots.offsets)).tolist()

@@ -24,26 +24,30 @@ Scaling = Callable[[Ballots], Floats]
 def minmax(ballots: Ballots) -> Floats:
     """From 1 for the first document of a list to 0 for the last."""
     low, high = _ends(ballots)
-    return (ballots.score - low[ballots.of_list]) / _or_one(high - low)[ballots.of_list]
+    above = ballots.score - ballots.of_list(low)
+    above /= ballots.of_list(_or_one(high - low))
+    return above
 
 
 def z(ballots: Ballots) -> Floats:
     """How many standard deviations above the mean of its list."""
     mean = _sums(ballots, ballots.score) / ballots.length
-    apart = ballots.score - mean[ballots.of_list]
-    return apart / _or_one(np.sqrt(_sums(ballots, apart**2) / ballots.length))[ballots.of_list]
+    apart = ballots.score - ballots.of_list(mean)
+    apart /= ballots.of_list(_or_one(np.sqrt(_sums(ballots, apart**2) / ballots.length)))
+    return apart
 
 
 def rank(ballots: Ballots) -> Floats:
     """By rank alone: 1 for the first document, 1/n for the last of n."""
-    return 1.0 - (ballots.rank - 1) / ballots.length[ballots.of_list]
+    return 1.0 - (ballots.rank - 1) / ballots.of_list(ballots.length)
 
 
 def share(ballots: Ballots) -> Floats:
     """Shares of the whole list: they add up to 1."""
     low, _ = _ends(ballots)
-    above = ballots.score - low[ballots.of_list]
-    return above / _or_one(_sums(ballots, above))[ballots.of_list]
+    above = ballots.score - ballots.of_list(low)
+    above /= ballots.of_list(_or_one(_sums(ballots, above)))
+    return above
 
 
 def plain(ballots: Ballots) -> Floats:
@@ -62,9 +66,9 @@ def scaled(ballots: Ballots, how: str) -> Floats:
         scores = SCALINGS[how](ballots)
     if not np.isfinite(scores).all():
         raise CalipersError(f"scores are too large for the normalisation '{how}'; use rank")
-    if how in ("rank", "none"):
-        return scores
-    return np.where(constant(ballots)[ballots.of_list], 1.0, scores)
+    if how not in ("rank", "none") and (same := constant(ballots)).any():
+        scores[ballots.of_list(same)] = 1.0
+    return scores
 
 
 def constant(ballots: Ballots) -> NDArray[np.bool_]:

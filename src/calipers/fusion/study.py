@@ -23,8 +23,8 @@ from calipers.fusion.combine import FusedRun, fused
 from calipers.fusion.methods import METHODS, Votes
 from calipers.fusion.oracles import BOUNDS, judged, oracle_score, sorted_score
 from calipers.information.joint import joint_of
-from calipers.information.patterns import check_number_of_lists
 from calipers.information.rankings import Rankings
+from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats, Ints
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.results.tables import Cell, Table
@@ -119,7 +119,7 @@ def fusion_study(
     if samples < 2:
         raise CalipersError(f"samples {samples} is not a whole number of at least 2: a correlation needs more")
     known = as_judgments(judgments)
-    read = [RememberedRun(run) for run in as_runs(runs, known)]
+    read = [RememberedRun(run) for run in as_runs(runs)]
     if not 2 <= size <= len(read):
         raise CalipersError(f"groups of {size} cannot be drawn from {len(read)} systems; there must be at least two")
     check_number_of_lists(size)

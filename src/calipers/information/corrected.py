@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.information.joint import SEED, tally
-from calipers.information.patterns import told
 from calipers.information.rankings import QueryRankings, Rankings, in_parallel
+from calipers.information.sign_patterns import told
 from calipers.lists import Floats, Ints
 
 DEALS = 3  # of the labels of each query: the mean over queries is what matters

@@ -23,7 +23,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.native.scanner import shared_bits
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20
@@ -32,7 +32,7 @@ Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class InformationDifference:
+class InformationDifference(ShownAsTable):
     """The information difference between each two systems, the mean over queries."""
 
     systems: tuple[str, ...]
@@ -102,9 +102,6 @@ class InformationDifference:
         shown = Table(table.columns, table.rows[:10])
         return f"<InformationDifference: {len(self.systems)} systems, {self.queries} queries; the most alike>\n{shown}"
 
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
 
 def information_difference(
     judgments: JudgmentsLike | Preferences,
@@ -130,7 +127,7 @@ def information_difference(
     <BLANKLINE>
     """
     known = judgments.judgments if isinstance(judgments, Preferences) else as_judgments(judgments)
-    systems = [RememberedRun(run) for run in as_runs(runs, known)]
+    systems = [RememberedRun(run) for run in as_runs(runs)]
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({systems[0].name}): nothing to compare it with")
     rankings = Rankings.of(judgments, systems, rel, ties, depth, jobs)

@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.information.patterns import Tally, check_number_of_lists, told
 from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
+from calipers.information.sign_patterns import Tally, check_number_of_lists, told
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 
 DRAWS = 20
 SEED = 42
 
 
 @dataclass(frozen=True, eq=False)
-class JointInformation:
+class JointInformation(ShownAsTable):
     """What systems know together, in bits, query by query."""
 
     systems: tuple[str, ...]
@@ -73,9 +73,6 @@ class JointInformation:
 
     def __repr__(self) -> str:
         return f"<JointInformation: {len(self.systems)} systems, {len(self.queries)} queries>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def joint_ric(

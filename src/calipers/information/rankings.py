@@ -52,8 +52,8 @@ class Rankings:
         if ties not in TIE_RULES:
             raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
         preferences = judgments if isinstance(judgments, Preferences) else None
-        known = preferences.judgments if preferences else as_judgments(judgments)  # type: ignore[arg-type]
-        systems: list[Run] = as_runs(runs, known)
+        known = preferences.judgments if preferences else as_judgments(judgments)
+        systems: list[Run] = as_runs(runs)
         rank = np.full((len(systems), len(known)), MISSING, np.int32)
         start = 0
         for batch in in_batches(systems, known, depth or 0, jobs=jobs):

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calipers.errors import CalipersError
-from calipers.information.patterns import check_number_of_lists
+from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, ShownAsTable, Table
 
 TIES = ("null", "drop")
 CELLS_AT_ONCE = 4_000_000  # pairs of things, over several queries
@@ -49,7 +49,7 @@ def information_tau(x: ArrayLike, y: ArrayLike, given: Sequence[ArrayLike] = (),
 
 
 @dataclass(frozen=True, eq=False)
-class InformationTau:
+class InformationTau(ShownAsTable):
     """Information tau between measures over some systems, query by query."""
 
     queries: tuple[str, ...]
@@ -84,9 +84,6 @@ class InformationTau:
 
     def __repr__(self) -> str:
         return f"<InformationTau: {len(self.rows)} rows x {len(self.queries)} queries>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def tau_of_measures(

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from calipers.errors import CalipersError
+from calipers.judging.grade_scales import ADVICE, MOST_GRADES, on_one_scale
 from calipers.judging.panel import Panel
-from calipers.judging.scales import ADVICE, MOST_GRADES, on_one_scale
 from calipers.lists import Floats
 from calipers.results.tables import Cell, Table
 

@@ -19,10 +19,10 @@ from calipers.collection.model import Judgments, Run
 from calipers.collection.run_names import files_of
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments
-from calipers.judging.scales import MOST_GRADES, SAME, Map, Scale, changed, changes, concerned, on_one_scale
-from calipers.lists import Floats, Ints, Pool
+from calipers.judging.grade_scales import MOST_GRADES, SAME, Map, Scale, changed, changes, concerned, on_one_scale
+from calipers.lists import SAID_OF, Floats, Ints, Pool
 from calipers.metaeval.query_sets import HalfOfDocuments, HalfRun
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.native.ids import Ids
 
 HUMAN = "human"
@@ -49,8 +49,9 @@ class Panel:
         names = (FIRST if HUMAN in others else HUMAN, *others)
         every = [reference, *others.values()]
         for known in every:
-            if known.pool.by_subtopic:
-                raise CalipersError("judges are compared on one grade per document, not by subtopic", file=known.name)
+            if known.pool.kind != "grades":
+                said = SAID_OF[known.pool.kind]
+                raise CalipersError(f"judges are compared on one grade per document, not on {said}", file=known.name)
         for name, known in others.items():
             _refuse_strangers(reference, name, known)
         whole, grade = _side_by_side(every)
@@ -175,8 +176,10 @@ class RunForJudge(HalfRun):
 
     half: OneJudge
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
-        found = super().retrieved(judgments, depth, single, jobs)
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        found = super().retrieved(judgments, depth, precision, jobs)
         place = np.full(len(self.half.whole.queries), -1)
         place[self.half.asked] = np.arange(len(self.half.asked))
         kept = place[found.query] >= 0

@@ -20,11 +20,11 @@ import numpy as np
 from calipers.collection.model import Judgments, Run
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, in_batches, scored
+from calipers.evaluation import Counting, compared_in, in_batches, scored
 from calipers.judging.agreement import Confusion
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints, Lists, Pool
-from calipers.measures.forms import Form, Linear, Share
+from calipers.measures.forms.linear import Linear, linear_over_constant
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
@@ -59,8 +59,8 @@ class Ranked:
         if counting.missing == "skip":
             raise CalipersError("labels are not changed where queries that a run lacks are skipped: count them as 0")
         known, seen = view.judgments, [view.run(run) for run in runs]
-        single = rules.single if policies.get("single") is None else bool(policies["single"])
-        batches = in_batches(seen, known, policies.get("depth") or 0, single, policies.get("jobs"))
+        precision = compared_in(rules, policies.get("precision"))
+        batches = in_batches(seen, known, policies.get("depth") or 0, precision, policies.get("jobs"))
         return cls(
             judgments=rules.judgments(known),
             systems=tuple(systems),
@@ -125,21 +125,10 @@ def fewest_labels(ranked: Ranked, measure: str, a: int, b: int, grades: Floats) 
     names, difference = (ranked.systems[a], ranked.systems[b]), float(value[0] - value[1])
     if not np.isfinite(difference):
         raise CalipersError(f"{measure} has no mean for {names[0]} or {names[1]}: there is no order to turn")
-    linear = constant_linear(bound.form, ranked.lists([a, b]))
+    linear = linear_over_constant(bound.form, ranked.lists([a, b]))
     if linear is not None and ranked.counting.ties not in ("best", "worst"):
         return Turn(*names, difference, *_exactly(ranked, *linear, a, b, difference, grades), exact=True)
     return Turn(*names, difference, *_greedily(ranked, bound, a, b, grades), exact=False)
-
-
-def constant_linear(form: Form, lists: Lists) -> tuple[Linear, float] | None:
-    """A sum over documents and the constant that divides it; None for what depends on more than single labels."""
-    if isinstance(form, Linear):
-        return form, 1.0
-    if isinstance(form, Share) and isinstance(form.of, Linear):
-        by = np.asarray(form.by(form.of, lists))
-        if by.ndim == 0:
-            return form.of, float(by)
-    return None
 
 
 def _exactly(

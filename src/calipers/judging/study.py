@@ -17,15 +17,15 @@ from calipers.errors import CalipersError
 from calipers.evaluation import Measures, Policies
 from calipers.judging.agreement import COLUMNS, DRAWS, LEVELS, STATISTICS, Confusion, krippendorff_alpha, percentiles
 from calipers.judging.combination import reliability, with_combined
-from calipers.judging.effects import Effects, effects_of, remembered, whole
-from calipers.judging.filling import filled_table
-from calipers.judging.knowledge import DRAWS as KNOWLEDGE_DRAWS
-from calipers.judging.knowledge import Knowledge, knowledge_of
+from calipers.judging.effects_on_systems import Effects, effects_of, remembered, whole
+from calipers.judging.grade_scales import ADVICE, Map
+from calipers.judging.hole_filling import filled_table
+from calipers.judging.judge_information import DRAWS as KNOWLEDGE_DRAWS
+from calipers.judging.judge_information import Knowledge, knowledge_of
 from calipers.judging.panel import Panel
-from calipers.judging.repair import corrected_differences, corrected_means
 from calipers.judging.robustness import DRAWS as LABEL_DRAWS
 from calipers.judging.robustness import Ranked, Turn, fewest_labels, survival
-from calipers.judging.scales import ADVICE, Map
+from calipers.judging.score_repair import corrected_differences, corrected_means
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.results.tables import Cell, Table
@@ -57,7 +57,7 @@ def judges(
 
     human: judgments, as `evaluate` takes them. judges: one or several of the same, or {name: judgments}; files go by
         their names without the ending. systems, measures: as for `evaluate`; without systems only labels are compared.
-    map: how to bring grades to one scale (see `calipers.judging.scales`), as "human:>=2", or {"human": ">=2"}.
+    map: how to bring grades to one scale (see `calipers.judging.grade_scales`), as "human:>=2", or {"human": ">=2"}.
     combine: further judges made of all of these: `majority`, `mean`, `dawid-skene`.
     test, correction, alpha, samples, seed: of the differences between systems, as for `compare`.
     warn: as for `evaluate`, of the scores under the human's labels.
@@ -87,7 +87,7 @@ def judges(
         return found
     testing = {"test": test, "correction": correction, "alpha": alpha, "samples": samples, "seed": seed}
     named = [name for name, _ in parse_all(measures)]
-    runs = remembered(systems, panel)
+    runs = remembered(systems)
     effects = effects_of(panel, runs, named, testing, progress, warn, **policies)
     return JudgeStudy(panel, single, policies, tuple(runs), effects)
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Proofs, inexact
+from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Inner, Proofs, inexact
 from calipers.measures.grammar import parse
 from calipers.measures.random_rankings import sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
@@ -147,6 +147,19 @@ class Normalised(Form):
     population: str = "pool"
     published_expected: bool = False
     published_ideal: bool = False
+
+    def inner(self, lists: Lists) -> Inner:
+        limits = self.limits(lists)
+        values = (("ideal", limits.ideal), ("expected", limits.expected))
+        return Inner(self.base, lists, tuple((f"{what}, of the measure inside", float(of[0])) for what, of in values))
+
+    @property
+    def population_of_bounds(self) -> str:
+        return self.population
+
+    @property
+    def undefined_where_degenerate(self) -> bool:
+        return self.function not in (upper, v1)
 
     @property
     def exactness(self) -> Exactness:

@@ -9,17 +9,17 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, reads_subtopics
+from calipers.evaluation import as_judgments, as_runs, kind_read
 from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import check_population, population_of
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms import Complement, Form, Linear, Share
+from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import inexact
+from calipers.measures.forms.linear import linear_over_constant
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.random_rankings import sampled_deviation
 from calipers.measures.registry import Measure
@@ -143,12 +143,12 @@ def bounds(
     check_population(population)
     rules = convention(like)
     asked = parse_all(measures, rules.defaults)
-    known = rules.judgments(as_judgments(judgments, reads_subtopics(measure for _, measure in asked)))
+    known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in asked)))
     systems: tuple[str, ...] = ()
     if population == "retrieved":
         if runs is None:
             raise CalipersError("population 'retrieved' needs a run")
-        read = as_runs(runs, known)
+        read = as_runs(runs)
         whole = Lists.of(known.pool, [run.retrieved(known) for run in read]).all_shuffled()
         systems = tuple(run.name for run in read)
     else:
@@ -257,30 +257,24 @@ def residuals(
     (0.25, 1.0)
     """
     known = as_judgments(judgments)
-    read = as_runs(runs, known)
+    read = as_runs(runs)
     lists = Lists.of(known.pool, [run.retrieved(known) for run in read]).under(ties)
     shape = (len(read), len(known.queries))
     low, high = {}, {}
     for name, measure in parse_all(measures):
         form = measure.bind(known.pool).form
-        linear, by = _linear(form, name, lists)
+        found = linear_over_constant(form, lists)
+        if found is None:
+            raise CalipersError(
+                f"{name} has no residual: it is not a sum over documents divided by a constant; "
+                "try P@k, DCG@k, SDCG@k, RBP, INSQ"
+            )
+        linear, by = found
         most = float(linear.value(np.array([known.pool.largest_grade])).max(initial=0.0))
         unjudged = _total_weight(linear, name) - Linear(linear.weight, Judged()).score(lists)
         low[name] = (linear.score(lists) / by).reshape(shape)
         high[name] = ((linear.score(lists) + most * unjudged) / by).reshape(shape)
     return Residuals(tuple(low), tuple(run.name for run in read), known.queries, low, high)
-
-
-def _linear(form: Form, name: str, lists: Lists) -> tuple[Linear, float]:
-    """The linear form, and the constant that divides it."""
-    if isinstance(form, Linear):
-        return form, 1.0
-    if isinstance(form, Share) and isinstance(form.of, Linear):
-        by: NDArray[Any] = np.asarray(form.by(form.of, lists))
-        if by.ndim == 0:
-            return form.of, float(by)
-    kind = "its complement" if isinstance(form, Complement) else "what it is divided by, or its form,"
-    raise CalipersError(f"{name} has no residual: {kind} depends on the judgments; try P@k, DCG@k, SDCG@k, RBP, INSQ")
 
 
 def _total_weight(linear: Linear, name: str) -> float:

@@ -17,7 +17,7 @@ from calipers.limits.normalisation import NOISE
 from calipers.limits.pool_bounds import Bounds
 from calipers.lists import Floats, Ints
 from calipers.results.scores import Scores
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, eq=False)
-class QueryTypes:
+class QueryTypes(ShownAsTable):
     """The type of each query, with what decided it: shares of the ideal score, means over systems and measures."""
 
     queries: tuple[str, ...]
@@ -69,9 +69,6 @@ class QueryTypes:
 
     def __repr__(self) -> str:
         return f"<QueryTypes: {', '.join(f'{count} {t}' for t, count in self.counts().items() if count)}>"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = None) -> QueryTypes:

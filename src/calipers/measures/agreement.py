@@ -12,7 +12,7 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Deterministic, Form
-from calipers.measures.forms.reading import Worthy
+from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import measure
 from calipers.measures.values import AtLeast, LinearGain
 from calipers.record import Record
@@ -23,7 +23,7 @@ def compatibility(p: float, normalize: bool) -> Form:
     """Rank-biased overlap with the nearest ideal ranking: by grade, then as the list has it."""
     if not 0 < p < 1:
         raise CalipersError(f"p={p} of 'Compat' is not between 0 and 1")
-    return Worthy(Deterministic(Overlap(p, normalize)), LinearGain())
+    return Worthy(Deterministic(OverlapWithIdeal(p, normalize)), LinearGain())
 
 
 @measure("Accuracy", cutoff=None, rel=1)
@@ -32,7 +32,7 @@ def accuracy(cutoff: int | None, rel: float) -> Form:
     return Worthy(Deterministic(PairsInOrder(rel, cutoff)), AtLeast(rel))
 
 
-class Overlap(Record):
+class OverlapWithIdeal(Record):
     """A document at rank r of the list and t of the ideal is in both from depth max(r, t) on; reads grades above 0."""
 
     p: float

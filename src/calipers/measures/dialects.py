@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.measures.names import shortened
+from calipers.measures.name_lists import shortened
 from calipers.record import Record
 
 # -- trec_eval ---------------------------------------------------------------------------------------
@@ -24,6 +24,7 @@ Reading = Callable[["Root", str], list[tuple[str, Parameters]]]
 
 CUTOFFS = "5,10,15,20,30,100,200,500,1000"
 TENTHS = "0,.1,.2,.3,.4,.5,.6,.7,.8,.9,1"
+MULTIPLES = "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"
 
 
 def _cutoffs(root: Root, text: str) -> list[tuple[str, Parameters]]:
@@ -104,11 +105,12 @@ class Root(Record):
     fixed: Mapping[str, Any] = MappingProxyType({})
     rel: bool = True  # whether the relevance level counts
     by_query: bool = True  # whether it is printed query by query
+    kind: str = "grades"  # of judgments that it reads
 
     @property
     def whole(self) -> bool:
         """Whether it is printed as a whole number, the sum over the queries."""
-        return self.name.startswith("num_")
+        return self.name.startswith(("num_", "prefs_num_"))
 
     @property
     def family(self) -> bool:
@@ -121,6 +123,15 @@ class Root(Record):
             return [(self.name, dict(self.fixed))]
         return [(name, {**self.fixed, **found}) for name, found in self.reads(self, text or self.default)]
 
+
+_COUNTED_PAIRS = {
+    "prefs_num_prefs_poss": {"retrieved": 0, "fulfilled": False},
+    "prefs_num_prefs_ful": {"retrieved": 0, "fulfilled": True},
+    "prefs_num_prefs_ful_ret": {"retrieved": 2, "fulfilled": True},
+}
+_OF_PAIRS = ("prefs_simp", "prefs_pair", "prefs_avgjg", "prefs_avgjg_Rnonrel")
+_ENDINGS = {"": 0, "_ret": 2, "_imp": 1}  # and how many documents of a pair must be retrieved
+KINDLESS = ("runid", "num_q")  # which any judgments will do for
 
 # In the order in which trec_eval prints them.
 _ROOTS = (
@@ -140,7 +151,7 @@ _ROOTS = (
     Root("recall", "Recall", _cutoffs, default=CUTOFFS),
     Root("infAP", "infAP"),
     Root("gm_bpref", "gm_bpref", by_query=False),
-    Root("Rprec_mult", "Rprec_mult", _fractions, "multiple", "0.2,0.4,0.6,0.8,1.0,1.2,1.4,1.6,1.8,2.0"),
+    Root("Rprec_mult", "Rprec_mult", _fractions, "multiple", MULTIPLES),
     Root("utility", "utility", _numbers, "weights"),
     Root("11pt_avg", "11pt_avg", _numbers, "points"),
     Root("binG", "binG"),
@@ -160,6 +171,16 @@ _ROOTS = (
     Root("set_map", "SetAP"),
     Root("set_F", "SetF", _root_of_number, "beta"),
     Root("num_nonrel_judged_ret", "num_nonrel_judged_ret"),
+    *(Root(name, "prefs_num", fixed=fixed, rel=False, kind="preferences") for name, fixed in _COUNTED_PAIRS.items()),
+    *(
+        Root(name + ending, name, fixed={"retrieved": retrieved}, rel=False, kind="preferences")
+        for ending, retrieved in _ENDINGS.items()
+        for name in _OF_PAIRS
+        if retrieved != 1 or name != _OF_PAIRS[-1]
+    ),
+    Root("map_avgjg", "map_avgjg", kind="judges"),
+    Root("P_avgjg", "P_avgjg", _cutoffs, default=CUTOFFS, kind="judges"),
+    Root("Rprec_mult_avgjg", "Rprec_mult_avgjg", _fractions, "multiple", MULTIPLES, kind="judges"),
     Root("yaap", "yaap"),
     Root("rbp", "RBP", _gains, "p", fixed={"p": 0.9, "gain": "linear"}, rel=False),
     Root("rbp_resid", "RBP-residual", fixed={"p": 0.9}, rel=False),
@@ -181,7 +202,12 @@ ALL_TREC_9 = (
     "success", "map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G", "set_P", "set_recall", "set_relative_P",
     "set_map", "set_F", "num_nonrel_judged_ret",
 )  # fmt: skip
-NICKNAMES = {"official": OFFICIAL, "set": SETS, "all_trec": (*ALL_TREC_9, "unj", "rbp", "rbp_resid")}
+ALL_PREFS = ("runid", "num_q", *(root.name for root in _ROOTS if root.kind == "preferences"))
+JUDGES = ("runid", "num_q", *(root.name for root in _ROOTS if root.kind == "judges"))
+NICKNAMES = {
+    "official": OFFICIAL, "set": SETS, "all_trec": (*ALL_TREC_9, "unj", "rbp", "rbp_resid"), "all_prefs": ALL_PREFS,
+    "prefs": ALL_PREFS[:8], "qrels_jg": JUDGES,
+}  # fmt: skip
 NICKNAMES_9 = {**NICKNAMES, "all_trec": ALL_TREC_9}
 
 
@@ -202,7 +228,6 @@ def split_root(text: str) -> tuple[Root, str] | None:
 
 MOST_GRADES = 1000  # that a gain is written out for
 _CWL = "it has no definition here yet; ERR and INST are near to it"
-_PREFERENCES = "it needs judgments in the form of preferences or of several judges, which are not read"
 REFUSED = {
     **dict.fromkeys(("bpm", "nerr8", "nerr9", "nerr10", "nerr11"), _CWL),
     **dict.fromkeys(("runid", "relstring"), "it is text; `calipers trec_eval` prints it"),
@@ -211,8 +236,6 @@ REFUSED = {
 
 def refusal(name: str) -> str | None:
     """Why a name that another tool knows is not offered."""
-    if name.lower().startswith("prefs_") or name.lower().endswith("_avgjg"):
-        return _PREFERENCES
     return REFUSED.get(name.lower())
 
 

@@ -53,8 +53,8 @@ def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters
             raise CalipersError(f"{name}={value} of 'nDCG' is not one of {', '.join(choices)}")
     gained = dcg(cutoff=cutoff, **parameters)
     if averaged == "cutoffs":
-        assert isinstance(gained, Linear)
-        return MeanOverCutoffs(gained, own=ideal == "list")
+        assert gained.weighted_sum is not None
+        return MeanOverCutoffs(gained.weighted_sum, own=ideal == "list")
     if ideal == "list":
         share = gained / OwnIdeal()
     else:

@@ -17,8 +17,8 @@ from typing import Any
 
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, refusal, split_root
-from calipers.measures.names import DEFAULT_MEASURES as DEFAULT_MEASURES
-from calipers.measures.names import shortened, split, typed_names
+from calipers.measures.name_lists import DEFAULT_MEASURES as DEFAULT_MEASURES
+from calipers.measures.name_lists import shortened, split, typed_names
 from calipers.measures.registry import Declaration, Measure, is_finite, known_names, look_up
 
 # What a convention says of the parameters of a measure, from its name and those that are given.

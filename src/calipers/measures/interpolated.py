@@ -14,7 +14,7 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Deterministic, Form
-from calipers.measures.forms.reading import Worthy
+from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import NEEDED, measure
 from calipers.measures.values import AtLeast
 from calipers.native.plan import Plan

@@ -150,7 +150,7 @@ class PrefixDepth(Denominator):
         return self.prefix.depth(lists)
 
     def growth(self, form: Form, unknown: Unknown) -> Growth:
-        curve: Curve = lambda count, group, size: self.prefix.depth_of(count.astype(np.float64))  # noqa: E731
+        curve: Curve = lambda count, group, size: self.prefix.depth_of(count.astype(np.float64))  # noqa: E731  the type says more than a def
         return Growth.of_pool(AtLeast(self.prefix.rel), unknown, curve, None)
 
 
@@ -179,9 +179,9 @@ class WhereRelevant(Denominator):
         return np.where(self.relevant(form, lists) > 0, self.of(form, lists), 0.0)
 
     def growth(self, form: Form, unknown: Unknown) -> Growth:
-        if not isinstance(self.of, CUTOFF):
+        if self.of.constant is None:
             raise NoRange(f"no range is known for what is divided by {self!r}")
-        return replace(self.relevant.growth(form, unknown), curve=once_any(float(self.of.cutoff)), most=1)
+        return replace(self.relevant.growth(form, unknown), curve=once_any(self.of.constant), most=1)
 
 
 class ThresholdGain(Record):

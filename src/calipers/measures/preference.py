@@ -7,11 +7,11 @@ Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004
 
 from __future__ import annotations
 
-from calipers.measures.forms import RELEVANT, Form, Preference
+from calipers.measures.forms import RELEVANT, BinaryPreference, Form
 from calipers.measures.registry import measure
 
 
 @measure("bpref", cutoff=None, rel=1)
 def bpref(cutoff: int | None, rel: float) -> Form:
     """How seldom judged non-relevant documents stand above relevant ones."""
-    return Preference(rel, cutoff) / RELEVANT(rel)
+    return BinaryPreference(rel, cutoff) / RELEVANT(rel)

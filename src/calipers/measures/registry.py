@@ -9,16 +9,16 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Literal
 
 from calipers.errors import CalipersError
-from calipers.lists import Floats, Lists, Pool
+from calipers.lists import SAID_OF, Floats, Lists, Pool
 from calipers.measures.forms import Form, JudgedOnly
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.free import Free
-from calipers.measures.names import shortened
+from calipers.measures.name_lists import shortened
 from calipers.native.plan import Plan
 
 
@@ -35,7 +35,7 @@ DEEPEST_CUTOFF = (1 << 31) - 1
 _NUMBERS = frozenset({"max_grade", "recall", "multiple"})  # whatever their defaults
 COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
 Average = Literal["arithmetic", "geometric", "sum"]
-Reads = Literal["grades", "subtopics"]
+Reads = Literal["grades", "subtopics", "preferences", "judges"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Declaration:
     aliases: tuple[str, ...] = ()
     at: str = "cutoff"  # the parameter that follows the @
     average: Average = "arithmetic"  # what stands for all queries
-    reads: Reads = "grades"  # of each document one grade, or one for each subtopic
+    reads: Reads = "grades"  # what judgments it needs: a key of SAID_OF
     sentence: str = ""
     citation: str = ""
 
@@ -96,7 +96,7 @@ def measure(
         def build(judged_only: bool, **parameters: Any) -> Form:
             result = function(**parameters)
             form = result if isinstance(result, Form) else Free(result)
-            return JudgedOnly(form) if judged_only and not form.reads_judged_only else form
+            return form.wrapped(JudgedOnly) if judged_only and not form.reads_judged_only else form
 
         declaration = Declaration(
             name=name,
@@ -155,9 +155,11 @@ def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
 _COMMON = ("limits.normalisation", "measures.gain", "measures.precision", "measures.preference", "measures.sets",
            "measures.user_models")  # fmt: skip
 _FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.diversity", "measures.information",
-             "measures.interpolated", "measures.trec")  # fmt: skip
+             "measures.interpolated", "measures.preference_pairs", "measures.several_judges",
+             "measures.trec")  # fmt: skip
 
 
+@cache
 def _load(families: tuple[str, ...] = _FAMILIES) -> None:
     for family in families:
         import_module(f"calipers.{family}")
@@ -216,9 +218,9 @@ class Measure:
 
     @property
     def reads(self) -> Reads:
-        """What judgments it needs: one grade per document, or one for each subtopic."""
+        """What judgments it needs: one grade per document, one for each subtopic or judge, or preferences."""
         of = self.parameters.get("of")
-        return of.reads if isinstance(of, Measure) else self.declaration.reads
+        return of.reads if isinstance(of, Measure) and self.declaration.reads == "grades" else self.declaration.reads
 
     @property
     def exactness(self) -> Exactness:
@@ -236,10 +238,11 @@ class Measure:
 
     def bind(self, pool: Pool) -> Measure:
         """The measure with what it takes from the judgments filled in: max_grade."""
-        if isinstance(of := self.parameters.get("of"), Measure):
-            return self.with_(of=of.bind(pool))
-        if (self.reads == "subtopics") != pool.by_subtopic:
-            raise CalipersError(_unlike(self))
+        of = self.parameters.get("of")
+        if self.reads != pool.kind and not (isinstance(of, Measure) and self.declaration.reads == "grades"):
+            raise CalipersError(_unlike(self, pool.kind))
+        if isinstance(of, Measure):
+            return self.with_(of=of.bind(pool.inner if self.declaration.reads == "judges" else pool))
         if "max_grade" in self.declaration.defaults and self.parameters["max_grade"] is LARGEST:
             return self.with_(max_grade=pool.largest_grade)
         return self
@@ -265,17 +268,18 @@ class Measure:
         return f"{self.name}({inner}){at}" if inner else f"{self.name}{at}"
 
 
-def _unlike(measure: Measure) -> str:
-    """What is wrong where a measure meets judgments of the other kind."""
-    if measure.reads == "subtopics":
-        return (
-            f"{measure!r} needs judgments by subtopic (query subtopic document grade), but these look like plain ones, "
-            "with one grade per document"
-        )
-    return (
-        f"{measure!r} needs one grade per document, but these look like judgments by subtopic (query subtopic document "
-        "grade); they are for ERR-IA, alpha-nDCG, D#-nDCG and the like"
-    )
+FOR_WHAT = {
+    "subtopics": "ERR-IA, alpha-nDCG, D#-nDCG and the like",
+    "preferences": "prefs_simp, prefs_pair, prefs_avgjg and the like",
+    "judges": "map_avgjg, P_avgjg and the like",
+}
+
+
+def _unlike(measure: Measure, kind: str) -> str:
+    """What is wrong where a measure meets judgments of another kind."""
+    needed = "one grade per document" if measure.reads == "grades" else SAID_OF[measure.reads]
+    hint = f"; they are for {FOR_WHAT[kind]}" if kind in FOR_WHAT else ""
+    return f"{measure!r} needs {needed}, but these look like {SAID_OF[kind]}{hint}"
 
 
 def _check(name: str, parameter: str, value: Any, default: Any) -> None:

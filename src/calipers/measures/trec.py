@@ -15,18 +15,18 @@ from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms import (
     CUTOFF,
     RELEVANT,
+    BinaryPreference,
     Counted,
     Deterministic,
     Form,
     Linear,
     Paired,
-    Preference,
     RelevantPrefix,
     Smaller,
 )
 from calipers.measures.forms.base import OPAQUE
 from calipers.measures.forms.gradings import MEASURES_JUDGING, Unknown
-from calipers.measures.forms.reading import Worthy
+from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.registry import NEEDED, measure
 from calipers.measures.values import DISCOUNTS, FLAT, AtLeast, Negative, Value, gain_of
@@ -68,7 +68,7 @@ def geometric_map(rel: float) -> Form:
 @measure("gm_bpref", rel=1, average="geometric")
 def geometric_bpref(rel: float) -> Form:
     """bpref, whose mean over the queries is the geometric one."""
-    return Preference(rel) / RELEVANT(rel)
+    return BinaryPreference(rel) / RELEVANT(rel)
 
 
 @measure("yaap", rel=1)
@@ -340,6 +340,10 @@ class Unjudged(Form):
     def score(self, lists: Lists) -> Floats:
         judged = Linear(FLAT.up_to(self.cutoff), AtLeast(0)).score(lists)
         return np.minimum(lists.length, self.cutoff) - judged
+
+    @property
+    def deepest_rank(self) -> int:
+        return self.cutoff
 
     @property
     def worth(self) -> Value:

@@ -31,10 +31,17 @@ class Worth(Record):
     rising: ClassVar[bool] = True  # whether a better document is worth more
     chance: ClassVar[bool] = False  # whether it is a probability, whatever the grade
     certain: ClassVar[bool] = True  # whether that may be 1
+    adds: ClassVar[bool] = True  # whether a document adds its worth to a score; otherwise documents are sorted by it
+    measures_judging: ClassVar[bool] = False  # whether it tells of the judgments themselves: judging more changes it
 
     @property
     def level(self) -> float | None:
         """The grade from which on a document is worth 1, where all others are worth 0; None for other worths."""
+        return None
+
+    @property
+    def only_grades(self) -> tuple[float, ...] | None:
+        """The grades above nothing that it has a worth for, where others are refused; None where any grade will do."""
         return None
 
     def plan(self, of: Plan | None) -> Plan | None:
@@ -66,6 +73,8 @@ def described(value: Value) -> Worth:
 
 class Grade(Worth):
     """The grade as it is."""
+
+    adds = False
 
     def __call__(self, grade: Floats) -> Floats:
         return grade
@@ -107,6 +116,7 @@ class Judged(Worth):
 
     unit = True
     rising = False
+    measures_judging = True
     formula = "1 for a judged document, else 0"
 
     def __call__(self, grade: Floats) -> Floats:
@@ -145,6 +155,10 @@ class TableGain(Worth):
 
     formula = "the gain that a table gives the grade"
     table: tuple[tuple[float, float], ...]
+
+    @property
+    def only_grades(self) -> tuple[float, ...]:
+        return tuple(grade for grade, gain in self.table if gain > 0)
 
     def __call__(self, grade: Floats) -> Floats:
         grades = np.array([entry[0] for entry in self.table])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.results.score_files import ScoresLike
 from calipers.stats.differences import all_pairs
+from calipers.stats.score_arrays import one_each, paired_values
 
 DENOMINATORS = ("absolute", "literal")
 
 
-def percentage_absolute_difference(scores: ArrayLike, denominator: str = "absolute") -> float:
+def percentage_absolute_difference(scores: ScoresLike, denominator: str = "absolute") -> float:
     """PAD: the mean over the pairs of systems of 100 |a - b| / max(a, b), of one score per system.
+
+    Of Scores of one measure these are the means.
 
     denominator: `absolute` takes |max(a, b)|, so that two negative scores have a distance too; `literal` is the
     formula as printed, where they count against it. A pair whose larger score is 0 is left out.
@@ -25,7 +28,7 @@ def percentage_absolute_difference(scores: ArrayLike, denominator: str = "absolu
     """
     if denominator not in DENOMINATORS:
         raise CalipersError(f"unknown denominator '{denominator}' of PAD; expected absolute or literal")
-    values = np.asarray(scores, dtype=np.float64)
+    values = one_each(scores)
     values = values[~np.isnan(values)]
     a, b = all_pairs(len(values))
     larger = np.maximum(values[a], values[b])
@@ -36,7 +39,7 @@ def percentage_absolute_difference(scores: ArrayLike, denominator: str = "absolu
     return float(np.mean(100 * np.abs(values[a] - values[b])[counted] / by[counted]))
 
 
-def percentage_absolute_increase(new: ArrayLike, base: ArrayLike, zero: str = "points") -> Floats:
+def percentage_absolute_increase(new: ScoresLike, base: ScoresLike, zero: str = "points") -> Floats:
     """PAI: 100 (new - base) / |base|.
 
     zero: where the base is 0, `points` takes 100 (new - base), as the dissertation does without saying so;
@@ -47,6 +50,6 @@ def percentage_absolute_increase(new: ArrayLike, base: ArrayLike, zero: str = "p
     """
     if zero not in ("points", "undefined"):
         raise CalipersError(f"unknown rule '{zero}' for a base of 0; expected points or undefined")
-    after, before = np.asarray(new, dtype=np.float64), np.asarray(base, dtype=np.float64)
+    after, before = paired_values(new, base)
     by = np.where(before == 0, 1.0 if zero == "points" else np.nan, np.abs(before))
     return np.asarray(100 * (after - before) / by)

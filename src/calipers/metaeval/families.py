@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, place_of
 from calipers.measures.registry import Measure
 from calipers.results.scores import Scores
 
@@ -53,6 +53,11 @@ def families(scores: Scores, only: Sequence[str] | None = None) -> tuple[Family,
             )
         )
     return tuple(found)
+
+
+def place_in(families: Sequence[Family], name: str) -> int:
+    """Where the family of this name stands."""
+    return place_of("measure", name, [family.name for family in families])
 
 
 def base_measure(measure: Measure) -> Measure:

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import UnknownName
 from calipers.lists import Floats
-from calipers.metaeval.families import Family, at_same_cutoffs, families
+from calipers.metaeval.families import Family, at_same_cutoffs, families, place_in
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.significance import SEED, Samples
 
 
 @dataclass(frozen=True, eq=False)
-class DiscriminativePower:
+class DiscriminativePower(ShownAsTable):
     """Of each family of measures: its achieved significance levels, one per pair of systems and cutoff."""
 
     families: tuple[Family, ...]
@@ -31,7 +30,7 @@ class DiscriminativePower:
 
     def __getitem__(self, family: str) -> float:
         """The share of the tests that are significant."""
-        levels = self.levels[self._place(family)]
+        levels = self.levels[place_in(self.families, family)]
         return float((levels < self.alpha).mean()) if len(levels) else float("nan")
 
     def table(self) -> Table:
@@ -45,26 +44,17 @@ class DiscriminativePower:
 
     def curve(self, family: str | None = None) -> Table:
         """The curve of achieved significance levels: one row per pair, sorted by descending p. Lower is better."""
-        chosen = self.families if family is None else (self.families[self._place(family)],)
+        chosen = self.families if family is None else (self.families[place_in(self.families, family)],)
         rows = [
             (each.name, rank, float(p))
             for each in chosen
-            for rank, p in enumerate(self.levels[self._place(each.name)], 1)
+            for rank, p in enumerate(self.levels[place_in(self.families, each.name)], 1)
         ]
         return Table(("measure", "pair", "p"), tuple(rows), self.metadata)
-
-    def _place(self, name: str) -> int:
-        for place, family in enumerate(self.families):
-            if family.name == name:
-                return place
-        raise UnknownName.among("measure", name, (family.name for family in self.families))
 
     def __repr__(self) -> str:
         about = ", ".join(f"{key} {value}" for key, value in self.metadata.items() if value is not None)
         return f"<DiscriminativePower: {about}>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def discriminative_power(

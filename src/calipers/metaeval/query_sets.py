@@ -21,7 +21,7 @@ from calipers.collection.model import Judgments, Run
 from calipers.errors import CalipersError
 from calipers.limits.query_types import QueryTypes
 from calipers.lists import Ints, Pool
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.stats.significance import SEED
 
 BY_DIFFERENCE = ("uninformative", "ideal", "hard", "easy")
@@ -120,12 +120,14 @@ class _RunOf:
 class RememberedRun(_RunOf):
     """A run whose file is read once, for all the parts of one collection."""
 
-    found: dict[tuple[int, int, bool], Retrieved] = field(default_factory=dict)
+    found: dict[tuple[int, int, Precision], Retrieved] = field(default_factory=dict)
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
-        key = id(judgments), depth, single
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        key = id(judgments), depth, precision
         if key not in self.found:
-            self.found[key] = self.run.retrieved(judgments, depth, single, jobs)
+            self.found[key] = self.run.retrieved(judgments, depth, precision, jobs)
         return self.found[key]
 
     def documents(self) -> dict[str, dict[str, float]]:
@@ -138,8 +140,10 @@ class HalfRun(_RunOf):
 
     half: HalfOfDocuments
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
-        found = only_documents(self.run.retrieved(self.half.whole, depth, single, jobs), self.half.chosen)
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        found = only_documents(self.run.retrieved(self.half.whole, depth, precision, jobs), self.half.chosen)
         fresh = np.cumsum(self.half.chosen) - 1
         return replace(found, document=fresh[found.document].astype(np.int32))
 

@@ -24,7 +24,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.metaeval.consistency import Stability, split_half_swap_rate, stability, swap_rate
 from calipers.metaeval.distance import percentage_absolute_difference
-from calipers.metaeval.families import Family, base_measure, confronted, families
+from calipers.metaeval.families import Family, base_measure, confronted, families, place_in
 from calipers.metaeval.power import DiscriminativePower, conflicts, power_of
 from calipers.metaeval.query_sets import (
     BY_DIFFERENCE,
@@ -177,7 +177,7 @@ class MetaEvaluation:
 
     def stability(self, family: str, name: str = "all", samples: int = 1000) -> Stability:
         """The ranking by a family, averaged over its cutoffs, over bootstrap samples of the queries of a set."""
-        view = self.views[name][self._place(family)]
+        view = self.views[name][place_in(self.families, family)]
         return stability(view.values.mean(axis=0), self.systems, samples, seed=self.choices.seed)
 
     # -- the tables --------------------------------------------------------------------------------
@@ -331,14 +331,11 @@ class MetaEvaluation:
         choices = self.choices
         return {**self.metadata, "test": choices.test, "alpha": choices.alpha, "seed": choices.seed}
 
-    def _place(self, name: str) -> int:
-        for place, family in enumerate(self.families):
-            if family.name == name:
-                return place
-        raise UnknownName.among("measure", name, (family.name for family in self.families))
-
     def _confronted(self) -> list[tuple[int, int]]:
-        return [(self._place(one.name), self._place(other.name)) for one, other in confronted(self.families)]
+        return [
+            (place_in(self.families, one.name), place_in(self.families, other.name))
+            for one, other in confronted(self.families)
+        ]
 
     def _of_confronted(self, cell: Callable[[int, int, str], float], about: Mapping[str, Any]) -> Table:
         rows: list[tuple[Cell, ...]] = [
@@ -377,7 +374,7 @@ def meta_evaluate(
     if not wanted_sets:
         raise CalipersError(f"name at least one set; there are {', '.join(SETS)}")
     known = as_judgments(judgments)
-    systems: list[Run] = as_runs(runs, known)
+    systems: list[Run] = as_runs(runs)
     if set(wanted_sets) & set(HALVES):
         systems = [RememberedRun(system) for system in systems]
     wanted = parse_all(measures)

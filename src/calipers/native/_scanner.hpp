@@ -486,6 +486,67 @@ private:
     }
 };
 
+// Pairs of a group and an id, numbered in order of first appearance. Each group has a table of its own: rows come group by
+// group, and one group's table fits in the cache.
+class PairTable {
+public:
+    void set_seed(uint64_t seed) { seed_ = seed; }
+
+    // Numbers n rows, whose groups and offsets have been checked; the first row whose pair one of these rows had before,
+    // n if none.
+    size_t number(const int32_t* group, const byte* data, const int64_t* offsets, size_t n, int32_t* out) {
+        size_t again = n;
+        ++call_;
+        for (size_t row = 0; row < n; ++row) {
+            const size_t g = static_cast<size_t>(group[row]);
+            while (groups_.size() <= g) {
+                groups_.emplace_back();
+                groups_.back().ids.set_seed(seed_);
+            }
+            Group& of = groups_[g];
+            const size_t found = static_cast<size_t>(
+                of.ids.add(data + offsets[row], static_cast<size_t>(offsets[row + 1] - offsets[row])));
+            if (found == of.numbered.size()) {
+                if (group_of_.size() > INT32_MAX) throw std::bad_alloc();  // numbers are int32
+                of.numbered.push_back({static_cast<int32_t>(group_of_.size()), 0});
+                group_of_.push_back(group[row]);
+            }
+            Numbered& pair = of.numbered[found];
+            if (pair.call == call_) again = std::min(again, row);
+            pair.call = call_;
+            out[row] = pair.number;
+        }
+        return again;
+    }
+
+    // The groups and ids of all pairs, in the order of their numbers.
+    void split(std::vector<int32_t>& group, std::vector<byte>& data, std::vector<int64_t>& offsets) const {
+        group = group_of_;
+        offsets.assign(1, 0);
+        std::vector<size_t> next(groups_.size(), 0);
+        for (int32_t g : group_of_) {
+            const IdTable& ids = groups_[static_cast<size_t>(g)].ids;
+            const size_t row = next[static_cast<size_t>(g)]++;
+            data.insert(data.end(), ids.at(row), ids.at(row) + ids.length(row));
+            offsets.push_back(static_cast<int64_t>(data.size()));
+        }
+    }
+
+private:
+    struct Numbered {
+        int32_t number;
+        uint32_t call;  // the one that met the pair last
+    };
+    struct Group {
+        IdTable ids;
+        std::vector<Numbered> numbered;
+    };
+    uint64_t seed_ = 0;
+    std::vector<Group> groups_;
+    std::vector<int32_t> group_of_;  // of each number
+    uint32_t call_ = 0;
+};
+
 // Numbers n keys in order of first appearance, equal ones alike; `first` gets the place where each number appears first.
 inline void number_keys(const uint64_t* key, size_t n, uint64_t seed, int64_t* number, std::vector<int64_t>& first) {
     struct Numbered {

@@ -1,10 +1,10 @@
-"""The types of the compiled scanner; what it does, `_plain.py` says."""
+"""The types of the compiled scanner; what it does, `plain.py` says."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Buffer
 
-from calipers.native.columns import Columns, Features, Labels, Retrieved
+from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved
 from calipers.native.ids import Ids
 
 COMPILED: bool
@@ -53,7 +53,9 @@ class GradedIndex(Index):
 Scored = tuple[list[int], list[int], list[int], list[int], list[list[float]], bytes, list[bytes]]
 
 class RunScanner(Lines):
-    def __init__(self, index: Index, *, depth: int = 0, single: bool = False, regroup: bool = False) -> None: ...
+    def __init__(
+        self, index: Index, *, depth: int = 0, precision: Precision = "double", regroup: bool = False
+    ) -> None: ...
     @property
     def scattered(self) -> bool: ...
     def feed_rows(self, queries: Ids, query: ArrayLike, documents: Ids, score: ArrayLike) -> None: ...
@@ -69,11 +71,16 @@ def top_segments(
     score: ArrayLike, offsets: ArrayLike, depth: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]: ...
 def number_distinct(keys: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+
+class PairNumbers:
+    def number(self, group: ArrayLike, ids: Ids) -> tuple[NDArray[np.int32], int | None]: ...
+    def pairs_so_far(self) -> tuple[NDArray[np.int32], Ids]: ...
+
 def symmetric_means(
     size: ArrayLike, start: ArrayLike, members: ArrayLike, stop: ArrayLike, depth: int
 ) -> NDArray[np.float64]: ...
 def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.int64]: ...
 def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int64]) -> None: ...
 def rank_documents(
-    scores: dict[str, float], names: list[str], start: int, end: int, single: bool
+    scores: dict[str, float], names: list[str], start: int, end: int, precision: Precision
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""The scanner, compiled. What it does, `_plain.py` says: both give the same results, and the same errors.
+"""The scanner, compiled. What it does, `plain.py` says: both give the same results, and the same errors.
 
 Blocks are cut into *regions* of whole lines, walked once each without the GIL; a line that a block cuts in two is put
 together in a buffer of its own. NumPy is imported only when there are results to hand over.
@@ -69,6 +69,11 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
 
     cppclass OfQuery "calipers::Judged::OfQuery":
         int64_t find(const uint8_t* p, size_t n, uint64_t hash) noexcept
+
+    cppclass PairTable:
+        void set_seed(uint64_t seed) noexcept
+        size_t number(const int32_t* group, const uint8_t* data, const int64_t* offsets, size_t n, int32_t* out) except +
+        void split(vector[int32_t]& group, vector[uint8_t]& data, vector[int64_t]& offsets) except +
 
     void number_keys(const uint64_t* key, size_t n, uint64_t seed, int64_t* number, vector[int64_t]& first) except +
 
@@ -269,6 +274,7 @@ cdef class Lines:
     cdef int64_t content  # those that were not skipped
     cdef vector[uint8_t] tail
     cdef Text bad  # the line that was refused
+    cdef str grammar  # the function of `plain` that reads a line, and says what is wrong with one
 
     cdef int scan(self, Text p, Text end) except -1 nogil:
         """Walk a region. On anything but FINE, `number` is the lines before the refused one, at `bad`."""
@@ -276,6 +282,9 @@ cdef class Lines:
 
     cdef object explain(self, bytes line):
         """Raise the ScanError that says what is wrong with the line."""
+        from calipers.native import plain
+
+        getattr(plain, self.grammar)(line)
 
     cdef object twice(self):
         """The message about a document that is there twice."""
@@ -420,9 +429,9 @@ cdef class Lines:
 
 
 cdef class ColumnScanner(Lines):
-    """All lines of judgments ("qrels") or of a run ("run"), as columns."""
+    """All lines of judgments ("qrels"), of a run ("run"), or of query, document and number ("triples"), as columns."""
 
-    cdef bint run, keep_second
+    cdef bint run, triples, keep_second
     cdef IdTable queries
     cdef vector[int32_t] query
     cdef vector[uint8_t] documents, seconds
@@ -432,26 +441,23 @@ cdef class ColumnScanner(Lines):
     cdef bytes tag
 
     def __cinit__(self, kind, *, bint keep_second=False):
-        if kind not in ("qrels", "run"):
-            raise ValueError(f"kind is 'qrels' or 'run', not {kind!r}")
+        if kind not in ("qrels", "run", "triples"):
+            raise ValueError(f"kind is 'qrels', 'run' or 'triples', not {kind!r}")
         self.run = kind == "run"
-        self.keep_second = keep_second and not self.run
+        self.triples = kind == "triples"
+        self.grammar = f"{kind}_line"
+        self.keep_second = keep_second and kind == "qrels"
         self.queries.set_seed(new_seed())
         self.document_offsets.assign(1, 0)
         self.second_offsets.assign(1, 0)
         self.tag = b""
 
-    cdef object explain(self, bytes line):
-        from calipers.native import plain as _plain
-
-        return _plain.run_line(line) if self.run else _plain.qrels_line(line)
-
     cdef int scan(self, Text p, Text end) except -1 nogil:
         cdef Text[6] start
         cdef Text[6] stop
-        cdef int i, fields = 6 if self.run else 4, numeric = 4 if self.run else 3
+        cdef int i, fields = 6 if self.run else 3 if self.triples else 4
+        cdef int document = 1 if self.triples else 2, numeric = 4 if self.run else 2 if self.triples else 3
         cdef double value
-        cdef int64_t row
         while p < end:
             self.bad = p
             if p[0] == c"#":
@@ -476,15 +482,8 @@ cdef class ColumnScanner(Lines):
                 return MALFORMED
             p = after_end(p)
             self.number += 1
-            row = -1
-            if not self.query.empty():
-                row = self.query.back()
-                if not same_id(self.queries, row, start[0], stop[0] - start[0]):
-                    row = -1
-            if row < 0:
-                row = self.queries.add(start[0], stop[0] - start[0])
-            self.query.push_back(<int32_t> row)
-            self.documents.insert(self.documents.end(), start[2], stop[2])
+            self.query.push_back(row_of(self.queries, self.query, start[0], stop[0] - start[0]))
+            self.documents.insert(self.documents.end(), start[document], stop[document])
             self.document_offsets.push_back(<int64_t> self.documents.size())
             self.value.push_back(value)
             self.line_of.push_back(self.number)
@@ -518,7 +517,7 @@ cdef class ColumnScanner(Lines):
         cdef size_t row, count
         self.close()
         count = self.query.size()
-        if self.run or count >= 2**31:
+        if self.run or self.triples or count >= 2**31:
             return None
         index.parts.assign(self.queries.size() + 1, 0)
         for row in range(count):
@@ -533,9 +532,14 @@ cdef class ColumnScanner(Lines):
         return index if index.judged.distinct else None
 
 
-cdef inline bint same_id(IdTable& table, int64_t row, Text id, size_t n) noexcept nogil:
-    cdef int64_t start = table.offsets[row]
-    return <size_t> (table.offsets[row + 1] - start) == n and memcmp(table.data.data() + start, id, n) == 0
+cdef inline int32_t row_of(IdTable& queries, vector[int32_t]& before, Text id, size_t n) except -1 nogil:
+    """The row of a line's query, which most often is that of the line before."""
+    cdef int64_t start
+    if not before.empty():
+        start = queries.offsets[before.back()]
+        if <size_t> (queries.offsets[before.back() + 1] - start) == n and memcmp(queries.data.data() + start, id, n) == 0:
+            return before.back()
+    return <int32_t> queries.add(id, n)
 
 
 cdef list names_of(IdTable& table):
@@ -563,18 +567,13 @@ cdef class LetorScanner(Lines):
     cdef bint nameless  # a line without a document has been met
 
     def __cinit__(self):
+        self.grammar = "letor_line"
         self.queries.set_seed(new_seed())
         self.document_offsets.assign(1, 0)
-
-    cdef object explain(self, bytes line):
-        from calipers.native import plain as _plain
-
-        return _plain.letor_line(line)
 
     cdef int scan(self, Text p, Text end) except -1 nogil:
         cdef Text q, feed, hash_sign
         cdef double label
-        cdef int64_t row
         cdef size_t n
         while p < end:
             self.bad = p
@@ -600,14 +599,7 @@ cdef class LetorScanner(Lines):
             if n == 0:
                 return MALFORMED
             self.number += 1
-            row = -1
-            if not self.query.empty():
-                row = self.query.back()
-                if not same_id(self.queries, row, q, n):
-                    row = -1
-            if row < 0:
-                row = self.queries.add(q, n)
-            self.query.push_back(<int32_t> row)
+            self.query.push_back(row_of(self.queries, self.query, q, n))
             self.label.push_back(label)
             self.line_of.push_back(self.number)
             self.content += 1
@@ -661,12 +653,8 @@ cdef class FeatureScanner(Lines):
     cdef int64_t width
 
     def __cinit__(self):
+        self.grammar = "feature_line"
         self.start.assign(1, 0)
-
-    cdef object explain(self, bytes line):
-        from calipers.native import plain as _plain
-
-        return _plain.feature_line(line)
 
     cdef int scan(self, Text p, Text end) except -1 nogil:
         cdef Text feed
@@ -748,10 +736,8 @@ cdef class NumberScanner(Lines):
 
     cdef vector[double] value
 
-    cdef object explain(self, bytes line):
-        from calipers.native import plain as _plain
-
-        return _plain.number_line(line)
+    def __cinit__(self):
+        self.grammar = "number_line"
 
     cdef int scan(self, Text p, Text end) except -1 nogil:
         cdef double value
@@ -925,8 +911,8 @@ cdef class GradedIndex(Index):
 cdef class RunScanner(Lines):
     """A run against the judgments: keeps the judged documents and where they rank.
 
-    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. `single` compares scores
-    as float32. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
+    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. Scores are compared in
+    `precision`. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
     the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
     """
 
@@ -955,12 +941,13 @@ cdef class RunScanner(Lines):
     cdef Text document
     cdef size_t document_length
 
-    def __cinit__(self, Index index not None, *, depth=0, bint single=False, bint regroup=False):
+    def __cinit__(self, Index index not None, *, depth=0, precision="double", bint regroup=False):
         if depth < 0:
             raise ValueError("depth is 0 (all) or more")
+        self.grammar = "run_line"
         self.index = index
         self.depth = min(depth, 2**31)
-        self.single = single
+        self.single = is_single(precision)
         self.regroup = regroup
         self.tag = b""
         self.query = -1
@@ -973,11 +960,6 @@ cdef class RunScanner(Lines):
     @property
     def scattered(self):
         return self.is_scattered
-
-    cdef object explain(self, bytes line):
-        from calipers.native import plain as _plain
-
-        return _plain.run_line(line)
 
     cdef object twice(self):
         document = PyBytes_FromStringAndSize(<const char*> self.document, self.document_length)
@@ -1245,7 +1227,7 @@ cdef class RunScanner(Lines):
         self.close()
         others = []
         for i in range(count):
-            other = RunScanner(self.index, depth=self.depth, single=self.single, regroup=True)
+            other = RunScanner(self.index, depth=self.depth, precision="single" if self.single else "double", regroup=True)
             other.bins, other.share, other.shares = self.bins, i, count
             other.tag, other.is_scattered = self.tag, self.is_scattered
             other.number, other.content = self.number, self.content
@@ -1394,6 +1376,51 @@ def number_distinct(keys):
     return number, int64s(first)
 
 
+cdef class PairNumbers:
+    """Numbers for pairs of a group and an id, in order of first appearance."""
+
+    cdef PairTable pairs
+    cdef bint busy
+
+    def __cinit__(self):
+        self.pairs.set_seed(new_seed())
+
+    def number(self, group, ids):
+        """The number of each row's pair, and the first row, if any, whose pair an earlier row of this call has."""
+        import numpy
+
+        cdef Borrowed groups = Borrowed(group, "int32")
+        cdef Borrowed data = Borrowed(ids.data, "uint8")
+        cdef Borrowed offsets = Borrowed(ids.offsets, "int64")
+        cdef const int64_t* cut = <const int64_t*> offsets.view.buf
+        cdef const int32_t* of = <const int32_t*> groups.view.buf
+        cdef size_t again, row
+        cdef bint fits = offsets.count == groups.count + 1 and cuts(cut, offsets.count, data.count)
+        for row in range(groups.count if fits else 0):
+            fits &= of[row] >= 0
+        if not fits:
+            raise ValueError("the ids are damaged, or not one per group")
+        if self.busy:
+            raise RuntimeError("pairs are numbered by one thread at a time")
+        numbers = numpy.empty(groups.count, "int32")
+        cdef Borrowed number = Borrowed(numbers, "int32", True)
+        self.busy = True
+        try:
+            with nogil:
+                again = self.pairs.number(of, <Text> data.view.buf, cut, groups.count, <int32_t*> number.view.buf)
+        finally:
+            self.busy = False
+        return numbers, None if again == groups.count else again
+
+    def pairs_so_far(self):
+        """The group and the id of each number."""
+        cdef vector[int32_t] group
+        cdef vector[uint8_t] data
+        cdef vector[int64_t] offsets
+        self.pairs.split(group, data, offsets)
+        return int32s(group), ids_of(data, offsets)
+
+
 def symmetric_means(size, start, members, stop, Py_ssize_t depth):
     """Row by row for each group: q_j for j = 0 to depth, the mean of the product of (1 - stop) over j of its documents.
 
@@ -1481,7 +1508,7 @@ def count_patterns(better, worse, counts):
         )
 
 
-def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bint single):
+def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, precision):
     """Of one query's {document: score}: how many there are and how many tie with another; then, for those of
     names[start:end] that are among them, their places in names, their scores, and the ranks that their ties span."""
     cdef vector[double] ranked
@@ -1494,7 +1521,7 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bi
     cdef PyObject* value = NULL
     cdef double number
     cdef int64_t count, worse, tied = 0, run = 1
-    cdef bint falling = True
+    cdef bint falling = True, single = is_single(precision)
     if not 0 <= start <= end <= len(names):
         raise ValueError("these are not places in the names")
     ranked.reserve(len(scores))
@@ -1530,6 +1557,12 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, bi
                 worse = upper_bound(ranked.begin() + worse, ranked.end(), number) - ranked.begin() - 1
             first.push_back(count - worse)
     return count, tied, int64s(place), doubles(score), int64s(first), int64s(last)
+
+
+cdef bint is_single(precision) except -1:
+    if precision not in ("double", "single"):
+        raise ValueError(f"precision is 'double' or 'single', not {precision!r}")
+    return precision == "single"
 
 
 cdef double rounded(double number, bint single) noexcept:

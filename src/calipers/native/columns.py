@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:  # a command that scores with the scanner alone need not load NumPy
     import numpy as np
@@ -12,6 +12,8 @@ if TYPE_CHECKING:  # a command that scores with the scanner alone need not load 
     from calipers.native.ids import Ids
 
     Ints = NDArray[np.integer[Any]]
+
+Precision = Literal["double", "single"]  # in which scores are compared
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.native.columns import Columns, Features, Labels, Retrieved
+from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved
 from calipers.native.ids import Ids
 from calipers.native.scan_error import BINARY, TOO_LONG, ScanError, duplicate, shown
 
@@ -37,6 +37,7 @@ _DOCID = re.compile(rb"[ \t]*docid[ \t]*=[ \t]*([^ \t]+)")
 
 QRELS_FIELDS = ("query", "iteration", "document", "grade")
 RUN_FIELDS = ("query", "Q0", "document", "rank", "score", "tag")
+TRIPLE_FIELDS = ("query", "document", "number")
 
 
 # ---------------------------------------------------------------------------------------------- one line
@@ -69,6 +70,11 @@ def qrels_line(line: bytes) -> tuple[bytes, bytes, bytes, float]:
 def run_line(line: bytes) -> tuple[bytes, bytes, float, bytes]:
     query, _, document, _, score, tag = _fields(line, RUN_FIELDS)
     return query, document, number(score, "score"), tag
+
+
+def triples_line(line: bytes) -> tuple[bytes, bytes, float]:
+    query, document, value = _fields(line, TRIPLE_FIELDS)
+    return query, document, number(value, "the number")
 
 
 def letor_line(line: bytes) -> tuple[float, bytes, bytes | None] | None:
@@ -200,14 +206,14 @@ def _int32(values: Iterable[int]) -> NDArray[np.int32]:
 
 
 class ColumnScanner(LineScanner):
-    """All lines of judgments ("qrels") or of a run ("run"), as columns."""
+    """All lines of judgments ("qrels"), of a run ("run"), or of query, document and number ("triples"), as columns."""
 
     def __init__(self, kind: str, *, keep_second: bool = False) -> None:
         super().__init__()
-        if kind not in ("qrels", "run"):
-            raise ValueError(f"kind is 'qrels' or 'run', not {kind!r}")
-        self._run = kind == "run"
-        self._keep_second = keep_second and not self._run
+        if kind not in ("qrels", "run", "triples"):
+            raise ValueError(f"kind is 'qrels', 'run' or 'triples', not {kind!r}")
+        self._kind = kind
+        self._keep_second = keep_second and kind == "qrels"
         self._queries: dict[bytes, int] = {}
         self._query: list[int] = []
         self._documents: list[bytes] = []
@@ -217,10 +223,12 @@ class ColumnScanner(LineScanner):
         self._tag = b""
 
     def _row(self, line: bytes) -> bool:
-        if self._run:
+        if self._kind == "run":
             query, document, value, tag = run_line(line)
             if not self.rows:
                 self._tag = tag
+        elif self._kind == "triples":
+            query, document, value = triples_line(line)
         else:
             query, second, document, value = qrels_line(line)
             if self._keep_second:
@@ -310,6 +318,33 @@ class FeatureScanner(LineScanner):
         return Features(start, None if regular else index, np.array(self._value, np.float64), width)
 
 
+class FieldScanner(LineScanner):
+    """Lines of so many fields, the last of them numbers, for formats that are small or rare."""
+
+    def __init__(self, names: tuple[str, ...], numbers: int = 1) -> None:
+        super().__init__()
+        self._names, self._numbers = names, numbers
+        self._texts: list[list[bytes]] = []
+        self._values: list[list[float]] = []
+        self._number: list[int] = []
+
+    def _row(self, line: bytes) -> bool:
+        fields = _fields(line, self._names)
+        first = len(fields) - self._numbers
+        named = zip(fields[first:], self._names[first:], strict=True)
+        self._values.append([number(field, name) for field, name in named])
+        self._texts.append(fields[:first])
+        self._number.append(self.lines + 1)
+        return True
+
+    def finish(self) -> tuple[list[Ids], NDArray[np.float64], NDArray[np.int64]]:
+        """The columns of text, the columns of numbers side by side, and the line of each row."""
+        self._close()
+        texts = [Ids.of(column) for column in zip(*self._texts, strict=True)]
+        values = np.array(self._values, np.float64).reshape(-1, self._numbers)
+        return texts, values, np.array(self._number, np.int64)
+
+
 class NumberScanner(LineScanner):
     """A file with one score per line."""
 
@@ -372,17 +407,19 @@ _Judged = tuple[int, float, int, int, int, int]  # row, score, first, last, doci
 class RunScanner(LineScanner):
     """A run against the judgments: keeps the judged documents and where they rank.
 
-    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. `single` compares scores
-    as float32. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
+    `depth` keeps that many documents per query, the first in trec_eval's order; 0 keeps all. Scores are compared in
+    `precision`. Without `regroup` a judged query that comes back after another one sets `scattered`, and the rest of
     the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
     """
 
-    def __init__(self, index: JudgedIndex, *, depth: int = 0, single: bool = False, regroup: bool = False) -> None:
+    def __init__(
+        self, index: JudgedIndex, *, depth: int = 0, precision: Precision = "double", regroup: bool = False
+    ) -> None:
         super().__init__()
         if depth < 0:
             raise ValueError("depth is 0 (all) or more")
         self.scattered = False
-        self._index, self._depth, self._single, self._regroup = index, depth, single, regroup
+        self._index, self._depth, self._single, self._regroup = index, depth, _is_single(precision), regroup
         self._lists: dict[int, dict[bytes, float]] = {}
         self._unjudged: dict[bytes, int] = {}
         self._now = -1
@@ -539,6 +576,27 @@ def number_distinct(keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArra
     return number[code.reshape(-1)], first[order].astype(np.int64)
 
 
+class PairNumbers:
+    """Numbers for pairs of a group and an id, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._number: dict[tuple[int, bytes], int] = {}
+
+    def number(self, group: NDArray[np.integer[Any]], ids: Ids) -> tuple[NDArray[np.int32], int | None]:
+        """The number of each row's pair, and the first row, if any, whose pair an earlier row of this call has."""
+        if len(group) != len(ids):
+            raise ValueError("the ids are damaged, or not one per group")
+        pairs = zip(group.tolist(), ids, strict=True)
+        numbers = _int32(self._number.setdefault(pair, len(self._number)) for pair in pairs)
+        repeated = np.ones(len(numbers), bool)
+        repeated[np.unique(numbers, return_index=True)[1]] = False
+        return numbers, int(repeated.argmax()) if repeated.any() else None
+
+    def pairs_so_far(self) -> tuple[NDArray[np.int32], Ids]:
+        """The group and the id of each number."""
+        return _int32(group for group, _ in self._number), Ids.of(identifier for _, identifier in self._number)
+
+
 def symmetric_means(
     size: NDArray[np.integer],
     start: NDArray[np.integer],
@@ -610,8 +668,14 @@ def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: 
     counts += np.bincount(place, minlength=len(counts))
 
 
+def _is_single(precision: Precision) -> bool:
+    if precision not in ("double", "single"):
+        raise ValueError(f"precision is 'double' or 'single', not {precision!r}")
+    return precision == "single"
+
+
 def rank_documents(
-    scores: dict[str, float], names: list[str], start: int, end: int, single: bool
+    scores: dict[str, float], names: list[str], start: int, end: int, precision: Precision
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
     """Of one query's {document: score}: how many there are and how many tie with another; then, for those of
     names[start:end] that are among them, their places in names, their scores, and the ranks that their ties span.
@@ -624,7 +688,7 @@ def rank_documents(
     score = np.fromiter(map(scores.get, names[start:end], repeat(np.nan)), np.float64, end - start)
     place = np.flatnonzero(~np.isnan(score))
     score = score[place]
-    if single:
+    if _is_single(precision):
         with np.errstate(over="ignore"):  # infinite beyond single precision, as a cast in C has it
             ranked, score = (numbers.astype(np.float32).astype(np.float64) for numbers in (ranked, score))
     ranked = np.sort(ranked)

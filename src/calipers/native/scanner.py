@@ -7,60 +7,28 @@ from __future__ import annotations
 
 import os
 
-from calipers.native.scan_error import ScanError
-
-__all__ = [
-    "COMPILED",
-    "ColumnScanner",
-    "FeatureScanner",
-    "JudgedIndex",
-    "LetorScanner",
-    "NumberScanner",
-    "RunScanner",
-    "ScanError",
-    "count_patterns",
-    "number_distinct",
-    "rank_documents",
-    "rank_segments",
-    "shared_bits",
-    "symmetric_means",
-    "top_segments",
-]
+from calipers.native.scan_error import ScanError as ScanError
 
 try:
     if os.environ.get("CALIPERS_PLAIN") == "1":
         raise ImportError("the plain scanner was asked for")
-    from calipers.native._scanner import (
-        COMPILED,
-        ColumnScanner,
-        FeatureScanner,
-        JudgedIndex,
-        LetorScanner,
-        NumberScanner,
-        RunScanner,
-        count_patterns,
-        number_distinct,
-        rank_documents,
-        rank_segments,
-        shared_bits,
-        symmetric_means,
-        top_segments,
-    )
+    from calipers.native import _scanner as scanner
 except ImportError:
-    # The classes have the same methods, but to a type checker two classes are never one.
-    from calipers.native.plain import (  # type: ignore[assignment]
-        COMPILED,
-        ColumnScanner,
-        FeatureScanner,
-        JudgedIndex,
-        LetorScanner,
-        NumberScanner,
-        RunScanner,
-        count_patterns,
-        number_distinct,
-        rank_documents,
-        rank_segments,
-        shared_bits,
-        symmetric_means,
-        top_segments,
-    )
+    # The classes have the same methods, but to a type checker two modules are never one.
+    from calipers.native import plain as scanner  # type: ignore[no-redef]
+
+COMPILED = scanner.COMPILED
+ColumnScanner = scanner.ColumnScanner
+FeatureScanner = scanner.FeatureScanner
+JudgedIndex = scanner.JudgedIndex
+LetorScanner = scanner.LetorScanner
+NumberScanner = scanner.NumberScanner
+PairNumbers = scanner.PairNumbers
+RunScanner = scanner.RunScanner
+count_patterns = scanner.count_patterns
+number_distinct = scanner.number_distinct
+rank_documents = scanner.rank_documents
+rank_segments = scanner.rank_segments
+shared_bits = scanner.shared_bits
+symmetric_means = scanner.symmetric_means
+top_segments = scanner.top_segments

@@ -21,7 +21,7 @@ from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
 from calipers.lists import Floats, Ints
-from calipers.papers.study_folder import LetorCollection, Say, Workshop
+from calipers.papers.study_folder import LetorCollection, Say, TrainingFolder
 from calipers.rankers.presets import ranker as make
 from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import rank_correlation
@@ -184,7 +184,7 @@ def convention_study(
         "study": "conventions", "preset": preset, "normalize": normalize, "seed": seed, "queries": collection.queries,
         "data": collection.digest(),
     }  # fmt: skip
-    workshop = Workshop.open(str(Path(folder) / collection.name), settings, say or (lambda text: None))
+    trained = TrainingFolder.open(str(Path(folder) / collection.name), settings, say or (lambda text: None))
     scores: dict[tuple[str, str], list[Floats]] = {(name, each): [] for name in names for each in likes}
     for each in likes:
         for fold in collection.folds:
@@ -193,7 +193,7 @@ def convention_study(
                 if "jobs" in machine.get_params():
                     machine.set_params(jobs=jobs)
                 part = "".join(c if c.isalnum() or c in "-_." else "_" for c in each)
-                scores[name, each].append(workshop.scores(machine, collection, fold, part))
+                scores[name, each].append(trained.scores(machine, collection, fold, part))
                 if progress:
                     progress(1)
     return _evaluated(collection, names, likes, {key: tuple(each) for key, each in scores.items()})

@@ -22,7 +22,7 @@ from calipers.metaeval.query_sets import SETS
 from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
 from calipers.papers.normalisation_rerun import FAMILIES, SIZE, LetorStudy
 from calipers.papers.registry import printed
-from calipers.papers.study_folder import LetorCollection, Say, Workshop
+from calipers.papers.study_folder import LetorCollection, Say, TrainingFolder
 from calipers.rankers.base import METRIC
 from calipers.rankers.presets import ranker as make
 from calipers.rankers.score_lines import write_score_lines
@@ -188,19 +188,19 @@ def letor_study(
             "study": "letor", "preset": preset, "metric": metric, "like": like, "normalize": normalize, "seed": seed,
             "queries": collection.queries, "data": collection.digest(),
         }  # fmt: skip
-        workshop = Workshop.open(str(Path(folder) / collection.name), settings, say or (lambda text: None))
+        trained = TrainingFolder.open(str(Path(folder) / collection.name), settings, say or (lambda text: None))
         parts: dict[str, list[Floats]] = {name: [] for name in names}
         for fold in collection.folds:
             for name in names:
                 machine = make(name, preset, metric=metric, like=like, normalize=normalize, seed=seed)
                 if "jobs" in machine.get_params():
                     machine.set_params(jobs=jobs)
-                parts[name].append(workshop.scores(machine, collection, fold))
+                parts[name].append(trained.scores(machine, collection, fold))
                 if progress:
                     progress(1)
         scores = {name: np.concatenate(each) for name, each in parts.items()}
         judgments = collection.tests.judgments()
-        _write_pooled(workshop.folder, judgments, scores)
+        _write_pooled(trained.folder, judgments, scores)
         share = SIZE.get(collection.name, USUAL_SIZE) if size is None else size
         families = {family: _judged(judgments, scores, family, share, seed) for family in FAMILIES}
         studies.append(CollectionStudy(collection.name, judgments, scores, families))

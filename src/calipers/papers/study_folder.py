@@ -28,9 +28,9 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.native.ids import decode
 from calipers.rankers.base import Ranker
-from calipers.rankers.data import LetorData, data_of, joined, sampled_queries
 from calipers.rankers.folds import Fold, folds_of
-from calipers.rankers.saving import load
+from calipers.rankers.letor_data import LetorData, data_of, joined, sampled_queries
+from calipers.rankers.model_files import load
 from calipers.rankers.score_lines import write_score_lines
 
 Say = Callable[[str], None]
@@ -124,14 +124,14 @@ def _files_of(fold: Fold) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Workshop:
+class TrainingFolder:
     """Where the models and scores of one collection are kept."""
 
     folder: Path
     say: Say = lambda text: None
 
     @classmethod
-    def open(cls, folder: str, settings: Mapping[str, Any], say: Say) -> Workshop:
+    def open(cls, folder: str, settings: Mapping[str, Any], say: Say) -> TrainingFolder:
         """Begin a study, or go on with one of the same settings."""
         place = Path(folder)
         try:

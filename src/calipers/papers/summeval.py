@@ -17,7 +17,7 @@ from pathlib import Path
 from calipers.papers.printed_figures import NEEDS_DATA, Figure, judged
 from calipers.papers.registry import printed
 from calipers.results.scores import Scores
-from calipers.text.human import human_correlation
+from calipers.text.human_agreement import human_correlation
 from calipers.text.scoring import evaluate_summaries
 from calipers.text.summaries import Summaries, read_summaries
 
@@ -120,7 +120,7 @@ def _scored_by(path: Path, encoder: str) -> tuple[Scores, list[int], list[int], 
     """Scores, and the documents at both ends of the order of algorithm 2."""
     from calipers.text.bertscore import matcher
     from calipers.text.encoder import Encoder
-    from calipers.text.profiles import document_profiles
+    from calipers.text.order_sensitivity import document_profiles
 
     given = _summaries(path)
     by = matcher(Encoder(encoder))

@@ -27,7 +27,7 @@ from calipers.collection.id_codes import as_words, coded, side_by_side
 from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, kind_read
 from calipers.fusion.candidates import by_score_then_id, read_whole
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -35,7 +35,7 @@ from calipers.measures.registry import Measure
 from calipers.metaeval.query_sets import HalfOfDocuments, RememberedRun
 from calipers.native.ids import encode
 from calipers.native.scanner import rank_segments
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import SEED
 
@@ -50,7 +50,7 @@ MOST_QUERIES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class BudgetPlan:
+class BudgetPlan(ShownAsTable):
     """The power of each measure, depth and number of queries that a budget, or a part of it, allows."""
 
     measure: tuple[str, ...]
@@ -99,9 +99,6 @@ class BudgetPlan:
     def __repr__(self) -> str:
         return f"<BudgetPlan: {self.budget} judgments>\n{self.table()}"
 
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
 
 def plan_budget(
     judgments: JudgmentsLike,
@@ -132,11 +129,11 @@ def plan_budget(
     (True, 4)
     """
     asked = parse_all(measures)
-    if reads_subtopics(measure for _, measure in asked):
-        raise CalipersError("a budget is planned for judgments of documents, not of subtopics")
+    if kind_read(measure for _, measure in asked) != "grades":
+        raise CalipersError("a budget is planned for one grade per document: not for subtopics, preferences or judges")
     _check(budget, difference, alpha, level)
     known = as_judgments(judgments)
-    read = as_runs(runs, known)
+    read = as_runs(runs)
     if len(read) < 2:
         raise CalipersError(f"there is only one run ({read[0].name}): nothing to compare it with")
     at = pool_depths(depths, [measure for _, measure in asked])
@@ -188,7 +185,7 @@ def pool_sizes(
 
     >>> from calipers.evaluation import as_judgments, as_runs
     >>> known = as_judgments({"q": {"a": 1}})
-    >>> runs = as_runs({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"a": 9, "c": 8}}}, known)
+    >>> runs = as_runs({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"a": 9, "c": 8}}})
     >>> {depth: sizes.tolist() for depth, sizes in pool_sizes(runs, known, [1, 2]).items()}
     {1: [1], 2: [3]}
     """
@@ -204,7 +201,7 @@ def pool_sizes(
         rows = rows[order[first <= deepest]]  # with all that ties with the last
         starts = np.searchsorted(of[rows], np.arange(len(known.queries) + 1))
         word = as_words(whole.documents.take(rows))
-        rows_in_order = by_score_then_id(np.ascontiguousarray(whole.score[rows]), starts, word)
+        rows_in_order = by_score_then_id(whole.score[rows], starts, word.__getitem__)
         rank = np.arange(1, len(rows) + 1) - np.repeat(starts[:-1], np.diff(starts))
         kept = rank <= deepest
         queries.append(of[rows][rows_in_order][kept])

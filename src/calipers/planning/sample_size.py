@@ -11,11 +11,11 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Ints
-from calipers.planning.designs import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
-from calipers.planning.simulated_power import SIMULATED, Pilot, Simulation
+from calipers.planning.closed_form_power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
+from calipers.planning.simulated_power import SIMULATED, Pilot, SimulatedExperiments
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.differences import all_pairs
 from calipers.stats.significance import SEED
 
@@ -25,7 +25,7 @@ CURVE = 60  # points of a power curve
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class SampleSizePlan(ShownAsTable):
     """One answer per measure."""
 
     measures: tuple[str, ...]
@@ -42,7 +42,7 @@ class Plan:
     given: bool = True  # whether a difference was named; else it is the detectable one
     queries_error: tuple[float, ...] = ()  # standard errors, where the answer was simulated
     detectable_error: tuple[float, ...] = ()
-    simulations: tuple[Simulation, ...] = ()
+    simulations: tuple[SimulatedExperiments, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -92,10 +92,8 @@ class Plan:
         return [int(n) for n in found]
 
     def __repr__(self) -> str:
-        return f"<Plan: {self.design}, power {self.power:g}, alpha {self.alpha:g}, {self.pairs} pairs>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        asked = f"{self.design}, power {self.power:g}, alpha {self.alpha:g}, {self.pairs} pairs"
+        return f"<SampleSizePlan: {asked}>\n{self.table()}"
 
 
 def plan(
@@ -111,7 +109,7 @@ def plan(
     systems: int | None = None,
     samples: int | None = None,
     seed: int = SEED,
-) -> Plan:
+) -> SampleSizePlan:
     """How many queries each measure needs to find a difference, from the scores of a pilot.
 
     difference: of the means of two systems (anova, anova2: of the best and the worst) that is to be found; without it
@@ -145,7 +143,7 @@ def plan(
         raise CalipersError(f"a power of {power:g} is not above alpha, {each:g}: no query would be needed")
     rows: dict[str, list[Any]] = {name: [] for name in ("difference", "sd", "queries", "detectable", "at_hand")}
     errors: list[tuple[float, float]] = []
-    simulations: list[Simulation] = []
+    simulations: list[SimulatedExperiments] = []
     for measure, values in zip(scores.measures, scores.values, strict=True):
         sd, freedom = deviation(values, design)
         if math.isnan(sd):
@@ -162,7 +160,7 @@ def plan(
         if design in SIMULATED:
             pilot = Pilot.of(values, *all_pairs(count))
             pilot = Pilot(pilot.centred * scale, pilot.size)
-            simulation = Simulation.of(pilot, design, each, seed, samples)
+            simulation = SimulatedExperiments.of(pilot, design, each, seed, samples)
             simulations.append(simulation)
             seen = simulation.difference(n, power, found)
             found = seen.value
@@ -175,7 +173,7 @@ def plan(
             errors.append((error, seen.error))
         for name, value in zip(rows, (wanted, sd, needed, found, n), strict=True):
             rows[name].append(value)
-    return Plan(
+    return SampleSizePlan(
         measures=scores.measures,
         **{name: tuple(values) for name, values in rows.items()},
         power=power,

@@ -65,7 +65,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Simulation:
+class SimulatedExperiments:
     """Experiments with one test."""
 
     pilot: Pilot
@@ -75,7 +75,7 @@ class Simulation:
     samples: int
 
     @classmethod
-    def of(cls, pilot: Pilot, test: str, alpha: float, seed: int, samples: int | None = None) -> Simulation:
+    def of(cls, pilot: Pilot, test: str, alpha: float, seed: int, samples: int | None = None) -> SimulatedExperiments:
         least = math.ceil(10 / alpha)  # fewer would hardly reach alpha at all
         if samples is not None and samples + 1 < 1 / alpha:
             raise CalipersError(f"{samples} samples cannot show a p value below {alpha:.2g}; give at least {least}")

@@ -3,12 +3,13 @@
 Each returns an Altair chart, which a notebook shows; `save` writes it as HTML, SVG or PNG.
 """
 
+from calipers.plot.changes import gains_and_losses
 from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, stacked
 from calipers.plot.fusion import fusion_scatter
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, ric_scatter, tau_scatter
 from calipers.plot.judges import confusion, slopes, survival
-from calipers.plot.judging import decided_order, difference_ranges, judging_curves, score_ranges
 from calipers.plot.measures import significance_curves, system_scores
+from calipers.plot.missing_judgments import decided_order, difference_ranges, judging_curves, score_ranges
 from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
 from calipers.plot.systems import between_bounds, differences, means, unjudged
@@ -29,6 +30,7 @@ __all__ = [
     "differences",
     "expected_histogram",
     "fusion_scatter",
+    "gains_and_losses",
     "heat_map",
     "judging_curves",
     "means",

@@ -9,8 +9,8 @@ from calipers.plot.drawing import COLOURS, altair, cell_size, name_axis, numbers
 
 if TYPE_CHECKING:
     from calipers.information.difference import InformationDifference
+    from calipers.information.ric_validation import RicStudy
     from calipers.information.tau import InformationTau
-    from calipers.information.validation import RicStudy
 
 
 def heat_map(difference: InformationDifference) -> Any:

@@ -10,10 +10,10 @@ from calipers.plot.drawing import RULE, altair, numbers, palette, rows_of
 
 if TYPE_CHECKING:
     from calipers.planning.budget import BudgetPlan
-    from calipers.planning.sample_size import Plan
+    from calipers.planning.sample_size import SampleSizePlan
 
 
-def power_curves(plan: Plan) -> Any:
+def power_curves(plan: SampleSizePlan) -> Any:
     """The power of each measure by the number of queries; the dashed line is the power that is wanted."""
     alt = altair()
     curve = plan.curve()

@@ -5,18 +5,17 @@ LambdaMART(metric="V2(nDCG@10)").fit(X, y, qid=qid, eval_set=(X2, y2, qid2)).pre
 
 from calipers.rankers.adarank import AdaRank
 from calipers.rankers.base import Ranker
-from calipers.rankers.coordinateascent import CoordinateAscent
-from calipers.rankers.data import LetorData, read_letor_data, sampled_queries
+from calipers.rankers.coordinate_ascent import CoordinateAscent
 from calipers.rankers.folds import Fold, folds_of
 from calipers.rankers.lambdamart import LambdaMART
-from calipers.rankers.listnet import ListNet
+from calipers.rankers.letor_data import LetorData, read_letor_data, sampled_queries
 from calipers.rankers.logistic import Logistic
+from calipers.rankers.model_files import load
+from calipers.rankers.neural import ListNet, RankNet
 from calipers.rankers.presets import PRESETS, ranker
-from calipers.rankers.randomforest import RandomForest
+from calipers.rankers.random_forest import RandomForest
 from calipers.rankers.rankboost import RankBoost
-from calipers.rankers.ranknet import RankNet
 from calipers.rankers.ranksvm import RankSVM
-from calipers.rankers.saving import load
 from calipers.rankers.synthetic import synthetic_letor, write_letor
 
 RANKERS: dict[str, type[Ranker]] = {

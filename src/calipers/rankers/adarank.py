@@ -18,7 +18,7 @@ import numpy as np
 
 from calipers.lists import Floats
 from calipers.rankers.base import Arrays, Best, LinearRanker, Progress, check_positive
-from calipers.rankers.examples import Examples, weighted_sums
+from calipers.rankers.training_examples import Examples, weighted_sums
 
 FEATURES_AT_ONCE = 16
 UNEVEN = 1e4  # deviations of two features that differ by more than this factor

@@ -22,8 +22,8 @@ from calipers.errors import CalipersError
 from calipers.extras import load, missing
 from calipers.lists import Floats
 from calipers.measures.registry import Measure
-from calipers.rankers.examples import Examples, as_matrix, by_query, is_sparse, places, weighted_sums
 from calipers.rankers.objective import Goal, Objective
+from calipers.rankers.training_examples import Examples, as_matrix, by_query, is_sparse, places, weighted_sums
 
 Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[int], None]
@@ -162,14 +162,14 @@ class Ranker(ABC):
 
     def save(self, path: str) -> None:
         """Write the fitted ranker: text and plain arrays with a checksum, nothing that could run."""
-        from calipers.rankers.saving import save
+        from calipers.rankers.model_files import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str) -> Self:
         """Read a ranker of this kind that was saved."""
-        from calipers.rankers.saving import load
+        from calipers.rankers.model_files import load
 
         found = load(path)
         if not isinstance(found, cls):

@@ -12,8 +12,8 @@ from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.lists import Floats
 from calipers.rankers.base import Arrays, Ranker
-from calipers.rankers.examples import Examples
-from calipers.rankers.trees import checked
+from calipers.rankers.lightgbm_text import checked
+from calipers.rankers.training_examples import Examples
 
 LARGEST_LABEL = 30  # LightGBM's gains end there
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.rankers.base import Arrays, Best, Progress, check_positive
 from calipers.rankers.boosted import BoostedRanker, as_text, check_labels, lightgbm
-from calipers.rankers.examples import Examples
+from calipers.rankers.training_examples import Examples
 
 
 @dataclass(eq=False, kw_only=True)

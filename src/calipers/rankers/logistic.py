@@ -16,7 +16,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.rankers.base import Arrays, LinearRanker, Progress, check_positive
-from calipers.rankers.examples import Examples
+from calipers.rankers.training_examples import Examples
 
 
 @dataclass(eq=False, kw_only=True)

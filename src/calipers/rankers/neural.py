@@ -1,4 +1,10 @@
-"""What RankNet and ListNet share: a small network that scores documents, trained by PyTorch.
+"""RankNet and ListNet: small networks that score documents, trained by PyTorch.
+
+    RankNet: loss = sum over pairs (i above j) of ln(1 + exp(-(s_i - s_j)))
+    ListNet: loss = - sum over queries, over documents i of P_y(i) ln P_s(i),        P_z(i) = exp(z_i) / sum of exp(z_j)
+
+Burges et al., Learning to rank using gradient descent, ICML 2005.
+Cao, Qin, Liu, Tsai & Li, Learning to rank: from pairwise approach to listwise approach, ICML 2007.
 
 A trained network is a few matrices. They are saved as plain arrays and multiplied by NumPy: ranking with a model needs
 no PyTorch, and reading one loads weights and nothing else.
@@ -11,14 +17,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.rankers.base import Arrays, Best, Progress, Ranker, check_positive
-from calipers.rankers.examples import Examples
+from calipers.rankers.training_examples import Examples
 
 CELLS_AT_ONCE = 1 << 22  # pairs of documents in a batch, at most
 
@@ -147,3 +153,37 @@ def _one_thread(torch: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@dataclass(eq=False, kw_only=True)
+class RankNet(NeuralRanker):
+    """A network trained on pairs of documents of one query with different labels; the loss is their mean.
+
+    >>> RankNet(hidden=(10, 10)).get_params()["hidden"]
+    (10, 10)
+    """
+
+    name: ClassVar[str] = "ranknet"
+
+    hidden: tuple[int, ...] = (32,)
+
+    def _loss(self, torch: Any, score: Any, label: Any, there: Any) -> Any:
+        right = (label[:, :, None] > label[:, None, :]) & there[:, :, None] & there[:, None, :]
+        margin = (score[:, :, None] - score[:, None, :])[right]
+        return torch.nn.functional.softplus(-margin).mean()
+
+
+@dataclass(eq=False, kw_only=True)
+class ListNet(NeuralRanker):
+    """A network, linear as in the paper unless `hidden` says otherwise, trained on the top-one probabilities.
+
+    >>> ListNet().get_params()["hidden"]
+    ()
+    """
+
+    name: ClassVar[str] = "listnet"
+
+    def _loss(self, torch: Any, score: Any, label: Any, there: Any) -> Any:
+        wanted = torch.softmax(label.masked_fill(~there, -1e9), dim=1)
+        given = torch.log_softmax(score.masked_fill(~there, -1e9), dim=1)
+        return -(wanted * given).sum(dim=1).mean()

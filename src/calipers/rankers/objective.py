@@ -14,7 +14,7 @@ import numpy as np
 from calipers.collection.model import Judgments
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Policy, reads_subtopics, scored
+from calipers.evaluation import NEEDS, Policy, kind_read, scored
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
@@ -39,10 +39,8 @@ class Goal:
         if len(named) != 1:
             raise CalipersError(f"'{measure}' names {len(named)} measures; expected one")
         self.name, self.measure = named[0]
-        if reads_subtopics([self.measure]):
-            raise CalipersError(
-                f"{self.name} needs judgments by subtopic: labels of documents cannot be optimised for it"
-            )
+        if (kind := kind_read([self.measure])) != "grades":
+            raise CalipersError(f"{self.name} needs {NEEDS[kind]}: labels of documents cannot be optimised for it")
         self.label = self.name if like is None else f"{self.name}, like {self.rules.name}"
 
     def on(self, labels: Any, group: Any, name: str = "data") -> Objective:
@@ -107,7 +105,7 @@ class Objective:
 
     def _scored(self, scores: Floats, pool: Pool) -> Floats:
         """Rank many scorings of one pool as so many systems, and score their lists."""
-        if self.goal.rules.single:
+        if self.goal.rules.precision == "single":
             scores = scores.astype(np.float32).astype(np.float64)
         rules = self.goal.rules
         lists = _ranked(pool, scores, by_input=rules.ties == "input")

@@ -6,7 +6,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Ints
-from calipers.rankers.examples import Examples
+from calipers.rankers.training_examples import Examples
 
 
 def ordered_pairs(train: Examples, most: int, random: np.random.Generator) -> tuple[Ints, Ints]:

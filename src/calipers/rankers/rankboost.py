@@ -25,7 +25,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.rankers.base import Arrays, Best, Progress, Ranker, check_positive
-from calipers.rankers.examples import ROWS_AT_ONCE, Examples, weighted_sums
+from calipers.rankers.training_examples import ROWS_AT_ONCE, Examples, weighted_sums
 
 CELLS_AT_ONCE = 1 << 26
 

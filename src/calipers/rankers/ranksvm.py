@@ -15,8 +15,8 @@ import numpy as np
 
 from calipers.extras import load
 from calipers.rankers.base import Arrays, LinearRanker, Progress, check_positive
-from calipers.rankers.examples import Examples
 from calipers.rankers.pairs import ordered_pairs
+from calipers.rankers.training_examples import Examples
 
 
 @dataclass(eq=False, kw_only=True)

@@ -16,8 +16,8 @@ import numpy as np
 
 from calipers.atomic_files import replacing, write_whole
 from calipers.errors import CalipersError
-from calipers.rankers.data import LetorData
-from calipers.rankers.examples import by_query
+from calipers.rankers.letor_data import LetorData
+from calipers.rankers.training_examples import by_query
 
 DIGITS = 6
 

@@ -14,7 +14,7 @@ from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, CheckFailed
-from calipers.evaluation import Policies, as_judgments, as_runs, evaluate, reads_subtopics
+from calipers.evaluation import Policies, as_judgments, as_runs, evaluate, kind_read
 from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SEED = 42
 
 
-class Choices(Record):
+class ReportOptions(Record):
     """What a report leaves to its user."""
 
     title: str = ""
@@ -60,7 +60,7 @@ class Material:
     scores: Scores  # under the measures that were asked for
     plain: Scores  # under these, or under what they normalise
     plain_of: Mapping[str, str]  # of each measure that was asked for: its name among the plain ones
-    choices: Choices
+    choices: ReportOptions
     policies: Mapping[str, Any]
     provenance: Provenance
     unbounded: dict[str, str] = field(default_factory=dict)  # measures without bounds, and why
@@ -189,7 +189,7 @@ def gather(
     judgments: JudgmentsLike,
     runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
-    choices: Choices | None = None,
+    choices: ReportOptions | None = None,
     *,
     judges: Any = None,
     command: str = "",
@@ -200,8 +200,8 @@ def gather(
     asked = parse_all(measures)
     plain_of = {name: repr(base) if (base := _normalised(measure)) else name for name, measure in asked}
     every = list(dict.fromkeys([*plain_of, *plain_of.values()]))
-    known = as_judgments(judgments, reads_subtopics(measure for _, measure in asked))
-    read = as_runs(runs, known)
+    known = as_judgments(judgments, kind_read(measure for _, measure in asked))
+    read = as_runs(runs)
     others = None if judges is None else named_judgments(judges)
     systems: list[Run] = [RememberedRun(run) for run in read_once(read)]  # the audit wants two precisions
     scores = evaluate(known, systems, every, progress=progress, warn=False, **policies)
@@ -218,7 +218,7 @@ def gather(
         scores=scores.of_measures(list(plain_of)),
         plain=scores.of_measures(list(dict.fromkeys(plain_of.values()))),
         plain_of=plain_of,
-        choices=choices or Choices(),
+        choices=choices or ReportOptions(),
         policies=policies,
         provenance=Provenance.of(known, judgments, systems, command, others),
         judges=others,

@@ -19,7 +19,7 @@ from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
-from calipers.report.material import Choices, Material, gather
+from calipers.report.material import Material, ReportOptions, gather
 from calipers.report.section import Detail, Section
 from calipers.report.sections import sections_of
 
@@ -46,7 +46,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedSection:
     """A section with its place on the page, or the reason why it is empty."""
 
     key: str
@@ -90,7 +90,7 @@ def write_report(
     (True, ())
     """
     check_output(str(output))
-    choices = Choices(title, test, correction, alpha, samples, seed, population, top)
+    choices = ReportOptions(title, test, correction, alpha, samples, seed, population, top)
     content, notes = report_page(
         judgments, runs, measures, choices, judges=judges, command=command, progress=progress, **policies
     )
@@ -102,7 +102,7 @@ def report_page(
     judgments: JudgmentsLike,
     runs: RunsLike,
     measures: str | Measure | Iterable[str | Measure],
-    choices: Choices,
+    choices: ReportOptions,
     *,
     judges: Any = None,
     command: str = "",
@@ -135,20 +135,20 @@ def compose(material: Material, progress: Callable[[int], None] | None = None) -
     return text, tuple(notes)
 
 
-def make(material: Material, detail: Detail, progress: Callable[[int], None] | None = None) -> list[Placed]:
+def make(material: Material, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """The sections; one that cannot be made says why."""
     placed = []
     for key, (title, maker) in sections_of(material).items():
         try:
-            placed.append(Placed(key, title, maker(material, detail)))
+            placed.append(PlacedSection(key, title, maker(material, detail)))
         except CalipersError as error:
-            placed.append(Placed(key, title, None, str(error)))
+            placed.append(PlacedSection(key, title, None, str(error)))
         if progress:
             progress(1)
     return placed
 
 
-def render(material: Material, placed: list[Placed], detail: Detail) -> str:
+def render(material: Material, placed: list[PlacedSection], detail: Detail) -> str:
     """The page as text."""
     charts = {name: spec for each in placed if each.section for name, spec in each.section.charts.items()}
     shown = {each.key: each.section for each in placed if each.section}

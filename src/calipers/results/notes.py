@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from calipers.results.scores import Coverage
 
 
-class Seen(NamedTuple):
+class RunSummary(NamedTuple):
     """What one run was like."""
 
     name: str
@@ -25,14 +25,7 @@ class Seen(NamedTuple):
     infinite: bool = False  # a score is infinite in single precision
 
 
-class Note(NamedTuple):
-    """One sentence. Commands print all of them; the library warns of those without which scores mislead."""
-
-    text: str
-    loud: bool = False
-
-
-def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | None = None) -> list[Seen]:
+def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | None = None) -> list[RunSummary]:
     from calipers.collection.run_names import distinct_names
 
     columns = (
@@ -42,52 +35,47 @@ def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | 
         coverage.unjudged_share_at_10().tolist(),
         [False] * len(runs) if infinite is None else infinite,
     )
-    return [Seen(*run) for run in zip(*zip(*distinct_names(runs), strict=True), *columns, strict=True)]
+    return [RunSummary(*run) for run in zip(*zip(*distinct_names(runs), strict=True), *columns, strict=True)]
 
 
 def notes_about(
-    seen: Sequence[Seen], ties: str, measure: str | None = None, room: Sequence[float] = ()
-) -> Iterator[Note]:
+    seen: Sequence[RunSummary], ties: str, measure: str | None = None, room: Sequence[float] = ()
+) -> Iterator[str]:
     """Each note once, counted over all systems.
 
     measure, room: how far judging could raise the mean of each run under one of the measures.
     """
     total = len(seen)
     if renamed := [run.name for run in seen if run.renamed]:
-        yield Note(f"{len(renamed)} runs share a tag with another and go by their file names: {some(renamed)}")
+        yield f"{len(renamed)} runs share a tag with another and go by their file names: {some(renamed)}"
     if unjudged := [run.unjudged_queries for run in seen if run.unjudged_queries]:
-        yield Note(
-            f"{len(unjudged)} of {total} runs answer queries without judgments (at most {max(unjudged)}); ignored"
-        )
+        yield (f"{len(unjudged)} of {total} runs answer queries without judgments (at most {max(unjudged)}); ignored")
     if missing := [run for run in seen if run.missing_queries]:
         lacking = sum(run.missing_queries for run in missing)
-        yield Note(
+        yield (
             f"{len(missing)} of {total} runs lack judged queries "
-            f"({lacking} in all, {some([run.name for run in missing])})",
-            loud=True,
+            f"({lacking} in all, {some([run.name for run in missing])})"
         )
     if infinite := [run.name for run in seen if run.infinite]:
-        yield Note(
+        yield (
             f"{len(infinite)} of {total} runs have scores beyond single precision ({some(infinite)}): "
-            "they are infinite there, and tie",
-            loud=True,
+            "they are infinite there, and tie"
         )
     if tied := [run.tied_lists for run in seen if run.tied_lists]:
-        yield Note(f"{len(tied)} of {total} runs have ties, in {sum(tied)} lists; counted by ties={ties}")
+        yield f"{len(tied)} of {total} runs have ties, in {sum(tied)} lists; counted by ties={ties}"
     worst = max(seen, key=lambda run: run.unjudged_share)
     if worst.unjudged_share > 0:
         mean = sum(run.unjudged_share for run in seen) / total
-        yield Note(
+        yield (
             f"{mean:.1%} of the documents in the top 10 are unjudged "
-            f"(at most {worst.unjudged_share:.1%}, {worst.name}); counted as not relevant",
-            loud=worst.unjudged_share == 1,
+            f"(at most {worst.unjudged_share:.1%}, {worst.name}); counted as not relevant"
         )
     if measure is not None and max(room, default=0.0) >= 0.0005:  # less would be shown as 0
         rounded = [round(each, 9) for each in room]  # in whatever order sums were added up
         most = max(rounded)
         name = seen[rounded.index(most)].name
         mean = sum(room) / total
-        yield Note(
+        yield (
             f"judging what is unjudged could raise the mean {measure} by up to {most:.3f} ({name})"
             + (f", by {mean:.3f} on average" if total > 1 else "")
             + "; calipers ranges tells more"

@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calipers.collection.column_names import NAMES, plain_name
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.results.scores import Reason, Scores
 
 QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
+DOCUMENT_NAMES = frozenset(plain_name(name) for names in NAMES["document"] for name in names)
+ABOUT = ("like", "exactness")  # what a table in JSON says of each row beside its cells
 UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
 
@@ -25,12 +29,13 @@ def read_scores(
     measures: str | Iterable[str] | None = None,
     strict: bool = False,
 ) -> Scores:
-    """Scores from CSV files.
+    """Scores from CSV or JSON files.
 
     Either a matrix, one row per query and one column per system, with or without a first column of query ids: its
     measure is named by `measures`, or by the file. Or a table as `evaluate --per-query` writes it: system, query, and
-    one column per measure. Fields that are empty or NA are undefined. Of several files, the systems and queries that
-    all of them have are kept, and the metadata counts the others; `strict` refuses to leave any out.
+    one column per measure; JSON is always such a table. Fields that are empty or NA are undefined. Of several files,
+    the systems and queries that all of them have are kept, and the metadata counts the others; `strict` refuses to
+    leave any out.
     """
     named = [source] if isinstance(source, str | Path) else list(source)
     if not named:
@@ -122,7 +127,9 @@ def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:
 
 
 def is_score_table(path: str) -> bool:
-    """Whether a file looks like scores: CSV whose header names systems, or system and query."""
+    """Whether a file looks like scores: CSV whose header names systems, or, as in JSON, system and query."""
+    if (columns := _json_columns(path)) is not None:
+        return _is_by_system(columns)
     try:
         lines = _lines(path, None, most=2)
     except (CalipersError, UnicodeDecodeError):
@@ -135,6 +142,23 @@ def is_score_table(path: str) -> bool:
     start = 2 if _is_long(header) else 1
     named = all(_number(cell) is None for cell in header[start:])
     return named and all(_number(cell) is not None or cell.strip().lower() in UNDEFINED for cell in row[start:])
+
+
+def are_stored_scores(path: str) -> bool:
+    """Whether a file holds scores as `evaluate --per-query` writes them, in CSV or JSON. Means are refused."""
+    columns = _json_columns(path)
+    if columns is None:
+        try:
+            columns = next(csv.reader(_lines(path, None, most=1)), [])
+        except (CalipersError, UnicodeDecodeError, csv.Error):
+            return False
+    names = [plain_name(name) for name in columns]
+    others = {*map(plain_name, QUERY_NAMES), *DOCUMENT_NAMES}
+    if names[:1] == ["system"] and len(names) > 1 and not {*names} & others:
+        raise CalipersError(
+            "holds means, which cannot be compared query by query; write it with calipers evaluate -q", file=path
+        )
+    return _is_by_system(columns)
 
 
 # -- pieces ------------------------------------------------------------------------------------------
@@ -157,7 +181,37 @@ def _lines(path: str, max_unpacked: int | None, most: int | None = None) -> list
     return lines if most is None else lines[:most]
 
 
+def _json_columns(path: str) -> list[str] | None:
+    """The names in the first object of a list, without what tables say of all their rows; None where there is none."""
+    from calipers.collection.json_values import first_object
+
+    try:
+        found = first_object(path)
+    except CalipersError:
+        return None
+    return None if found is None else [name for name in found if name not in ABOUT]
+
+
+def _read_json(path: str, max_unpacked: int | None) -> Scores:
+    from calipers.collection.json_values import read_objects
+
+    objects = read_objects(path, max_unpacked=max_unpacked)
+    header = [name for name in objects[0] if name not in ABOUT]
+    if not _is_by_system(header):
+        raise CalipersError("expected objects with a system, a query and its scores", file=path)
+    rows = []
+    for number, each in enumerate(objects, 1):
+        if [name for name in each if name not in ABOUT] != header:
+            raise CalipersError(f"object {number} has other names than the first", file=path)
+        cells = ["" if each[name] is None else str(each[name]) for name in header]
+        rows.append((number, cells))
+    like = objects[0].get("like")
+    return replace(_long(path, header, rows), metadata={"like": like if isinstance(like, str) else None})
+
+
 def _read(path: str, max_unpacked: int | None) -> Scores:
+    if _json_columns(path) is not None:
+        return _read_json(path, max_unpacked)
     lines = _lines(path, max_unpacked)
     reader = csv.reader(lines)
     rows: list[tuple[int, list[str]]] = []
@@ -173,6 +227,11 @@ def _read(path: str, max_unpacked: int | None) -> Scores:
             what = f"expected {len(header)} fields as in the header, found {len(row)}"
             raise CalipersError(what, file=path, line=line)
     return _long(path, header, rows[1:]) if _is_long(header) else _wide(path, header, rows[1:])
+
+
+def _is_by_system(columns: Sequence[str]) -> bool:
+    """Whether they are a system, a query and scores; what has a column of documents is a run."""
+    return _is_long(columns) and len(columns) > 2 and not {*map(plain_name, columns)} & DOCUMENT_NAMES
 
 
 def _is_long(header: Sequence[str]) -> bool:
@@ -239,8 +298,6 @@ def _number(cell: str) -> float | None:
 
 
 def _renamed(parts: list[Scores], measures: list[str]) -> list[Scores]:
-    from dataclasses import replace
-
     if len(measures) != sum(len(part.measures) for part in parts):
         raise CalipersError(f"{len(measures)} measures are named for {sum(len(p.measures) for p in parts)} of scores")
     rest = iter(measures)

@@ -108,6 +108,18 @@ class Scores:
         known: dict[str, str] = self.metadata.get("exactness", {})
         return {name: known.get(name, "exact") for name in self.measures}
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is said beside the scores: whose conventions they follow, what undefined queries count, what is sampled.
+
+        >>> import calipers as cal
+        >>> cal.evaluate({"q1": {"a": 1}, "q2": {"a": 0}}, {"q1": {"a": 1}, "q2": {"a": 1}}, "AP").remarks
+        ('1 of 2 queries for AP: no relevant document; counted as 0',)
+        """
+        from calipers.results.remarks import remarks_about
+
+        return tuple(remarks_about(self))
+
     # -- over queries ------------------------------------------------------------------------------
 
     def mean(self) -> Table:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.lists import Floats, Ints
+from calipers.results.score_files import ScoresLike
 from calipers.stats.differences import Differences
 from calipers.stats.significance import USUAL, Outcome, Settings, blockwise, outcome_of, students_width
 
@@ -21,7 +22,7 @@ COLUMNS = ("p_a_better", "p_equal", "p_b_better")
 DEFAULT_ROPE = 0.01
 
 
-def bayes(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+def bayes(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """P(a > b), P(equal within the rope) and P(b > a), from Student's posterior of the mean difference.
 
     `p` is the probability that the better one of the two is not better (by more than the rope). The interval is the

@@ -5,7 +5,7 @@ A query that is undefined for either system of a pair is left out of that pair, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.lists import Floats, Ints
+from calipers.results.score_files import ScoresLike
+from calipers.stats.score_arrays import matrix
 
 Bools = NDArray[np.bool_]
 
@@ -141,6 +143,19 @@ def against(baseline: int, systems: int) -> tuple[Ints, Ints]:
     """Each other system, and the baseline: a positive difference is an improvement."""
     others = np.flatnonzero(np.arange(systems) != baseline)
     return others, np.full(len(others), baseline)
+
+
+def differences_of(scores: ScoresLike, a: Ints, b: Ints) -> Iterator[Differences]:
+    """The differences of the pairs of systems, block by block; scores: an array of system x query, or `Scores` of one
+    measure.
+    """
+    values = matrix(scores)
+    return (Differences.of(values, a[part], b[part]) for part in blocks(len(a), values.shape[1]))
+
+
+def joined(parts: Iterable[Floats]) -> Floats:
+    """What was computed block by block, of all pairs."""
+    return np.concatenate([np.zeros(0), *parts])
 
 
 def blocks(pairs: int, queries: int) -> Iterator[slice]:

@@ -16,25 +16,27 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.stats.differences import DIGITS, Differences, blocks
+from calipers.results.score_files import ScoresLike
+from calipers.stats.differences import DIGITS, Differences, differences_of, joined
+from calipers.stats.score_arrays import matrix
 from calipers.stats.significance import signed_ranks
 
 
-def cohens_d(scores: Floats, a: Ints, b: Ints) -> Floats:
+def cohens_d(scores: ScoresLike, a: Ints, b: Ints) -> Floats:
     """The mean difference in standard deviations of the differences."""
-    return _blockwise(lambda differences: differences.standardised, scores, a, b)
+    return joined(each.standardised for each in differences_of(scores, a, b))
 
 
-def cliffs_delta(scores: Floats, a: Ints, b: Ints) -> Floats:
+def cliffs_delta(scores: ScoresLike, a: Ints, b: Ints) -> Floats:
     """How much more often a score of a is above a score of b than below it, whatever the queries: -1 to 1.
 
     >>> float(cliffs_delta(np.array([[0.5, 0.3], [0.4, 0.2]]), np.array([0]), np.array([1]))[0])
     0.5
     """
-    found = np.full(len(a), np.nan)
+    values, found = matrix(scores), np.full(len(a), np.nan)
     for pair, (one, other) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
-        shared = ~np.isnan(scores[one] - scores[other])
-        x, y = _without_rounding(scores[one][shared], scores[other][shared])
+        shared = ~np.isnan(values[one] - values[other])
+        x, y = _without_rounding(values[one][shared], values[other][shared])
         if len(x) > 1:
             y = np.sort(y)
             above, below = np.searchsorted(y, x, "left").sum(), (len(y) - np.searchsorted(y, x, "right")).sum()
@@ -42,14 +44,14 @@ def cliffs_delta(scores: Floats, a: Ints, b: Ints) -> Floats:
     return found
 
 
-def rank_biserial(scores: Floats, a: Ints, b: Ints) -> Floats:
+def rank_biserial(scores: ScoresLike, a: Ints, b: Ints) -> Floats:
     """The matched-pairs rank-biserial correlation: the share of the rank sum that favours a, less the other share.
 
     >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
     >>> float(rank_biserial(x, np.array([0]), np.array([1]))[0])                # (9 - 1) / 10
     0.8
     """
-    return _blockwise(_rank_biserial, scores, a, b)
+    return joined(_rank_biserial(each) for each in differences_of(scores, a, b))
 
 
 def _rank_biserial(differences: Differences) -> Floats:
@@ -59,7 +61,7 @@ def _rank_biserial(differences: Differences) -> Floats:
     return np.where(differences.n > 1, favour / np.where(total > 0, total, 1.0), np.nan)
 
 
-EFFECTS: dict[str, Callable[[Floats, Ints, Ints], Floats]] = {
+EFFECTS: dict[str, Callable[[ScoresLike, Ints, Ints], Floats]] = {
     "d": cohens_d,
     "cliff": cliffs_delta,
     "rank-biserial": rank_biserial,
@@ -72,11 +74,6 @@ def effect_name(name: str) -> str:
     if known not in EFFECTS:
         raise CalipersError(f"unknown effect size '{name}'; there are {', '.join(EFFECTS)}")
     return known
-
-
-def _blockwise(effect: Callable[[Differences], Floats], scores: Floats, a: Ints, b: Ints) -> Floats:
-    parts = [effect(Differences.of(scores, a[part], b[part])) for part in blocks(len(a), scores.shape[1])]
-    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def _without_rounding(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -21,22 +21,19 @@ import numpy as np
 from calipers.errors import CalipersError, place_of
 from calipers.lists import Floats, Ints
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.stats.differences import Differences, blocks, ratio
+from calipers.stats.differences import Differences, differences_of, joined, ratio
 
 VERDICTS = ("different", "equal", "undecided")
 
 
-def p_equivalence(scores: Floats, a: Ints, b: Ints, margin: float) -> Floats:
+def p_equivalence(scores: ScoresLike, a: Ints, b: Ints, margin: float) -> Floats:
     """Of each pair: the p value of the two one-sided t tests against the margin.
 
     >>> x = np.array([[0.50, 0.31, 0.60, 0.40], [0.51, 0.30, 0.60, 0.41]])
     >>> round(float(p_equivalence(x, np.array([0]), np.array([1]), 0.05)[0]), 6)
     0.001089
     """
-    parts = [
-        _two_one_sided(Differences.of(scores, a[part], b[part]), margin) for part in blocks(len(a), scores.shape[1])
-    ]
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return joined(_two_one_sided(each, margin) for each in differences_of(scores, a, b))
 
 
 def _two_one_sided(differences: Differences, margin: float) -> Floats:
@@ -48,16 +45,16 @@ def _two_one_sided(differences: Differences, margin: float) -> Floats:
     return np.where(differences.n > 1, np.maximum(above, below), np.nan)
 
 
-def non_inferiority_limits(scores: Floats, a: Ints, b: Ints, alpha: float = 0.05) -> Floats:
+def non_inferiority_limits(scores: ScoresLike, a: Ints, b: Ints, alpha: float = 0.05) -> Floats:
     """Of each pair: the lower end of the one-sided 1 - alpha interval of a - b, which a gate compares with -margin."""
+    return joined(_lower_limit(each, alpha) for each in differences_of(scores, a, b))
+
+
+def _lower_limit(differences: Differences, alpha: float) -> Floats:
     from scipy.special import stdtrit
 
-    parts = []
-    for part in blocks(len(a), scores.shape[1]):
-        d = Differences.of(scores, a[part], b[part])
-        low = d.mean - stdtrit(np.maximum(d.n - 1, 1), 1 - alpha) * d.error
-        parts.append(np.where(d.n > 1, low, np.nan))
-    return np.concatenate(parts) if parts else np.zeros(0)
+    width = stdtrit(np.maximum(differences.n - 1, 1), 1 - alpha) * differences.error
+    return np.where(differences.n > 1, differences.mean - width, np.nan)
 
 
 def check_margin(margin: float, what: str = "the margin of equivalence") -> float:

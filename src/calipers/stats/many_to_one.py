@@ -15,13 +15,15 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.results.score_files import ScoresLike
 from calipers.stats.differences import ratio, root_of_squares
+from calipers.stats.score_arrays import matrix
 from calipers.stats.significance import USUAL, Outcome, Settings
 
 NODES = 160  # of the quadrature, in each of its two dimensions: good for twelve digits
 
 
-def dunnett(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+def dunnett(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Every system against the baseline, p values and intervals for all of these comparisons together.
 
     Queries that are undefined for any system are left out of every comparison. The effect is the difference in
@@ -34,7 +36,8 @@ def dunnett(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Out
     if len(np.unique(b)) > 1 and len(np.unique(a)) > 1:
         raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
     used = np.unique(np.concatenate([a, b]))
-    complete = scores[:, ~np.isnan(scores[used]).any(axis=0)]
+    values = matrix(scores)
+    complete = values[:, ~np.isnan(values[used]).any(axis=0)]
     n = complete.shape[1]
     if n < 2:
         raise CalipersError(

@@ -22,7 +22,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.model import Run
 from calipers.collection.sources import JudgmentsLike, RunLike
 from calipers.errors import CalipersError, place_of
 from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate
@@ -30,7 +30,7 @@ from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.native.ids import encode
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.differences import Differences
 from calipers.stats.significance import student
 
@@ -44,7 +44,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Reproducibility:
+class Reproducibility(ShownAsTable):
     """What became of a pair of runs; arrays are by measure."""
 
     original: Pair  # the advanced run and its baseline
@@ -72,9 +72,6 @@ class Reproducibility:
     def __repr__(self) -> str:
         return f"<Reproducibility: {' over '.join(self.original)} as {' over '.join(self.reproduced)}>\n{self.table()}"
 
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
 
 def reproducibility(
     judgments: JudgmentsLike | None,
@@ -101,7 +98,7 @@ def reproducibility(
         if len(pair) != 2:
             raise CalipersError(f"{len(pair)} {what} runs: expected two, the advanced one and its baseline")
     known = None if judgments is None else as_judgments(judgments)
-    runs = [_opened(run, known) for run in (*original, *reproduced)]
+    runs = [_opened(run) for run in (*original, *reproduced)]
     names = tuple(run.name for run in runs)
     rankings = [_rankings(run) for run in runs]
     found: dict[str, Any] = {
@@ -109,7 +106,7 @@ def reproducibility(
         "rbo": tuple(_mean_over(rankings[i], rankings[i + 2], normalised_rbo) for i in (0, 1)),
     }
     if known is not None:
-        scores = evaluate(known, [_Named(run, str(i)) for i, run in enumerate(runs)], measures, warn=warn, **policies)
+        scores = evaluate(known, [Renamed(run, str(i)) for i, run in enumerate(runs)], measures, warn=warn, **policies)
         found |= _of_scores(scores, (0, 1, 2, 3))
         found["metadata"] = dict(scores.metadata)
     return Reproducibility((names[0], names[1]), (names[2], names[3]), **found)
@@ -142,13 +139,13 @@ def _of_scores(scores: Scores, places: tuple[int, int, int, int]) -> dict[str, A
     }  # fmt: skip
 
 
-def _opened(run: Any, known: Judgments | None) -> Run:
+def _opened(run: Any) -> Run:
     named = {"run": run} if isinstance(run, Mapping) else [run]
-    return as_runs(named, known)[0]  # type: ignore[arg-type]  # only arrays need judgments
+    return as_runs(named)[0]
 
 
 @dataclass(frozen=True, eq=False)
-class _Named:
+class Renamed:
     """A run under another name: the four may share theirs."""
 
     run: Run

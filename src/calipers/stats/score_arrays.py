@@ -36,10 +36,11 @@ def paired_values(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:
         if lacking := sorted({*first} ^ {*second}):
             raise UnknownName(f"the system '{lacking[0]}' is in only one of the two")
         return np.array([*first.values()]), np.array([second[system] for system in first])
-    return _values(x), _values(y)
+    return one_each(x), one_each(y)
 
 
-def _values(scores: ScoresLike) -> Floats:
+def one_each(scores: ScoresLike) -> Floats:
+    """One value per system: the means of Scores."""
     if isinstance(scores, Scores):
         return np.array([*system_means(scores).values()])
     return np.asarray(scores, dtype=np.float64)

@@ -20,8 +20,10 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.stats.differences import Differences, blocks, ratio, root_of_squares
+from calipers.results.score_files import ScoresLike
+from calipers.stats.differences import Differences, differences_of, ratio, root_of_squares
 from calipers.stats.row_ranks import ranks_of_sorted, times_drawn
+from calipers.stats.score_arrays import matrix
 
 Samples = int | Literal["all"]
 SEED = 42
@@ -56,10 +58,10 @@ class Outcome:
     more: Mapping[str, Floats] = field(default_factory=dict)  # what only this test says, by the names of its columns
 
 
-Test = Callable[[Floats, Ints, Ints, Settings], Outcome]
+Test = Callable[[ScoresLike, Ints, Ints, Settings], Outcome]  # of an array, or of Scores of one measure
 
 
-def student(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+def student(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Student's paired t test.
 
         t = mean(d) / (sd(d) / sqrt(n)),  n - 1 degrees of freedom
@@ -73,7 +75,7 @@ def student(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Out
     return blockwise(_student, scores, a, b, settings)
 
 
-def wilcoxon(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+def wilcoxon(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Wilcoxon's signed-rank test: the sum of the ranks of |d| over the queries where a is better.
 
     Differences are rounded before they are ranked (0.3 - 0.1 and 0.5 - 0.3 tie), and queries without one are dropped.
@@ -90,7 +92,7 @@ def wilcoxon(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Ou
     return blockwise(_wilcoxon, scores, a, b, settings)
 
 
-def sign(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+def sign(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """The sign test: how many queries are better under a, as flips of a fair coin.
 
         p = 2 Pr(X <= min(better, worse)), at most 1,  X ~ Binomial(better + worse, 1/2)
@@ -108,7 +110,7 @@ def sign(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcom
     return blockwise(_sign, scores, a, b, settings)
 
 
-def randomization(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+def randomization(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Fisher's randomisation test: if the systems are alike, the sign of each query's difference is a coin flip.
 
         p = (b + 1) / (B + 1),  b = flips whose mean is at least as far from 0 as the observed one
@@ -122,7 +124,7 @@ def randomization(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) 
     return blockwise(_randomization, scores, a, b, settings)
 
 
-def bootstrap(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+def bootstrap(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Sakai's paired bootstrap test, studentised.
 
         z = x - y,  t = mean(z) / (sd(z) / sqrt(n)),  w = z - mean(z);  resample n of w:  t* = mean* / (sd* / sqrt(n))
@@ -138,7 +140,7 @@ def bootstrap(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> O
     return blockwise(_bootstrap, scores, a, b, settings)
 
 
-def tukey(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
+def tukey(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Randomised two-way Tukey HSD: is the difference larger than the largest one among systems that are all alike?
 
         p = (b + 1) / (B + 1),  b = permutations of each query's scores over the systems in which the best mean
@@ -152,7 +154,8 @@ def tukey(scores: Floats, a: Ints, b: Ints, settings: Settings = USUAL) -> Outco
     >>> (tukey(x, np.array([0, 0, 1]), np.array([1, 2, 2])).p < 0.05).tolist()
     [True, True, False]
     """
-    complete = scores[:, ~np.isnan(scores).any(axis=0)]
+    values = matrix(scores)
+    complete = values[:, ~np.isnan(values).any(axis=0)]
     systems, n = complete.shape
     if n == 0:
         raise CalipersError(
@@ -206,9 +209,9 @@ def test_name(name: str, among: Collection[str] = TESTS) -> str:  # noqa: PT028 
 
 
 def blockwise(
-    test: Callable[[Differences, Settings], Outcome], scores: Floats, a: Ints, b: Ints, settings: Settings
+    test: Callable[[Differences, Settings], Outcome], scores: ScoresLike, a: Ints, b: Ints, settings: Settings
 ) -> Outcome:
-    parts = [test(Differences.of(scores, a[part], b[part]), settings) for part in blocks(len(a), scores.shape[1])]
+    parts = [test(each, settings) for each in differences_of(scores, a, b)]
     names = ("difference", "low", "high", "p", "effect", "n")
     more = {name: np.concatenate([part.more[name] for part in parts]) for name in parts[0].more} if parts else {}
     return Outcome(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}, more=more)

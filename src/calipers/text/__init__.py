@@ -7,15 +7,15 @@ Auburn University 2023, chapters 8 and 9.
 from importlib import import_module as _import
 
 _HOMES = {
-    "overlap": ("Score", "rouge"),
+    "rouge_scores": ("Score", "rouge"),
     "random_summaries": ("ExpectedRouge", "expected_rouge"),
     "summaries": ("Document", "Summaries", "read_summaries"),
     "options": ("Keywords", "TextOptions"),
     "scoring": ("TextScores", "evaluate_summaries"),
     "encoder": ("Encoder",),
     "bertscore": ("Matcher", "bert_score", "matcher"),
-    "profiles": ("Profiles", "document_profiles"),
-    "human": ("HumanCorrelation", "human_correlation"),
+    "order_sensitivity": ("Profiles", "document_profiles"),
+    "human_agreement": ("HumanCorrelation", "human_correlation"),
     "preferences": ("Preference", "WinLostTie", "read_preferences", "win_lost_tie"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

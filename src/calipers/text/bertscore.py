@@ -26,7 +26,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.text.bounded_scores import Progress
 from calipers.text.encoder import Encoded, Encoder, Vectors
-from calipers.text.overlap import PARTS, SEVERAL, Score, texts_of
+from calipers.text.rouge_scores import PARTS, SEVERAL, Score, texts_of
 
 
 @dataclass(frozen=True, eq=False)

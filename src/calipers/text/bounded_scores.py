@@ -14,8 +14,8 @@ import numpy as np
 
 from calipers.limits.normalisation import Limits, upper, v1, v2
 from calipers.lists import Floats
-from calipers.text.names import TextMeasure
-from calipers.text.overlap import PARTS
+from calipers.text.measure_names import TextMeasure
+from calipers.text.rouge_scores import PARTS
 
 Progress = Callable[[int], None]  # is told how many more are done
 
@@ -24,7 +24,7 @@ NOISE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class BoundedScores:
     """The parts of one measure: [system, document, part]; NaN where there is no summary."""
 
     name: str  # with all that makes its figures

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from calipers.plot.drawing import COLOURS, RULE, altair, palette, rows_of
-from calipers.text.human import HumanCorrelation
-from calipers.text.profiles import Profiles
+from calipers.text.human_agreement import HumanCorrelation
+from calipers.text.order_sensitivity import Profiles
 
 KINDS = ("heterogeneous", "homogeneous")
 
@@ -45,7 +45,7 @@ def profile_chart(profiles: Profiles, size: int = 20) -> Any:
 
 
 def correlation_chart(correlation: HumanCorrelation, level: str = "system", coefficient: str = "tau-b") -> Any:
-    """Each measure's correlation with people, with its interval, an aspect a panel."""
+    """Each measure's correlation with people, with its interval: one panel per aspect."""
     alt = altair()
     chosen = [f for f in correlation.found if (f.level, f.coefficient) == (level, coefficient)]
     rows = [

@@ -20,7 +20,7 @@ from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.network import may_download, offline
 from calipers.text.bounded_scores import Progress
-from calipers.text.cache import Cache
+from calipers.text.vector_cache import Cache
 
 Vectors = NDArray[np.float32]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from calipers.errors import CalipersError
 from calipers.measures.random_rankings import DRAWS, SEED
-from calipers.text.overlap import SEVERAL
+from calipers.text.rouge_scores import SEVERAL
 
 UPPER = ("1", "attainable")
 CHOICES = ("most", "least", "random")

@@ -37,8 +37,9 @@ class Preference:
 
 
 def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
-    """CSV with the columns id, first, second, preferred: a line an annotator's verdict. The last is first, second, the
-    name of one of the two systems, or tie.
+    """CSV with the columns id, first, second, preferred: one line per verdict of an annotator.
+
+    `preferred` is first, second, the name of one of the two systems, or tie.
     """
     name = os.fspath(source)
     try:

@@ -25,8 +25,8 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.random_rankings import DRAWS, SEED
-from calipers.text.automaton import tails
-from calipers.text.overlap import References, Score, rouge_name, scored, size_of, texts_of
+from calipers.text.ngram_chances import tails
+from calipers.text.rouge_scores import References, Score, rouge_name, scored, size_of, texts_of
 from calipers.text.subsequences import common
 from calipers.text.tokens import tokenizer_of
 

@@ -10,11 +10,11 @@ import numpy as np
 from calipers.errors import CalipersError, place_of
 from calipers.results.scores import Reason, Scores
 from calipers.text.bertscore import Matcher
-from calipers.text.bounded_scores import Measured, Progress
-from calipers.text.names import TextMeasure, text_measures
+from calipers.text.bertscore_of_summaries import bertscore_of, texts_to_encode
+from calipers.text.bounded_scores import BoundedScores, Progress
+from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import TextOptions
-from calipers.text.scored_bert import bertscore_of, texts_to_encode
-from calipers.text.scored_rouge import rouge_of
+from calipers.text.rouge_of_summaries import rouge_of
 from calipers.text.summaries import Summaries
 
 
@@ -24,7 +24,7 @@ class TextScores:
 
     scores: Scores
     asked: tuple[TextMeasure, ...]
-    measured: dict[str, Measured]  # by ROUGE-1, ..., BERTScore
+    measured: dict[str, BoundedScores]  # by ROUGE-1, ..., BERTScore
     options: TextOptions
     missing: int
     empty_summaries: int
@@ -105,11 +105,11 @@ def _measured(
     options: TextOptions,
     matcher: Matcher | None,
     progress: Progress | None,
-) -> dict[str, Measured]:
+) -> dict[str, BoundedScores]:
     bases = list(dict.fromkeys(measure.base for measure in asked))
     expects = [base for base in bases if any(m.expects for m in asked if m.base == base)]
     rouges = [base for base in bases if base != "BERTScore"]
-    found: dict[str, Measured] = {}
+    found: dict[str, BoundedScores] = {}
     if rouges:
         found |= rouge_of(summaries, rouges, [base for base in expects if base in rouges], options, progress)
     if "BERTScore" in bases and matcher is not None:

@@ -16,7 +16,7 @@ from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 
 
-class Figure:
+class GroupScore:
     """A measure under a convention, as a function of scores; judgments are made once for each set of data."""
 
     def __init__(self, measure: str | Measure, policies: Policies) -> None:

@@ -1,22 +1,34 @@
 """Our measures in ir_measures, and so in PyTerrier's experiments.
 
-measure = calipers.tools.ir_measures.measure("V2(nDCG@10)")
-ir_measures.calc_aggregate([measure, ir_measures.AP], qrels, run)
-pyterrier.Experiment(systems, topics, qrels, eval_metrics=[measure])
+    import calipers.tools.ir_measures                                     # registers the provider `calipers`
+
+    ir_measures.calc_aggregate([nDCG @ 10, AP(rel=2)], qrels, run)        # worked out here
+    ir_measures.parse_measure("V2(nDCG@10)")                              # so are names that only we know
+    pyterrier.Experiment(systems, topics, qrels, eval_metrics=["nDCG@10", "GAP", "AP[ties=average]"])
+
+Measures of theirs keep their meaning: ties by document id and scores in single precision as in trec_eval 9, through
+which most of them go there. `python -m calipers.tools.ir_measures` is their command line with this provider in it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Unpack
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Unpack, cast
 
 from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation import Policies, evaluate
 from calipers.extras import load
-from calipers.measures.grammar import parse_all
+from calipers.measures.grammar import parse, parse_all
 from calipers.measures.registry import Measure
+
+NAME = "calipers"
+RULES = "trec_eval-9"
+
+_SUFFIX = re.compile(r"(.*)\[([^\[\]]*)\]\s*", re.DOTALL)
 
 
 def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
@@ -24,7 +36,7 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
 
     A query that we skip, as V2 does where no document is relevant, is NaN there and left out of the mean.
     """
-    library = load("ir_measures", package="ir-measures", what="metrics of ir-measures")
+    library = _library()
     like = policies.get("like")
     rules = convention(like)
     named = parse_all(measure, rules.defaults)
@@ -33,6 +45,8 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
     name, ours = named[0]
     base: Any = library.measures.Measure
     aggregate: Any = library.measures.base.Agg
+    said = [rules.name] if like is not None else []
+    said += [f"{key}={value}" for key, value in policies.items() if key != "like" and value is not None]
 
     class Mean(aggregate):  # type: ignore[misc]  # a class that is known only when it is installed
         """The mean of what is defined."""
@@ -48,7 +62,7 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
             return sum(self.values) / len(self.values) if self.values else math.nan
 
     class CalipersMeasure(base):  # type: ignore[misc]  # the base class is untyped
-        NAME = __name__ = name if like is None else f"{name}[{rules.name}]"
+        NAME = __name__ = name + (f"[{','.join(said)}]" if said else "")
         PRETTY_NAME = NAME
         SHORT_DESC = ours.declaration.sentence
         RUN_INPUTS = ("query_id", "doc_id", "score")
@@ -79,6 +93,10 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
     return CalipersMeasure()
 
 
+def _library() -> Any:
+    return load("ir_measures", package="ir-measures", what="metrics of ir-measures")
+
+
 def _again(ours: Measure, policies: Policies) -> Any:
     return measure(ours, **policies)
 
@@ -90,3 +108,191 @@ def _nested(frame: Any, value: str) -> dict[str, dict[str, float]]:
     for query, document, number in zip(*columns, strict=True):
         found.setdefault(str(query), {})[str(document)] = float(number)
     return found
+
+
+# -- names ---------------------------------------------------------------------------------------------
+
+
+def named(text: str) -> Any:
+    """A measure of ours by its name, with policies in brackets: GAP, V2(nDCG@10), AP[ties=worst], nDCG@10[yahoo].
+
+    A word alone is the tool whose conventions hold.
+    """
+    match = _SUFFIX.fullmatch(text)
+    policies: dict[str, Any] = {}
+    for part in match[2].split(",") if match else ():
+        key, equals, value = part.strip().partition("=")
+        key, value = (key.strip(), value.strip()) if equals else ("like", key.strip())
+        if key not in Policies.__annotations__:
+            known = ", ".join(Policies.__annotations__)
+            raise CalipersError(f"unknown policy '{key}' of '{text}'; expected one of {known}")
+        policies[key] = _value(value)
+    return measure(match[1].strip() if match else text, **cast("Policies", policies))
+
+
+def _value(text: str) -> Any:
+    if text in ("True", "False"):
+        return text == "True"
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        return text
+
+
+def _also(parse: Callable[[str], Any], otherwise: Callable[[str], Any]) -> Callable[[str], Any]:
+    """A parser of theirs that takes other names too."""
+
+    def parse_either(measure: Any) -> Any:
+        try:
+            return parse(measure)
+        except (ValueError, NameError, KeyError, AssertionError) as error:
+            try:
+                return otherwise(measure)
+            except (CalipersError, ValueError, NameError):
+                raise error from None
+
+    parse_either.__doc__ = parse.__doc__
+    parse_either.__name__ = parse.__name__
+    return parse_either
+
+
+# -- the provider --------------------------------------------------------------------------------------
+
+# How each measure of theirs is called here. Not: INST, INSQ (which end at rank 1,000 there), BPM and NERR.
+_PLAIN = {
+    "P": "P", "RR": "RR", "Rprec": "RPrec", "AP": "AP", "nDCG": "nDCG", "R": "Recall", "Bpref": "bpref",
+    "NumRet": "NumRet", "NumQ": "NumQ", "NumRel": "NumRel", "SetAP": "SetAP", "SetF": "SetF", "SetP": "SetP",
+    "SetR": "SetR", "Success": "Success", "IPrec": "IPrec", "infAP": "infAP", "Judged": "Judged", "RBP": "RBP",
+    "ERR": "ERR", "SDCG": "SDCG", "Compat": "Compat",
+}  # fmt: skip
+_OF_SUBTOPICS = {
+    "ERR_IA": "ERR-IA", "nERR_IA": "nERR-IA", "alpha_DCG": "alpha-DCG", "alpha_nDCG": "alpha-nDCG", "NRBP": "NRBP",
+    "nNRBP": "nNRBP", "AP_IA": "AP-IA", "P_IA": "P-IA", "StRecall": "StRecall",
+}  # fmt: skip
+_PERFECT = ("ERR_IA", "alpha_DCG")  # which ndeval prints as a share of what perfect documents would give
+GDEVAL_GRADE = 4  # the largest that gdeval knows
+
+
+def translated(theirs: Any) -> Measure | None:
+    """Our measure for one of theirs; None where there is none that means the same."""
+    name, given = theirs.NAME, dict(theirs.params)
+    if name not in _PLAIN and name not in _OF_SUBTOPICS:
+        return None
+    parameters = {key: value for key, value in given.items() if key != "gains" and value is not None}
+    match name:
+        case "SetF":
+            parameters["beta"] = math.sqrt(theirs["beta"])
+        case "IPrec":
+            parameters["recall"] = round(theirs["recall"], 2)
+            parameters["rounding"] = "up"
+        case "ERR":
+            parameters["max_grade"] = GDEVAL_GRADE
+        case "RBP" if "rel" not in parameters:
+            return None  # graded there, by a provider that is not there
+        case _ if name in _PERFECT:
+            parameters["norm"] = "perfect"
+    at = parameters.pop("recall" if name == "IPrec" else "cutoff", None)
+    written = ", ".join(f"{key}={_written(value)}" for key, value in parameters.items())
+    text = (_PLAIN | _OF_SUBTOPICS)[name] + (f"({written})" if written else "") + ("" if at is None else f"@{at}")
+    try:
+        return parse(text)
+    except CalipersError:
+        return None
+
+
+def _written(value: Any) -> str:
+    return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _provider(library: Any) -> Any:
+    base: Any = library.providers.Provider
+    evaluators: Any = library.providers.Evaluator
+
+    class CalipersProvider(base):  # type: ignore[misc]  # the base class is untyped
+        """Works out all measures that mean the same here."""
+
+        NAME = NAME
+
+        def supports(self, measure: Any) -> bool:
+            measure.validate_params()
+            return hasattr(measure, "runtime_impl") or translated(measure) is not None
+
+        def _evaluator(self, measures: Any, qrels: Any) -> Any:
+            return CalipersEvaluator([*measures], qrels)
+
+        def qrel_inputs(self, measures: Any) -> list[str]:
+            diverse = any(measure.NAME in _OF_SUBTOPICS for measure in measures)
+            return ["query_id", "doc_id", "relevance", *(["iteration"] if diverse else [])]
+
+    class CalipersEvaluator(evaluators):  # type: ignore[misc]
+        def __init__(self, measures: list[Any], qrels: Any) -> None:
+            rows = [*library.util.QrelsConverter(qrels).as_namedtuple_iter()]
+            super().__init__(measures, list(dict.fromkeys(row.query_id for row in rows)))
+            own = [measure for measure in measures if hasattr(measure, "runtime_impl")]
+            self.own = library.runtime.evaluator(own, rows) if own else None
+            self.parts = [*_parts([measure for measure in measures if measure not in own], rows)]
+
+        def _iter_calc(self, run: Any) -> Iterator[Any]:
+            lists = library.util.RunConverter(run).as_dict_of_dict()
+            if self.own is not None:
+                yield from self.own.iter_calc(lists)
+            for judged, theirs, ours in self.parts:
+                shared = {query: lists[query] for query in judged if lists.get(query)}
+                if not shared:
+                    continue
+                known = {query: judged[query] for query in shared}
+                scores = evaluate(known, shared, ours, like=RULES, warn=False)
+                for measure, values in zip(theirs, scores.values[:, 0].tolist(), strict=True):
+                    for query, value in zip(scores.queries, values, strict=True):
+                        yield library.Metric(query_id=query, measure=measure, value=value)
+
+    return CalipersProvider()
+
+
+def _parts(measures: list[Any], rows: list[Any]) -> Iterator[tuple[dict[str, Any], list[Any], list[Measure]]]:
+    """The measures by the judgments that they read, which a table of gains may change."""
+    by_gains: dict[Any, list[Any]] = {}
+    for each in measures:
+        gains = each.params.get("gains") or {}
+        by_gains.setdefault((each.NAME in _OF_SUBTOPICS, tuple(sorted(gains.items()))), []).append(each)
+    for (diverse, gains), theirs in by_gains.items():
+        table: Mapping[Any, Any] = dict(gains)
+        judged: dict[str, Any] = {}
+        for row in rows:
+            of_query = judged.setdefault(row.query_id, {})
+            if diverse:
+                of_query = of_query.setdefault(getattr(row, "iteration", "0"), {})
+            of_query[row.doc_id] = table.get(row.relevance, row.relevance)
+        by_measure: dict[Measure, Any] = {}
+        again: list[Any] = []  # what means the same as another one
+        for each in theirs:
+            ours = translated(each)
+            assert ours is not None
+            again.append(each) if ours in by_measure else by_measure.update({ours: each})
+        yield judged, [*by_measure.values()], [*by_measure]
+        for each in again:
+            yield judged, [each], [cast("Measure", translated(each))]
+
+
+def register() -> Any:
+    """Put the provider where ir_measures looks first, and let its parsers take our names; done on import."""
+    library = _library()
+    if NAME in library.providers.registry:
+        return library.providers.registry[NAME]
+    provider = library.providers.register(_provider(library))
+    library.calipers = provider
+    pipeline = library.DefaultPipeline.providers
+    pipeline.insert(pipeline.index(library.runtime) + 1, provider)
+    one = _also(library.util.parse_measure, named)
+    some = _also(library.util.parse_trec_measure, lambda text: [one(text)])
+    library.parse_measure = library.util.parse_measure = one
+    library.parse_trec_measure = library.util.parse_trec_measure = some
+    return provider
+
+
+with suppress(CalipersError):  # where it is not installed, `measure` says so
+    register()
+
+if __name__ == "__main__":
+    _library()
+    load("ir_measures.__main__", package="ir-measures", what="metrics of ir-measures").main_cli()

@@ -17,7 +17,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure
+from calipers.tools.group_scores import GroupScore
 
 Result = tuple[str, float, bool]
 
@@ -30,7 +30,7 @@ def metric(
     The policies are those of `evaluate`: `like`, `ties`, `empty`, `degenerate` ...
     """
     load("lightgbm", package="lightgbm", what="metrics of lightgbm")
-    figure = Figure(measure, policies)
+    figure = GroupScore(measure, policies)
 
     def feval(scores: Any, data: Any) -> Result:
         known = figure.known(data, data.get_label(), data.get_group())
@@ -44,7 +44,7 @@ def ranker_metric(
 ) -> Callable[[Any, Any, Any, Any], Result]:
     """The same as an `eval_metric` of `LGBMRanker.fit`."""
     load("lightgbm", package="lightgbm", what="metrics of lightgbm")
-    figure = Figure(measure, policies)
+    figure = GroupScore(measure, policies)
 
     def eval_metric(labels: Any, scores: Any, weight: Any, group: Any) -> Result:
         if group is None:

@@ -2,130 +2,203 @@
 
     from calipers.tools.pytrec_eval import RelevanceEvaluator
 
-Scores are compared as float32 and all rules are those of trec_eval 9, as in pytrec_eval.
+or, for code that imports pytrec_eval by itself, before it does so:
+
+    import calipers.tools.pytrec_eval
+
+    calipers.tools.pytrec_eval.install()
+
+Without more, scores are compared as float32 and all rules are those of trec_eval 9, as in pytrec_eval; `version=10`
+takes the rules and the measures of trec_eval 10.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from calipers.collection.model import DictRun, Judgments
-from calipers.conventions import CONVENTIONS
+from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
-from calipers.measures.dialects import ALL_TREC_9, NICKNAMES_9, ROOTS
+from calipers.measures.dialects import ALL_TREC_9, KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS
 from calipers.tools.trec_eval.lines import FLOOR
-from calipers.tools.trec_eval.report import Column
+from calipers.tools.trec_eval.report import ReportedMeasure
 from calipers.tools.trec_eval.request import Request
 
 __all__ = [
     "RelevanceEvaluator",
     "compute_aggregated_measure",
+    "install",
     "parse_qrel",
     "parse_run",
     "supported_measures",
     "supported_nicknames",
 ]
 
-supported_measures: set[str] = set(ALL_TREC_9)
-supported_nicknames: dict[str, set[str]] = {name: set(measures) for name, measures in NICKNAMES_9.items()}
+__version__ = "0.5.11"  # of pytrec_eval-terrier, whose face this is
 
-_RULES = CONVENTIONS["trec_eval-9"]
+_MEASURES = {9: frozenset(ALL_TREC_9), 10: frozenset(name for name, root in ROOTS.items() if root.kind == "grades")}
+_NICKNAMES = {9: NICKNAMES_9, 10: NICKNAMES}
+_RULES = {9: CONVENTIONS["trec_eval-9"], 10: CONVENTIONS["trec_eval"]}
 _NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 _PARAMETERS = re.compile(rf"[._]({_NUMBER}(?:,{_NUMBER})*)")
 
+supported_measures: set[str] = set(_MEASURES[9])
+supported_nicknames: dict[str, set[str]] = {name: set(measures) for name, measures in NICKNAMES_9.items()}
+
 
 class RelevanceEvaluator:
-    """Scores runs on judgments under trec_eval's measures; made once, used for any number of runs.
+    """Scores runs on judgments under trec_eval's measures; made once, used for any number of runs, by any thread.
+
+    Grades may have fractions, which count as they are. version: the trec_eval whose rules hold, 9 or 10.
 
     >>> evaluator = RelevanceEvaluator({"q1": {"d1": 1, "d2": 0}}, {"map", "ndcg_cut.5,10"})
     >>> evaluator.evaluate({"q1": {"d1": 0.5, "d2": 1.5}})["q1"]["map"]
     0.5
+    >>> evaluator.aggregated({"q1": {"d1": 0.5, "d2": 1.5}})["map"]
+    0.5
     """
+
+    VERSION = 9
 
     def __init__(
         self,
-        query_relevance: Mapping[str, Mapping[str, int]],
+        query_relevance: Mapping[str, Mapping[str, float]],
         measures: Iterable[str],
-        relevance_level: int = 1,
+        relevance_level: float = 1,
         judged_docs_only_flag: bool = False,
+        version: int | None = None,
     ) -> None:
-        if not isinstance(relevance_level, int) or relevance_level < 1:
+        version = self.VERSION if version is None else version
+        if version not in _RULES:
+            raise ValueError(f"unsupported version {version!r} of trec_eval; expected 9 or 10")
+        if isinstance(relevance_level, bool) or not isinstance(relevance_level, int | float) or not relevance_level > 0:
             raise TypeError("Argument relevance_level should be positive.")
+        measures = [*measures]
+        self._given = (query_relevance, measures, relevance_level, bool(judged_docs_only_flag), version)
         judged = {query: graded for query, graded in query_relevance.items() if len(graded)}
-        request = Request(level=relevance_level, judged_only=bool(judged_docs_only_flag), version_9=True)
-        self.columns = _columns(measures, request)
+        self.rules = _RULES[version]
+        request = Request(level=relevance_level, judged_only=bool(judged_docs_only_flag), version_9=version == 9)
+        self.columns = _columns(measures, request, self.rules, version)
         self.judged_only = request.judged_only
         self.judgments = _judgments(judged) if judged else None
+
+    def __reduce__(self) -> Any:
+        return type(self), self._given
 
     def evaluate(self, scores: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
         """{query: {measure: value}} for the queries that the run and the judgments share."""
         if not scores or self.judgments is None:
             return {}
         try:
-            found = DictRun(scores).retrieved(self.judgments, single=_RULES.single)
+            found = DictRun(scores).retrieved(self.judgments, precision=self.rules.precision)
         except CalipersError as error:
             raise TypeError(f"Unable to extract query/object scores: {error.message}") from None
         lists = Lists.of(self.judgments.pool, [found])
         if self.judged_only:
             lists = lists.where(lists.grade >= 0).condensed()
-        ranked = lists.under(_RULES.ties)
+        ranked = lists.under(self.rules.ties)
         by_measure = [self._values(column, ranked) for column in self.columns]
-        names = [column.name if column.root.family else column.root.name for column in self.columns]
+        names = self._names()
         by_query = np.array(by_measure).reshape(len(names), len(ranked)).T.tolist()
         rows = dict(zip(self.judgments.queries, by_query, strict=True))
         return {query: dict(zip(names, rows[query], strict=True)) for query in scores if query in rows}
 
-    def _values(self, column: Column, lists: Lists) -> Floats:
+    def aggregated(self, scores: Mapping[str, Mapping[str, float]], complete: bool = False) -> dict[str, float]:
+        """{measure: one value for all queries}: sums of counts, geometric means of gm_ measures, means of the others.
+
+        complete: judged queries that the run lacks count as if nothing was retrieved for them, as with trec_eval's -c.
+        """
+        if complete and self.judgments is not None:
+            scores = {query: scores.get(query, {}) for query in self.judgments.queries}
+        found = [*self.evaluate(scores).values()]
+        return {
+            name: compute_aggregated_measure(name, [values[name] for values in found]) if found else math.nan
+            for name in self._names()
+        }
+
+    def _names(self) -> list[str]:
+        return [column.name if column.root.family else column.root.name for column in self.columns]
+
+    def _values(self, column: ReportedMeasure, lists: Lists) -> Floats:
         if column.measure is None:
             return np.zeros(len(lists))  # text is 0 there
-        values = np.nan_to_num(column.measure.score(lists), nan=0.0)
+        values = np.nan_to_num(column.measure.bind(lists.pool).score(lists), nan=0.0)
         # The geometric mean is left to `compute_aggregated_measure`, which expects logarithms.
         return np.log(np.maximum(values, FLOOR)) if column.root.name.startswith("gm_") else values
 
 
-def _columns(measures: Iterable[str], request: Request) -> list[Column]:
+class RelevanceEvaluator10(RelevanceEvaluator):
+    """The same, under the rules of trec_eval 10 where nothing is said: what `install(version=10)` offers."""
+
+    VERSION = 10
+
+
+def install(version: int = 9) -> ModuleType:
+    """Let `import pytrec_eval` find this module from now on, whatever is installed, under the rules of a trec_eval.
+
+    What imported pytrec_eval before keeps what it has.
+    """
+    if version not in _RULES:
+        raise ValueError(f"unsupported version {version!r} of trec_eval; expected 9 or 10")
+    module = ModuleType("pytrec_eval", __doc__)
+    here = sys.modules[__name__]
+    for name in (*__all__, "__all__", "__version__"):
+        setattr(module, name, getattr(here, name))
+    if version == 10:
+        setattr(module, "RelevanceEvaluator", RelevanceEvaluator10)  # noqa: B010  a module takes any name
+        setattr(module, "supported_measures", set(_MEASURES[10]))  # noqa: B010
+        setattr(module, "supported_nicknames", {name: set(of) for name, of in NICKNAMES.items()})  # noqa: B010
+    sys.modules["pytrec_eval"] = module
+    return module
+
+
+def _columns(measures: Iterable[str], request: Request, rules: Convention, version: int) -> list[ReportedMeasure]:
     """The columns in trec_eval's order; parameters of one measure that come apart are put together."""
     asked: dict[str, set[str]] = {}
     for name in measures:
-        for root, parameters in _named(name):
+        for root, parameters in _named(name, version):
             asked.setdefault(root, set()).update(parameters)
+    for name in asked:
+        if ROOTS[name].kind != "grades" and name not in KINDLESS:
+            raise ValueError(f"unsupported measure {name}: it does not read one grade per document")
     try:
         return [
             column
             for name, root in ROOTS.items()
             if name in asked
-            for column in Column.all_of(root, ",".join(sorted(asked[name])), request, _RULES)
+            for column in ReportedMeasure.all_of(root, ",".join(sorted(asked[name])), request, rules)
         ]
     except CalipersError as error:
         raise ValueError(error.message) from None
 
 
-def _named(name: str) -> list[tuple[str, list[str]]]:
-    if name in supported_nicknames:
-        return [(root, []) for root in supported_nicknames[name]]
-    if name in supported_measures:
+def _named(name: str, version: int) -> list[tuple[str, list[str]]]:
+    nicknames, known = _NICKNAMES[version], _MEASURES[version]
+    if name in nicknames:
+        return [(root, []) for root in nicknames[name]]
+    if name in known:
         return [(name, [])]
-    for root in supported_measures:
+    for root in known:
         if name.startswith(root) and (match := _PARAMETERS.match(name, len(root))):
             return [(root, match.group(1).split(","))]
     raise ValueError(f"unsupported measure {name}")
 
 
 def _judgments(judged: dict[str, Any]) -> Judgments:
+    if any(isinstance(grade, str) for graded in judged.values() for grade in graded.values()):
+        raise TypeError("Expected relevance to be a number, not text.")
     try:
-        judgments = Judgments.from_dict(judged)
+        return Judgments.from_dict(judged)
     except CalipersError as error:
-        raise TypeError(f"Expected relevance to be integer: {error.message}") from None
-    texts = any(isinstance(grade, str) for graded in judged.values() for grade in graded.values())
-    if texts or not (judgments.pool.grade == np.trunc(judgments.pool.grade)).all():
-        raise TypeError("Expected relevance to be integer. (calipers.evaluate takes fractions.)")
-    return judgments
+        raise TypeError(f"Expected relevance to be a number: {error.message}") from None
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:

@@ -16,7 +16,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure
+from calipers.tools.group_scores import GroupScore
 
 
 def scorer(measure: str | Measure, *, higher_is_better: bool = True, **policies: Unpack[Policies]) -> Any:
@@ -26,7 +26,7 @@ def scorer(measure: str | Measure, *, higher_is_better: bool = True, **policies:
     """
     metrics = load("sklearn.metrics", package="scikit-learn", what="metrics of scikit-learn")
     sklearn = load("sklearn", package="scikit-learn", what="metrics of scikit-learn")
-    figure = Figure(measure, policies)
+    figure = GroupScore(measure, policies)
 
     def score(y_true: Any, y_pred: Any, *, groups: Any = None) -> float:
         if groups is None:

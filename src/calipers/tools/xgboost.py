@@ -15,7 +15,7 @@ import numpy as np
 from calipers.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.registry import Measure
-from calipers.tools.group_scores import Figure
+from calipers.tools.group_scores import GroupScore
 
 
 def metric(measure: str | Measure, **policies: Unpack[Policies]) -> Callable[[Any, Any], tuple[str, float]]:
@@ -25,7 +25,7 @@ def metric(measure: str | Measure, **policies: Unpack[Policies]) -> Callable[[An
     `like`, `ties`, `empty`, `degenerate` ...
     """
     load("xgboost", package="xgboost", what="metrics of xgboost")
-    figure = Figure(measure, policies)
+    figure = GroupScore(measure, policies)
 
     def custom_metric(scores: Any, data: Any) -> tuple[str, float]:
         ends = np.asarray(data.get_uint_info("group_ptr"), np.int64)

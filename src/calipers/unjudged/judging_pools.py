@@ -26,17 +26,16 @@ from calipers.evaluation import as_judgments, as_runs
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
 from calipers.lists import Floats, Ints
-from calipers.measures.forms import Linear, Share
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.measures.values import Geometric, Weights
-from calipers.results.tables import Table
+from calipers.results.tables import ShownAsTable, Table
 
 METHODS = ("depth", "rbp", "interleaved", "next")
 
 
 @dataclass(frozen=True, eq=False)
-class JudgingPool:
+class JudgingPool(ShownAsTable):
     """Documents to judge, what is worth most first.
 
     >>> import calipers as cal
@@ -84,9 +83,6 @@ class JudgingPool:
     def __repr__(self) -> str:
         return f"<JudgingPool: {len(self)} documents, method {self.method}>"
 
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
 
 def pool(
     runs: RunsLike,
@@ -119,12 +115,12 @@ def pool(
     if not 0 < p < 1:
         raise CalipersError(f"p={p} is not between 0 and 1")
     if chosen == "next":
-        from calipers.unjudged.next_best import next_pool
+        from calipers.unjudged.next_to_judge import next_pool
 
         return next_pool(as_judgments(judged), runs, measures, depth, budget, unseen, max_grade, jobs, progress)
     if depth is None and budget is None:
         raise CalipersError("how many documents? give a depth or a budget")
-    read = as_runs(runs, None)  # type: ignore[arg-type]  # only arrays need judgments
+    read = as_runs(runs)
     ballots = Ballots.of(read, None, jobs, progress)
     known = np.zeros(len(ballots), bool)
     if judged is not None:
@@ -202,8 +198,8 @@ def linear_weights(measures: str | Measure | Iterable[str | Measure]) -> dict[st
     """The weights of the ranks under linear measures, or shares of one."""
     found = {}
     for name, measure in parse_all(measures):
-        form = measure.form.of if isinstance(measure.form, Share) else measure.form
-        if not isinstance(form, Linear):
+        linear = measure.form.weighted_sum
+        if linear is None:
             raise CalipersError(f"{name} has no weight for each rank; use nDCG@k, P@k, RBP or another linear measure")
-        found[name] = form.weight
+        found[name] = linear.weight
     return found

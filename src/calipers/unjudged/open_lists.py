@@ -28,6 +28,16 @@ SIEVE = np.uint64((1 << 20) - 1)  # the last bits of a hash, by which most unjud
 
 
 @dataclass(frozen=True, eq=False)
+class Ranks:
+    """Where unjudged documents stand, list by list."""
+
+    first: Ints  # the ranks that the document's tie spans
+    last: Ints
+    place: Ints  # its rank where ties go by document id
+    input_place: Ints  # its rank where ties keep the order of the input
+
+
+@dataclass(frozen=True, eq=False)
 class OpenLists:
     """The lists of some systems, all queries of each system in turn, with their unjudged documents.
 
@@ -39,10 +49,7 @@ class OpenLists:
     retrieved: tuple[Retrieved, ...]  # the judged documents of each system
     lists: Lists  # the same as one block, ties averaged
     offsets: Ints  # list i has the unjudged documents of rows offsets[i] to offsets[i + 1], by rank
-    first: Ints  # the ranks that the document's tie spans
-    last: Ints
-    place: Ints  # its rank where ties go by document id
-    input_place: Ints  # its rank where ties keep the order of the input
+    ranks: tuple[Ranks, ...]  # of these documents, in parts of equally many systems
     words: tuple[Words, ...]  # of each system: the ids of its rows, as numbers
     ids: tuple[Ids, ...]  # of each system: all the ids of its file
     row: tuple[Ints, ...]  # of each system: where each of its rows is among them
@@ -70,20 +77,15 @@ class OpenLists:
         for s, each in enumerate(read):
             count[s, each.query] = each.count
         if not any(len(each.found.query) for each in read):
-            raise CalipersError(f"no query in common: none of the runs answers a query of {judgments.name}")
-        first, last, place, input_place = (
-            np.concatenate([getattr(each, name) for each in read]) for name in ("first", "last", "place", "input_place")
-        )
+            unjudged = (each.found.unjudged for each in read)
+            raise judgments.not_answered(next((queries[0] for queries in unjudged if len(queries)), None))
         return cls(
             judgments,
             tuple(name for name, _ in distinct_names(runs)),
             tuple(each.found for each in read),
             Lists.of(judgments.pool, [each.found for each in read]),
             np.concatenate([[0], np.cumsum(count)]),
-            first,
-            last,
-            place,
-            input_place,
+            tuple(each.ranks for each in read),
             tuple(each.words for each in read),
             tuple(each.ids for each in read),
             tuple(each.row for each in read),
@@ -108,19 +110,36 @@ class OpenLists:
         """Of each system: queries that it answers but nobody judged."""
         return np.array([each.unjudged_queries for each in self.retrieved])
 
-    def unknown(self, grades: Floats, unseen: Ints | int = 0, ties: str = "average") -> Unknown:
+    @cached_property
+    def first(self) -> Ints:
+        """Of each row: the first rank of its tie."""
+        return np.concatenate([part.first for part in self.ranks])
+
+    @cached_property
+    def place(self) -> Ints:
+        """Of each row: its rank where ties go by document id."""
+        return np.concatenate([part.place for part in self.ranks])
+
+    def unknown(
+        self, grades: Floats, unseen: Ints | int = 0, ties: str = "average", within: tuple[int, int] | None = None
+    ) -> Unknown:
         """The block in which a form finds its extreme scores.
 
         unseen: documents beside those of the list, one number for all lists or one for each.
+        within: only the documents whose tie begins in so many ranks, and of each list so many of the rest.
         """
-        lists, first, last, place = self.lists, self.first, self.last, self.place
+        lists, ranks, count = self.lists, self.ranks, self.count.ravel()
+        if within is not None:
+            ranks, count = self._top(*within)
+        names = ("first", "last", "place")
         if ties != "average":  # every document has a rank of its own
-            first = last = place = self.input_place if ties == "input" else self.place
+            names = (("input_place" if ties == "input" else "place"),) * 3
             lists = replace(lists.under(ties), docid_rank=None, input_rank=None, memo={})
+        columns = {name: np.concatenate([getattr(part, name) for part in ranks]) for name in dict.fromkeys(names)}
+        first, last, place = (columns[name] for name in names)
         more = np.broadcast_to(np.asarray(unseen, np.int64), (len(lists),))
         if not more.any():
-            return Unknown(lists, self.offsets, first, last, place, grades, int(self.most))
-        count = self.count.ravel()
+            return Unknown(lists, np.concatenate([[0], np.cumsum(count)]), first, last, place, grades, int(self.most))
         offsets = np.concatenate([[0], np.cumsum(count + more)])
         shown = spread(offsets[:-1], count)
 
@@ -131,6 +150,19 @@ class OpenLists:
 
         most = int(self.most + more.max(initial=0))
         return Unknown(lists, offsets, wider(first), wider(last), wider(place), grades, most)
+
+    def _top(self, depth: int, rest: int) -> tuple[tuple[Ranks, ...], Ints]:
+        """The rows whose tie begins in so many ranks, and of each list so many of the rest; how many each list has."""
+        kept, counts = [], []
+        lists = len(self.lists) // max(len(self.ranks), 1)
+        for p, part in enumerate(self.ranks):
+            bounds = self.offsets[p * lists : (p + 1) * lists + 1]
+            bounds = bounds - bounds[0]
+            inside = np.diff(np.searchsorted(np.flatnonzero(part.first <= depth), bounds))
+            counts.append(np.minimum(np.diff(bounds), inside + rest))
+            row = spread(bounds[:-1], counts[-1])
+            kept.append(Ranks(part.first[row], part.last[row], part.place[row], part.input_place[row]))
+        return tuple(kept), np.concatenate(counts)
 
     @cached_property
     def most(self) -> int:
@@ -195,10 +227,7 @@ class _OfRun:
     found: Retrieved
     query: Ints  # that it answers, ascending
     count: Ints  # unjudged documents of each
-    first: Ints
-    last: Ints
-    place: Ints
-    input_place: Ints
+    ranks: Ranks
     words: Words
     ids: Ids
     row: Ints
@@ -255,20 +284,25 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
     if isinstance(run, ArrayRun | ScoreFile):  # one score per label: nothing is unjudged
         found = run.retrieved(judged.judgments, depth or 0)
         none = np.zeros(0, np.int64)
-        return _OfRun(found, none, none, none, none, none, none, np.zeros((0, 1), np.uint64), Ids.of([]), none)
+        return _OfRun(found, none, none, Ranks(*[none] * 4), np.zeros((0, 1), np.uint64), Ids.of([]), none)
     whole = whole_run(run)
     index = judged.judgments.index
     known = np.array([index.query(query) for query in whole.queries], np.int64)
     at = known[whole.query] if len(known) else np.zeros(0, np.int64)
     rows = np.flatnonzero(at >= 0)
     rows = rows[np.argsort(at[rows], kind="stable")] if (np.diff(at[rows]) < 0).any() else rows
-    query, documents = at[rows], whole.documents.take(rows)
+    all_in_order = len(rows) == len(at) and bool((rows[1:] > rows[:-1]).all())
+    query, documents, score = (
+        (at, whole.documents, whole.score)
+        if all_in_order
+        else (at[rows], whole.documents.take(rows), whole.score[rows])
+    )
     words = as_words(documents)
     pool_row, hashed = judged.rows(query, words, documents)
     _refuse_repetitions(whole, rows, query, words, hashed)
-    answered, start = np.unique(query, return_index=True)
-    starts = np.append(start, len(rows)).astype(np.int64)
-    order, first, last = ranked_segments(whole.score[rows], starts, words)
+    starts = np.append(np.flatnonzero(np.diff(query, prepend=-1)), len(rows))
+    answered = query[starts[:-1]]
+    order, first, last = ranked_segments(score, starts, words.__getitem__)
     length = np.diff(starts)
     place = np.arange(1, len(order) + 1) - np.repeat(starts[:-1], length)
     by_input = _input_ranks(order, first, last, place)
@@ -291,7 +325,7 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
         tied=tied,
         offsets=np.searchsorted(member[hit], np.arange(len(answered) + 1)),
         document=pool_row[hit],
-        score=whole.score[rows][order[hit]],
+        score=score[order[hit]],
         first=first[hit],
         last=last[hit],
         docid_rank=place[hit],
@@ -301,10 +335,9 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
         scattered=False,
     )
     count = np.bincount(member[miss], minlength=len(answered))
-    return _OfRun(
-        found, answered, count, first[miss], last[miss], place[miss], by_input[miss], words[order[miss]], documents,
-        order[miss],
-    )  # fmt: skip
+    row, standing = order[miss], place[miss]
+    ranks = Ranks(first[miss], last[miss], standing, standing if by_input is place else by_input[miss])
+    return _OfRun(found, answered, count, ranks, words[row], documents, row)
 
 
 def _input_ranks(order: Ints, first: Ints, last: Ints, place: Ints) -> Ints:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.measures.forms import Linear, Share
+from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.gradings import CELLS, Growth, NoRange, Rungs, Steps, Unknown, best_quotient
 from calipers.results.scores import means
@@ -151,17 +151,16 @@ def pair_ranges(found: Ranges, measure: str, progress: Callable[[int], None] | N
 
 def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None:
     """The linear form, and what it is divided by where judging changes that."""
-    if isinstance(form, Linear):
-        return form, None
-    if not isinstance(form, Share) or not isinstance(form.of, Linear):
-        return None
+    linear = form.weighted_sum
+    if linear is None or form.divisor is None:
+        return None if linear is None else (linear, None)
     try:
-        growth = form.by.growth(form.of, unknown)
+        growth = form.divisor.growth(linear, unknown)
     except NoRange:
         return None
-    if growth is not None and (growth.by_list or growth.of_each_list or growth.steps.value != form.of.value):
+    if growth is not None and (growth.by_list or growth.of_each_list or growth.steps.value != linear.value):
         return None
-    return form.of, growth
+    return linear, growth
 
 
 # -- how many unjudged documents two lists have together --------------------------------------------------
@@ -218,8 +217,8 @@ class _Linear:
         self.steps = growth.steps if growth else Steps.of(of.value, found.grades, lists.pool)
         of.extreme(block, True)  # refuses what has no range
         weight = block.weights(of.weight)
-        if growth is None and isinstance(form, Share):
-            by = np.broadcast_to(np.asarray(form.by(of, lists), np.float64), (len(lists),))
+        if growth is None and form.divisor is not None:
+            by = np.broadcast_to(np.asarray(form.divisor(of, lists), np.float64), (len(lists),))
             weight = weight / np.where(by > 0, by, 1.0)[block.list]
         base = score if growth is None else of.score(lists).reshape(self.shape)
         total = np.bincount(block.list, weight, len(lists)).reshape(self.shape)
@@ -351,11 +350,12 @@ def _outer(found: Ranges, measure: str, form: Form, block: Unknown, a: Ints, b: 
     if form.local:
         low, high = found.low[measure], found.high[measure]
         return low[a] - high[b], high[a] - low[b]
-    if isinstance(form, Share):
+    if form.divisor is not None:
+        of = form.numerator
         try:
-            growth = form.by.growth(form.of, block)
+            growth = form.divisor.growth(of, block)
             if growth is not None and not growth.of_each_list and not growth.by_list:
-                sides = form.of.rungs(block, growth.steps, True), form.of.rungs(block, growth.steps, False)
+                sides = of.rungs(block, growth.steps, True), of.rungs(block, growth.steps, False)
                 if all(side.alone for side in sides):
                     return _at_equal_numbers(found, growth, sides, a, b)
         except NoRange:

@@ -17,7 +17,7 @@ import numpy as np
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, check_depth, describe, reads_subtopics, scored
+from calipers.evaluation import as_judgments, as_runs, check_depth, describe, kind_read, scored
 from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
 from calipers.measures.forms.gradings import NoRange, Unknown, enumerated
@@ -255,19 +255,19 @@ def ranges(
     """
     rules = convention(like)
     named = parse_all(measures, rules.defaults)
-    if reads_subtopics(measure for _, measure in named):
-        raise CalipersError("ranges need one grade per document: measures of diversity have none")
+    if kind_read(measure for _, measure in named) != "grades":
+        raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
     check_depth(depth)
     if isinstance(unseen, bool) or not isinstance(unseen, int | np.integer) or unseen < 0:
         raise CalipersError(f"unseen={unseen} is not a whole number of at least 0")
     policy = _policy(rules, ties, empty)
     known = rules.judgments(as_judgments(judgments))
     grades = possible_grades(known, max_grade)
-    systems = as_runs(runs, known)
+    systems = as_runs(runs)
     opened = OpenLists.of(known, systems, depth, jobs, progress)
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), opened.retrieved, opened.lists)
-    notes = tuple(note.text for note in notes_about(seen_in(coverage, systems), policy.ties))
+    notes = tuple(notes_about(seen_in(coverage, systems), policy.ties))
     return _of_lists(opened, dict(named), grades, unseen, policy, notes, refused)
 
 
@@ -280,13 +280,16 @@ def _of_lists(
     notes: tuple[str, ...],
     refused: dict[str, str] | None,
 ) -> Ranges:
-    block = opened.unknown(grades, unseen, policy.ties)
+    blocks: dict[tuple[int, int] | None, Unknown] = {}
     found: dict[str, tuple[Floats, Floats, Floats, str]] = {}
     bound: dict[str, Measure] = {}
     for name, measure in named.items():
         try:
             definition = _bound(measure, opened.judgments.pool, float(grades[-1]))
-            found[name] = _ranges_of(definition, block, policy, opened.shape)
+            within = definition.form.top_unknown
+            if within not in blocks:
+                blocks[within] = opened.unknown(grades, unseen, policy.ties, within)
+            found[name] = _ranges_of(definition, blocks[within], policy, opened.shape)
             bound[name] = definition
         except CalipersError as error:
             if refused is None:
@@ -385,8 +388,8 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats
 
 def _rescored(measure: Measure, unknown: Unknown, grade: Floats, policy: Policy, exactness: str) -> Floats:
     """The score of each list once its unknown documents have these grades."""
-    kept = measure.form.matters(grade) if exactness == "exact" else None
-    return policy.scores(measure, unknown.graded(grade, kept))
+    matters = measure.form.matters if exactness == "exact" else None
+    return policy.scores(measure, unknown.graded(grade, matters))
 
 
 def _worthless(measure: Measure, unknown: Unknown) -> float:

@@ -89,7 +89,7 @@ def leave_out_uniques(
     """
     check_depth(depth)
     known = as_judgments(judgments)
-    systems = as_runs(runs, known)
+    systems = as_runs(runs)
     found = []
     for batch in in_batches(systems, known, jobs=jobs):
         found += batch

@@ -7,34 +7,54 @@ are the rows of `calipers.collection.writing`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from calipers.collection.files import Path, shown_name, start_of
-from calipers.collection.first_line import first_content
+from calipers.collection.first_line import first_content, has_control
 from calipers.collection.formats.csv import CSV
-from calipers.collection.formats.format import Format
+from calipers.collection.formats.format import Contents, Format
+from calipers.collection.formats.headerless import HEADERLESS
 from calipers.collection.formats.json import JSON
-from calipers.collection.formats.letor import LETOR, SCORES
+from calipers.collection.formats.judgment_lists import JUDGMENT_LIST
+from calipers.collection.formats.letor import LETOR, SCORES, SVMLIGHT
+from calipers.collection.formats.mteb import MTEB
 from calipers.collection.formats.parquet import PARQUET
+from calipers.collection.formats.responses import RESPONSES
 from calipers.collection.formats.trec import QRELS, RUN
 from calipers.errors import CalipersError
 
-__all__ = ["FORMATS", "TABLES", "Format", "first_line", "names_of", "sniff", "table_format"]
+__all__ = [
+    "FORMATS", "RUN_TABLES", "TABLES", "Contents", "Format", "first_line", "names_of", "sniff", "table_format",
+]  # fmt: skip
 
-# Tried in this order: a line of LETOR may have any number of fields, and so may a header.
-FORMATS: dict[str, Format[Any]] = {format.name: format for format in (LETOR, PARQUET, JSON, CSV, QRELS, RUN, SCORES)}
+SHOWN = 60  # characters of a first line
+
+# Tried in this order: a line of LETOR may have any number of fields, and so may a header; the special kinds of JSON
+# come before JSON.
+_ALL = (
+    LETOR, SVMLIGHT, PARQUET, JUDGMENT_LIST, RESPONSES, MTEB, JSON, CSV, QRELS, RUN, HEADERLESS, SCORES,
+)  # fmt: skip
+FORMATS: dict[str, Format[Any]] = {format.name: format for format in _ALL}
 
 
-def names_of(*holds: str) -> tuple[str, ...]:
+def names_of(*holds: str, value: str | None = None) -> tuple[str, ...]:
     """The names of the formats whose files hold one of these: judgments, labels, run, scores, table.
+
+    value: only tables that may hold it, "grade" or "score".
 
     >>> names_of("run", "scores")
     ('run', 'scores')
     """
-    return tuple(name for name, format in FORMATS.items() if format.holds in holds)
+    return tuple(
+        name
+        for name, format in FORMATS.items()
+        if format.holds in holds and (format.holds != "table" or value is None or value in format.values)
+    )
 
 
 TABLES = names_of("table")
+RUN_TABLES = names_of("table", value="score")
 
 
 def sniff(path: Path, *, max_unpacked: int | None = None) -> str:
@@ -43,8 +63,20 @@ def sniff(path: Path, *, max_unpacked: int | None = None) -> str:
     for name, format in FORMATS.items():
         if format.matches(start):
             return name
-    known = "; ".join(f"{format.name}: {format.line}" for format in FORMATS.values())
-    raise CalipersError(f"no known format (known are {known})", file=shown_name(path), line=1)
+    raise CalipersError(f"no known format; {_nearest(start)}", file=shown_name(path), line=1)
+
+
+def _nearest(start: bytes) -> str:
+    """The first line, and what of it does not fit the two formats that it is most like."""
+    line = first_content(start)
+    if not line:
+        return "there is nothing but comments and empty lines"
+    shown = line.decode("utf-8", "backslashreplace").strip()
+    known = () if has_control(line) else _ALL
+    misfits = sorted(((*format.misfit(start), format) for format in known), key=lambda each: each[0])
+    near = [f"{format.name} ({format.line}): {why}" for far, why, format in misfits[:2] if far < math.inf]
+    nearest = f"; nearest are {'; and '.join(near)}" if near else "; it is no text that is known here"
+    return f"the first line is '{shown[:SHOWN]}{'...' * (len(shown) > SHOWN)}'{nearest}"
 
 
 def table_format(path: Path, *, max_unpacked: int | None = None) -> str | None:

@@ -2,47 +2,61 @@
 
 from __future__ import annotations
 
-import csv
-import re
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from calipers.collection.arrow import arrow, coded, rows_of
-from calipers.collection.column_names import columns_of
+import numpy as np
+
+from calipers.collection.arrow import arrow, coded, rank_notes, rows_of
+from calipers.collection.column_names import columns_of, number_role
 from calipers.collection.files import Path, plain_file, shown_name, start_of
-from calipers.collection.first_line import first_content
-from calipers.collection.formats.format import Format
+from calipers.collection.first_line import cells_of, first_content, has_control, is_number
+from calipers.collection.formats.format import Contents, Format
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.extras import load
-
-DELIMITERS = ("\t", ",", ";", "|")
-_NUMBER = re.compile(r"[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
-
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def read_csv(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
-    """All rows, with `value` ("score" or "grade") as the number."""
-    header = _Header.of(path, max_unpacked)
+    """All rows, with `value` ("score" or "grade") as the number. Rows of judgments without a grade are left out."""
+    header = Header.of(path, max_unpacked)
     names = columns_of(header.columns, value, columns, file=shown_name(path))
+    return rows_under(path, header, names, value, max_unpacked)
+
+
+def rows_under(path: Path, header: Header, names: Mapping[str, str], value: str, max_unpacked: int | None) -> Rows:
+    """The rows under a header, where it is known which of its columns is what."""
+    number = names[number_role(names, value)]
     pa = arrow()
     few, text = pa.dictionary(pa.int32(), pa.binary()), pa.large_binary()
-    types = {name: text if role == "document" else few for role, name in names.items()} | {names[value]: pa.float64()}
-    table = _table(path, header, types, names[value], max_unpacked)
-    return rows_of({role: table.column(name) for role, name in names.items()}, names, value, shown_name(path))
+    types = {name: text if role == "document" else few for role, name in names.items()} | {number: pa.float64()}
+    table = _table(path, header, types, number, max_unpacked)
+    empty = table.column(number).null_count if value == "grade" else 0
+    filled = table.column(number).is_valid() if 0 < empty < len(table) else None
+    if filled is not None:
+        table = table.filter(filled)
+    rows = rows_of({role: table.column(name) for role, name in names.items()}, names, value, shown_name(path))
+    if filled is None:
+        return rows
+    note = f"{shown_name(path)}: {empty} row{'s' * (empty > 1)} without a grade in '{number}'; left out"
+    return replace(rows, number=np.flatnonzero(np.asarray(filled)) + 1, notes=(note,))
 
 
-def systems_of_csv(
+def contents_of_csv(
     path: Path, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
-) -> tuple[str, ...]:
+) -> Contents:
     """The systems that a file of runs names, if it does."""
-    header = _Header.of(path, max_unpacked)
+    header = Header.of(path, max_unpacked)
     names = columns_of(header.columns, "score", columns, file=shown_name(path))
+    return Contents(systems_under(path, header, names, max_unpacked), rank_notes(names, shown_name(path)))
+
+
+def systems_under(path: Path, header: Header, names: Mapping[str, str], max_unpacked: int | None) -> tuple[str, ...]:
     if "system" not in names:
         return ()
     pa = arrow()
@@ -52,7 +66,7 @@ def systems_of_csv(
     return tuple(coded(column, names["system"], shown_name(path))[0].texts())
 
 
-def _table(path: Path, header: _Header, types: dict[str, Any], number: str | None, max_unpacked: int | None) -> Any:
+def _table(path: Path, header: Header, types: dict[str, Any], number: str | None, max_unpacked: int | None) -> Any:
     pa = arrow()
     try:
         return _read(path, header, types, max_unpacked)
@@ -66,14 +80,14 @@ def _table(path: Path, header: _Header, types: dict[str, Any], number: str | Non
         raise CalipersError(f"not well-formed: {_short(str(error))}", file=shown_name(path)) from None
     if number is not None:
         for row, text in enumerate(table.column(number).to_pylist()):
-            if text is not None and not _NUMBER.fullmatch(text.strip().lstrip("+")):
+            if text is not None and not is_number(text.strip().lstrip("+")):
                 raise CalipersError(
                     f"column '{number}', row {row + 1}: '{_short(text)}' is not a number", file=shown_name(path)
                 )
     raise CalipersError(f"cannot be read: {_short(reason)}", file=shown_name(path))
 
 
-def _read(path: Path, header: _Header, types: dict[str, Any], max_unpacked: int | None, threads: bool = True) -> Any:
+def _read(path: Path, header: Header, types: dict[str, Any], max_unpacked: int | None, threads: bool = True) -> Any:
     pc = load("pyarrow.csv", extra="frames", what="CSV files")
     return pc.read_csv(
         plain_file(path, max_unpacked=max_unpacked),
@@ -90,16 +104,18 @@ def _read(path: Path, header: _Header, types: dict[str, Any], max_unpacked: int 
 
 
 @dataclass(frozen=True)
-class _Header:
+class Header:
+    """The names of columns, what is between cells, and how many lines come before the rows."""
+
     columns: Sequence[str]
     delimiter: str
-    line: int  # its number, from 1
+    line: int
 
     @classmethod
-    def of(cls, path: Path, max_unpacked: int | None) -> _Header:
+    def of(cls, path: Path, max_unpacked: int | None) -> Header:
         start = start_of(path, max_unpacked=max_unpacked)
         line = first_content(start)
-        columns, delimiter = _split(line)
+        columns, delimiter = cells_of(line)
         return cls(columns, delimiter, start[: start.index(line)].count(b"\n") + 1)
 
     @property
@@ -109,29 +125,21 @@ class _Header:
         return [name if times[name] == 1 else f"{name}#{i}" for i, name in enumerate(self.columns)]
 
 
-def _split(line: bytes) -> tuple[list[str], str]:
-    """The cells of the header: by the delimiter that makes most of them."""
-    text = line.decode("utf-8", "backslashreplace").rstrip("\r")
-    cut = {delimiter: _cells(text, delimiter) for delimiter in DELIMITERS}
-    best = max(DELIMITERS, key=lambda delimiter: len(cut[delimiter]))
-    return cut[best], best
-
-
-def _cells(text: str, delimiter: str) -> list[str]:
-    try:
-        return next(csv.reader([text], delimiter=delimiter), [])
-    except csv.Error:  # a carriage return within, or a cell that is too long
-        return [text]
-
-
 def _is_csv(start: bytes) -> bool:
     """A header: cells between delimiters, none of them a number. A line of TREC or LETOR always holds one."""
+    return _misfit(start)[0] == 0
+
+
+def _misfit(start: bytes) -> tuple[float, str]:
     line = first_content(start)
-    if _CONTROL.search(line):
-        return False
-    cells, _ = _split(line)
+    cells, _ = cells_of(line)
     fields = line.decode("utf-8", "surrogateescape").split()
-    return len(cells) > 1 and not any(_NUMBER.fullmatch(cell.strip()) for cell in (*cells, *fields))
+    if has_control(line):
+        return math.inf, "it is no text"
+    if len(cells) < 2:
+        return 4, "no tab, comma, semicolon or | in it"
+    numbers = [cell for cell in (*cells, *fields) if is_number(cell)]
+    return (2, f"'{_short(numbers[0])}' is no name of a column") if numbers else (0, "")
 
 
 def _short(text: str) -> str:
@@ -145,6 +153,7 @@ CSV = Format(
     line="a header with columns for query, document, and score or grade",
     noun="a CSV file",
     matches=_is_csv,
+    misfit=_misfit,
     read=read_csv,
-    systems=systems_of_csv,
+    contents=contents_of_csv,
 )

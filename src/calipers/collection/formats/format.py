@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from calipers.collection.files import Path
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.native.scanner import JudgedIndex
 
 Content = TypeVar("Content", covariant=True)
@@ -28,10 +29,21 @@ class Retriever(Protocol):
         index: JudgedIndex,
         *,
         depth: int = 0,
-        single: bool = False,
+        precision: Precision = "double",
         jobs: int | None = None,
         max_unpacked: int | None = None,
     ) -> Retrieved: ...
+
+
+class Contents(NamedTuple):
+    """What a table of runs holds, known before its rows are kept."""
+
+    systems: tuple[str, ...] = ()  # where it names them
+    notes: tuple[str, ...] = ()  # on how it is read
+
+    @classmethod
+    def of(cls, rows: Any) -> Contents:
+        return cls(rows.systems, rows.notes)
 
 
 @dataclass(frozen=True)
@@ -39,9 +51,10 @@ class Format(Generic[Content]):
     """One way to write judgments, runs or scores into a file.
 
     `matches` sees the unpacked start of a file. `holds` says what `read` gives: "judgments" and "run" give Columns,
-    "labels" gives Labels, "scores" an array, "table" Rows, which may be of judgments or of runs: `read` then takes the
-    `value` to read ("grade", "score") and the `columns` that a user names, `systems` says whose runs there are, and
-    `parts` reads a run piece by piece. Runs also have `retrieve`, which keeps no more than the measures need.
+    "labels" gives Labels, "scores" an array, "table" Rows, which may be of judgments or of runs (`values`): `read` then
+    takes the `value` to read ("grade", "score") and the `columns` that a user names, `contents` says whose runs there
+    are, and `parts` reads a run piece by piece. Runs also have `retrieve`, which keeps no more than the measures need.
+    `misfit` says what of a start that does not match is wrong, and how far off that is.
     """
 
     name: str
@@ -50,6 +63,8 @@ class Format(Generic[Content]):
     noun: str  # what messages call such a file
     matches: Callable[[bytes], bool]
     read: Reader[Content]
+    misfit: Callable[[bytes], tuple[float, str]] = lambda start: (math.inf, "")
+    values: tuple[str, ...] = ("grade", "score")  # that a table may hold
     retrieve: Retriever | None = None
-    systems: Callable[..., tuple[str, ...]] | None = None
+    contents: Callable[..., Contents] | None = None
     parts: Callable[..., Any] | None = None

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection.arrow import arrow, check_nulls, coded, rows_of
+from calipers.collection.arrow import arrow, check_nulls, coded, rank_notes, rows_of
 from calipers.collection.column_names import columns_of
 from calipers.collection.files import RATIO, ROOM, Path, plain_file, shown_name
-from calipers.collection.formats.format import Format
+from calipers.collection.formats.format import Contents, Format
 from calipers.collection.table_rows import AT_ONCE, SMALLEST_PART, Parts, Rows
 from calipers.errors import CalipersError
 from calipers.extras import load
@@ -32,12 +32,12 @@ def read_parquet(
         return file.rows()
 
 
-def systems_of_parquet(
+def contents_of_parquet(
     path: Path, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
-) -> tuple[str, ...]:
+) -> Contents:
     """The systems that a file of runs names, if it does."""
     with _Opened(path, "score", columns, max_unpacked) as file:
-        return file.systems()
+        return Contents(file.systems(), rank_notes(file.names, shown_name(path)))
 
 
 def parts_of_parquet(
@@ -270,6 +270,6 @@ PARQUET = Format(
     noun="a Parquet file",
     matches=lambda start: start.startswith(b"PAR1"),
     read=read_parquet,
-    systems=systems_of_parquet,
+    contents=contents_of_parquet,
     parts=parts_of_parquet,
 )

@@ -6,8 +6,10 @@ run     query Q0 document rank score tag        (the rank field is not read: sco
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from calipers.collection.files import Path
-from calipers.collection.first_line import first_fields
+from calipers.collection.first_line import first_fields, is_trec
 from calipers.collection.formats.format import Format
 from calipers.collection.reader import scan, scan_run
 from calipers.native.columns import Columns
@@ -29,12 +31,21 @@ def read_run(path: Path, *, max_unpacked: int | None = None) -> Columns:
     return scan(path, lambda: ColumnScanner("run"), max_unpacked=max_unpacked)
 
 
+def _misfit(fields: int) -> Callable[[bytes], tuple[float, str]]:
+    def misfit(start: bytes) -> tuple[float, str]:
+        found = first_fields(start)
+        return abs(len(found) - fields), f"{len(found)} field{'s' * (len(found) != 1)}, not {fields}"
+
+    return misfit
+
+
 QRELS = Format(
     name="qrels",
     holds="judgments",
     line="query iteration document grade",
     noun="qrels",
-    matches=lambda start: len(first_fields(start)) == 4,
+    matches=lambda start: is_trec(start, 4),
+    misfit=_misfit(4),
     read=read_qrels,
 )
 
@@ -43,7 +54,8 @@ RUN = Format(
     holds="run",
     line="query Q0 document rank score tag",
     noun="a run",
-    matches=lambda start: len(first_fields(start)) == 6,
+    matches=lambda start: is_trec(start, 6),
+    misfit=_misfit(6),
     read=read_run,
     retrieve=scan_run,
 )

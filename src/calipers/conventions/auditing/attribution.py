@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from calipers.conventions import Convention
-from calipers.conventions.auditing.rescoring import Bench
+from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.lists import Floats
 
 NOISE = 1e-13  # parts below this are rounding
@@ -57,21 +57,21 @@ class Attribution:
     difference: Floats  # of each system, the tool's figure less the reference's
 
 
-def attribute(bench: Bench, name: str, reference: Convention, tool: Convention) -> Attribution:
+def attribute(rescorer: Rescorer, name: str, reference: Convention, tool: Convention) -> Attribution:
     """Divide the difference between the figures of a tool and of the reference among what they do differently."""
-    causes = [cause for cause in SWITCHES if _matters(bench, name, reference, tool, cause)]
+    causes = [cause for cause in SWITCHES if _matters(rescorer, name, reference, tool, cause)]
     value = {
-        chosen: bench.means(name, turned(reference, tool, chosen))
+        chosen: rescorer.means(name, turned(reference, tool, chosen))
         for size in range(len(causes) + 1)
         for chosen in combinations(causes, size)
     }
-    parts = shapley(causes, lambda chosen: value[chosen]) if causes else np.zeros((0, len(bench.systems)))
+    parts = shapley(causes, lambda chosen: value[chosen]) if causes else np.zeros((0, len(rescorer.systems)))
     moving = [place for place, part in enumerate(parts) if np.abs(part).max(initial=0.0) > NOISE]
     found = [causes[place] for place in moving]
     return Attribution(
         causes=tuple(found),
         settings=tuple((chosen(reference, name, cause), chosen(tool, name, cause)) for cause in found),
-        lists=tuple(_concerned(bench, name, reference, tool, cause) for cause in found),
+        lists=tuple(_concerned(rescorer, name, reference, tool, cause) for cause in found),
         parts=parts[moving],
         difference=value[tuple(causes)] - value[()],
     )
@@ -111,36 +111,36 @@ def chosen(convention: Convention, name: str, cause: str) -> str:
 
         values = [convention.short_for(parse(name).name)]
     if cause == "tied scores":
-        return convention.ties + (", float32" if convention.single else "")
+        return convention.ties + (", float32" if convention.precision == "single" else "")
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
 
 
-def _matters(bench: Bench, name: str, reference: Convention, tool: Convention, cause: str) -> bool:
+def _matters(rescorer: Rescorer, name: str, reference: Convention, tool: Convention, cause: str) -> bool:
     """Whether a switch can change a score: the tools differ in it, the measure knows it, and there are such lists."""
-    if bench.setting(name, turned(reference, tool, [cause])) == bench.setting(name, reference):
+    if rescorer.setting(name, turned(reference, tool, [cause])) == rescorer.setting(name, reference):
         return False
     if cause == "tied scores":
-        return bool(bench.tied(reference, tool).any())
+        return bool(rescorer.tied(reference, tool).any())
     if cause == "missing queries":
-        return bool((bench.length == 0).any())
+        return bool((rescorer.length == 0).any())
     if cause == "lists shorter than k":
-        cutoff = bench.measure(name, reference).cutoff
-        return cutoff is not None and bool((bench.length < cutoff).any())
+        cutoff = rescorer.measure(name, reference).cutoff
+        return cutoff is not None and bool((rescorer.length < cutoff).any())
     return True
 
 
-def _concerned(bench: Bench, name: str, reference: Convention, tool: Convention, cause: str) -> int:
+def _concerned(rescorer: Rescorer, name: str, reference: Convention, tool: Convention, cause: str) -> int:
     """How many lists a cause concerns: those of the kind, or those whose score it changes when it alone is turned."""
-    length = bench.length
+    length = rescorer.length
     if cause == "no relevant document":
-        hopeless = bench.measure(name, tool).form.hopeless(bench.lists(tool)).reshape(length.shape)
+        hopeless = rescorer.measure(name, tool).form.hopeless(rescorer.lists(tool)).reshape(length.shape)
         return int((hopeless & (length > 0)).sum())
     if cause == "lists shorter than k":
-        return int(((length < (bench.measure(name, tool).cutoff or 0)) & (length > 0)).sum())
+        return int(((length < (rescorer.measure(name, tool).cutoff or 0)) & (length > 0)).sum())
     if cause == "tied scores":
-        return int(bench.tied(reference, tool).sum())
+        return int(rescorer.tied(reference, tool).sum())
     if cause == "missing queries":
         return int((length == 0).sum())
-    before = bench.scores(name, reference).values[0]
-    after = bench.scores(name, turned(reference, tool, [cause])).values[0]
+    before = rescorer.scores(name, reference).values[0]
+    after = rescorer.scores(name, turned(reference, tool, [cause])).values[0]
     return int((~np.isclose(before, after, rtol=0, atol=1e-12, equal_nan=True)).sum())

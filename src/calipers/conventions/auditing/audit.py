@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.conventions.auditing.attribution import Attribution, attribute
-from calipers.conventions.auditing.rescoring import Bench
+from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs
@@ -65,69 +65,69 @@ def audit(
     if len({each.name for each in others}) != len(others):
         raise CalipersError("a tool is named twice")
     known = as_judgments(judgments)
-    systems = as_runs(runs, known)
-    if len({each.single for each in (base, *others)}) > 1:
+    systems = as_runs(runs)
+    if len({each.precision for each in (base, *others)}) > 1:
         systems = read_once(systems)
-    bench = Bench(known, systems, depth, jobs, progress)
+    rescorer = Rescorer(known, systems, depth, jobs, progress)
     unavailable: dict[tuple[str, str], str] = {}
     values: dict[tuple[str, str], Floats] = {}
     means: dict[tuple[str, str], Floats] = {}
     attributions: dict[tuple[str, str], Attribution] = {}
     for name in names:
         for each in (base, *others):
-            if reason := _refusal(bench, name, each):
+            if reason := _refusal(rescorer, name, each):
                 unavailable[name, each.name] = reason
                 if each is base:
                     raise CalipersError(f"{base.name} cannot be the reference for {name}: {reason}")
                 continue
-            values[name, each.name] = bench.scores(name, each).values[0]
-            means[name, each.name] = bench.means(name, each)
+            values[name, each.name] = rescorer.scores(name, each).values[0]
+            means[name, each.name] = rescorer.means(name, each)
             if each is not base:
-                attributions[name, each.name] = attribute(bench, name, base, each)
+                attributions[name, each.name] = attribute(rescorer, name, base, each)
     return Audit(
         measures=tuple(names),
         reference=base,
         tools=tuple(others),
-        systems=bench.systems,
-        queries=bench.queries,
+        systems=rescorer.systems,
+        queries=rescorer.queries,
         values=values,
         means=means,
         unavailable=unavailable,
         attributions=attributions,
-        facts=_facts(bench, names),
-        exactness=_exactness(bench, names, base),
+        facts=_facts(rescorer, names),
+        exactness=_exactness(rescorer, names, base),
         alpha=alpha,
     )
 
 
-def _refusal(bench: Bench, name: str, tool: Convention) -> str | None:
+def _refusal(rescorer: Rescorer, name: str, tool: Convention) -> str | None:
     """Why a tool has no figure, or None."""
     try:
-        measure = bench.measure(name, tool)
+        measure = rescorer.measure(name, tool)
         if not tool.offers(measure):
             return f"{tool.name} has no {measure!r}"
-        if reason := tool.refusal(bench.judgments, [measure]):
+        if reason := tool.refusal(rescorer.judgments, [measure]):
             return reason
-        bench.scores(name, tool)
+        rescorer.scores(name, tool)
     except CalipersError as error:
         return error.message
     return None
 
 
-def _exactness(bench: Bench, names: Sequence[str], reference: Convention) -> dict[str, str]:
-    measures = {name: bench.measure(name, reference) for name in names}
-    return inexact_measures(measures, set(drawn_among(measures.values(), bench.lists(reference))))
+def _exactness(rescorer: Rescorer, names: Sequence[str], reference: Convention) -> dict[str, str]:
+    measures = {name: rescorer.measure(name, reference) for name in names}
+    return inexact_measures(measures, set(drawn_among(measures.values(), rescorer.lists(reference))))
 
 
-def _facts(bench: Bench, names: Sequence[str]) -> dict[str, int]:
+def _facts(rescorer: Rescorer, names: Sequence[str]) -> dict[str, int]:
     """What there is that tools treat differently."""
-    pool, length = bench.judgments.pool, bench.length
+    pool, length = rescorer.judgments.pool, rescorer.length
     cutoffs = [cutoff for name in names if (cutoff := parse_all([name])[0][1].cutoff) is not None]
     facts = {
-        "queries": len(bench.queries),
+        "queries": len(rescorer.queries),
         "queries without a relevant document": int((pool.relevant(1) == 0).sum()),
         "lists": int(length.size),
-        "lists with tied scores": int(bench.tied(PLAIN).sum()),
+        "lists with tied scores": int(rescorer.tied(PLAIN).sum()),
         "lists that a run lacks": int((length == 0).sum()),
     }
     for cutoff in dict.fromkeys(cutoffs):

@@ -9,22 +9,11 @@ import numpy as np
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
-from calipers.conventions.auditing.rescoring import Bench
+from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.errors import UnknownName, place_of, suggestion
 from calipers.evaluation import as_judgments, as_runs
-from calipers.limits.normalisation import Normalised
-from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms import (
-    IDEAL,
-    IDEAL_TO_THE_END,
-    Form,
-    JudgedOnly,
-    Linear,
-    MeanOverCutoffs,
-    OwnIdeal,
-    Share,
-    ZeroIfShort,
-)
+from calipers.lists import Lists
+from calipers.measures.forms import Form
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.results.scores import Reason
@@ -75,57 +64,45 @@ def explain(
     [(name, _)] = parse_all(measure)
     if query not in known.queries:
         raise UnknownName(f"query '{query}' is not judged; {suggestion(query, known.queries)}", file=known.name)
-    bench = Bench(known, as_runs(runs, known), depth)
-    return explained(bench, name, query, [convention(each) for each in like], system)
+    rescorer = Rescorer(known, as_runs(runs), depth)
+    return explained(rescorer, name, query, [convention(each) for each in like], system)
 
 
 def explained(
-    bench: Bench, name: str, query: str, conventions: Sequence[Convention], system: str | None = None
+    rescorer: Rescorer, name: str, query: str, conventions: Sequence[Convention], system: str | None = None
 ) -> Explanation:
     """The same for lists that were read already."""
-    system = bench.systems[0] if system is None else system
-    row, column = place_of("system", system, bench.systems), place_of("query", query, bench.queries)
+    system = rescorer.systems[0] if system is None else system
+    row, column = place_of("system", system, rescorer.systems), place_of("query", query, rescorer.queries)
     tables, scores = {}, {}
     for each in conventions:
-        each.check(bench.judgments, [bench.measure(name, each)])
-        found = bench.scores(name, each)
+        each.check(rescorer.judgments, [rescorer.measure(name, each)])
+        found = rescorer.scores(name, each)
         scores[each.name] = float(found.values[0, row, column])
-        lists = _only(bench.lists(each), row * len(bench.queries) + column)
+        lists = _only(rescorer.lists(each), row * len(rescorer.queries) + column)
         reason = Reason(int(found.reasons[0, row, column]))
-        rows = _rows(bench, bench.measure(name, each), lists, scores[each.name], reason)
+        rows = _rows(rescorer, rescorer.measure(name, each), lists, scores[each.name], reason)
         tables[each.name] = Table(COLUMNS, tuple(rows), {"like": each.name})
     return Explanation(name, system, query, scores, tables)
 
 
-def _rows(bench: Bench, measure: Measure, lists: Lists, score: float, reason: Reason) -> list[Row]:
+def _rows(rescorer: Rescorer, measure: Measure, lists: Lists, score: float, reason: Reason) -> list[Row]:
     form = measure.form
     rows: list[Row] = []
     why = []
-    while True:
-        if isinstance(form, Normalised):
-            limits = form.limits(lists)
-            rows += [
-                _result("ideal, of the measure inside", float(limits.ideal[0])),
-                _result("expected, of the measure inside", float(limits.expected[0])),
-            ]
-            form = form.base
-        elif isinstance(form, ZeroIfShort):
-            if lists.length[0] < form.cutoff:
-                why.append(f"{lists.length[0]} documents, fewer than {form.cutoff}: 0")
-            form = form.of
-        elif isinstance(form, JudgedOnly):
-            lists, form = lists.where(lists.grade >= 0).condensed(), form.of
-        else:
-            break
-    core, by = (form.of, form.by) if isinstance(form, Share) else (form, None)
-    lines = _terms(bench, "list", core, lists)
+    while (inside := form.inner(lists)) is not None:
+        rows += [_result(what, value) for what, value in inside.values]
+        why += [inside.remark] if inside.remark else []
+        form, lists = inside.form, inside.lists
+    core, by = form.numerator, form.divisor
+    lines = _terms(rescorer, "list", core, lists)
     lines.append(_result("sum of the list", float(np.nan_to_num(core.score(lists)[0]))))
-    if by is IDEAL or by is IDEAL_TO_THE_END or isinstance(by, OwnIdeal):
-        lines += _terms(bench, "ideal", core, _ideal(core, lists, own=isinstance(by, OwnIdeal)))
     if by is not None:
+        best = by.best_lists(core, lists)
+        lines += [] if best is None else _terms(rescorer, "ideal", core, best)
         lines.append(_result("divided by", float(np.ravel(by(core, lists))[0])))
-    if isinstance(core, MeanOverCutoffs):
-        why.append("the weights are means over all cutoffs")
+    if core.remark:
+        why.append(core.remark)
     if reason in (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING):
         counted = "left out" if np.isnan(score) else f"counts {score:g}"
         why.append(f"{reason}: {counted}")
@@ -136,14 +113,13 @@ def _result(what: str, value: float) -> Row:
     return (what, None, "", None, None, None, value)
 
 
-def _terms(bench: Bench, part: str, form: Form, lists: Lists) -> list[Row]:
+def _terms(rescorer: Rescorer, part: str, form: Form, lists: Lists) -> list[Row]:
     """What each rank adds: the score of the list down to it less that of the list before it."""
-    weight_of = form.of if isinstance(form, MeanOverCutoffs) else form
-    cutoff = getattr(getattr(weight_of, "weight", None), "cutoff", getattr(form, "cutoff", None))
-    names = bench.judgments.document_names if bench.judgments.names is not None else None
+    cutoff = form.deepest_rank
+    names = rescorer.judgments.document_names if rescorer.judgments.names is not None else None
     rows: list[Row] = []
     before = 0.0
-    weighed = _weighed(form, lists)
+    weighed = form.weighed(lists)
     for first in np.unique(lists.first).tolist():
         if cutoff is not None and first > cutoff:
             break
@@ -172,25 +148,6 @@ def _terms(bench: Bench, part: str, form: Form, lists: Lists) -> list[Row]:
             rows.append((f"{part}, the tie together", f"{first}-{last}", "", None, None, None, score - before))
         before = score
     return rows
-
-
-def _weighed(form: Form, lists: Lists) -> tuple[Floats, Floats] | None:
-    """The worth of each document and the weight of its ranks, where a form is a sum of their products."""
-    if isinstance(form, MeanOverCutoffs):
-        return lists.worth(form.of.value), form.weights(lists)
-    if isinstance(form, Linear):
-        return lists.worth(form.value), form.weight.mean(lists.first, lists.last)
-    return None
-
-
-def _ideal(form: Form, lists: Lists, own: bool) -> Lists:
-    """The best ranking of what the query, or the list, has."""
-    if own:
-        return lists.all_shuffled().best_first(form.worth)
-    pool, query = lists.pool, int(lists.query[0])
-    documents = np.arange(pool.offsets[query], pool.offsets[query + 1])
-    size = np.array([len(documents)])
-    return Population(pool, lists.query, size, np.array([0, len(documents)]), documents).best_first(form.worth)
 
 
 def _only(lists: Lists, place: int) -> Lists:

@@ -14,19 +14,18 @@ from calipers.collection.model import Judgments, Run
 from calipers.collection.run_names import distinct_names
 from calipers.conventions import Convention
 from calipers.conventions.profile import Policy
-from calipers.errors import CalipersError
 from calipers.evaluation import in_batches, scored
 from calipers.lists import Floats, Lists
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.results.scores import Reason, Scores
 
-Setting = tuple[str, str, bool, bool, Policy, Policy]  # all that a score depends on
+Setting = tuple[str, str, Precision, bool, Policy, Policy]  # all that a score depends on
 
 
 @dataclass(eq=False)
-class Bench:
+class Rescorer:
     """Judgments, and what some systems retrieved."""
 
     judgments: Judgments
@@ -34,16 +33,16 @@ class Bench:
     depth: int | None = None
     jobs: int | None = None
     progress: Callable[[int], None] | None = None
-    _read: dict[bool, list[Retrieved]] = field(default_factory=dict)
-    _lists: dict[tuple[bool, bool, str], Lists] = field(default_factory=dict)
+    _read: dict[Precision, list[Retrieved]] = field(default_factory=dict)
+    _lists: dict[tuple[Precision, bool, str], Lists] = field(default_factory=dict)
     _scored: dict[Setting, Scores] = field(default_factory=dict)
     _measures: dict[tuple[str, Convention], Measure] = field(default_factory=dict)
     _whole: dict[bool, Judgments] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        first = self.retrieved(False)
+        first = self.retrieved("double")
         if all(not len(run.query) for run in first):
-            raise CalipersError(f"no query in common: none of the runs answers a query of {self.judgments.name}")
+            raise self.judgments.not_answered(next((run.unjudged[0] for run in first if len(run.unjudged)), None))
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -53,27 +52,27 @@ class Bench:
     def queries(self) -> tuple[str, ...]:
         return self.judgments.queries
 
-    def retrieved(self, single: bool) -> list[Retrieved]:
+    def retrieved(self, precision: Precision) -> list[Retrieved]:
         """What each system retrieved, its scores compared in single precision or as they are."""
-        if single not in self._read:
+        if precision not in self._read:
             found: list[Retrieved] = []
-            for batch in in_batches(self.runs, self.judgments, self.depth or 0, single, self.jobs):
+            for batch in in_batches(self.runs, self.judgments, self.depth or 0, precision, self.jobs):
                 found.extend(batch)
                 if self.progress:
                     self.progress(len(batch))
-            self._read[single] = found
-        return self._read[single]
+            self._read[precision] = found
+        return self._read[precision]
 
     def lists(self, convention: Convention) -> Lists:
         """The lists, in the order that the convention gives to ties."""
         known = self._known(convention)
-        key = (convention.single, known is not self.judgments, convention.ties)
+        key = (convention.precision, known is not self.judgments, convention.ties)
         if key not in self._lists:
             plain = replace(convention, ties="average")
             if convention.ties != "average":
                 self._lists[key] = self.lists(plain).under(convention.ties)
             else:
-                self._lists[key] = Lists.of(known.pool, self.retrieved(convention.single))
+                self._lists[key] = Lists.of(known.pool, self.retrieved(convention.precision))
         return self._lists[key]
 
     def _known(self, convention: Convention) -> Judgments:
@@ -85,8 +84,8 @@ class Bench:
     def tied(self, *conventions: Convention) -> NDArray[np.bool_]:
         """[system, query]: whether documents share a score, in the precision of one of the conventions."""
         tied = np.zeros((len(self.runs), len(self.queries)), bool)
-        for single in {convention.single for convention in conventions}:
-            for row, run in enumerate(self.retrieved(single)):
+        for precision in {convention.precision for convention in conventions}:
+            for row, run in enumerate(self.retrieved(precision)):
                 tied[row, run.query] |= run.tied > 0
         return tied
 
@@ -94,7 +93,7 @@ class Bench:
     def length(self) -> NDArray[Any]:
         """[system, query]: documents retrieved."""
         length = np.zeros((len(self.runs), len(self.queries)), np.int64)
-        for row, run in enumerate(self.retrieved(False)):
+        for row, run in enumerate(self.retrieved("double")):
             length[row, run.query] = run.length
         return length
 
@@ -110,7 +109,7 @@ class Bench:
         return (
             repr(self.measure(name, convention)),
             convention.ties,
-            convention.single,
+            convention.precision,
             self._known(convention) is not self.judgments,
             convention.empty,
             convention.missing,

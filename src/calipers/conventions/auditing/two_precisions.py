@@ -8,7 +8,7 @@ from typing import Any
 
 from calipers.collection.model import FileRun, Judgments, Run
 from calipers.collection.reader import scan
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Precision, Retrieved
 from calipers.native.ids import decode
 from calipers.native.scanner import JudgedIndex, RunScanner
 
@@ -23,7 +23,7 @@ class TwofoldRun:
     """A run file that remembers what it read in the precision that was not asked for."""
 
     of: FileRun
-    kept: dict[bool, Retrieved] = field(default_factory=dict)
+    kept: dict[Precision, Retrieved] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -36,23 +36,25 @@ class TwofoldRun:
     def documents(self) -> dict[str, dict[str, float]]:
         return self.of.documents()
 
-    def retrieved(self, judgments: Judgments, depth: int = 0, single: bool = False, jobs: int = 1) -> Retrieved:
-        if single in self.kept:
-            return self.kept.pop(single)
-        both = scan(self.path, lambda: _Both(judgments.index, depth), max_unpacked=self.of.max_unpacked)
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        if precision in self.kept:
+            return self.kept.pop(precision)
+        both = scan(self.path, lambda: _TwoScanners(judgments.index, depth), max_unpacked=self.of.max_unpacked)
         if any(found.scattered for found in both):
-            return self.of.retrieved(judgments, depth, single, jobs)
+            return self.of.retrieved(judgments, depth, precision, jobs)
         self.of.tag = decode(both[0].tag)
-        self.kept[not single] = both[not single]
-        return both[single]
+        self.kept = {"double": both[0], "single": both[1]}
+        return self.kept.pop(precision)
 
 
-class _Both:
+class _TwoScanners:
     """A scanner that feeds two."""
 
     def __init__(self, index: JudgedIndex, depth: int) -> None:
         self.double = RunScanner(index, depth=depth)
-        self.float = RunScanner(index, depth=depth, single=True)
+        self.single = RunScanner(index, depth=depth, precision="single")
 
     @property
     def lines(self) -> int:
@@ -64,11 +66,11 @@ class _Both:
 
     @property
     def idle(self) -> bool:
-        return bool(self.double.idle and self.float.idle)
+        return bool(self.double.idle and self.single.idle)
 
     def feed(self, block: Any, /) -> None:
         self.double.feed(block)
-        self.float.feed(block)
+        self.single.feed(block)
 
     def finish(self) -> tuple[Retrieved, Retrieved]:
-        return self.double.finish(), self.float.finish()
+        return self.double.finish(), self.single.finish()

@@ -8,11 +8,11 @@
 Needs the extra `spark` and a Java runtime. docs/scale.md says what it costs.
 """
 
-from calipers.engine.spark.plan import evaluate
+from calipers.engine.spark.evaluation import evaluate
+from calipers.engine.spark.files import read_judgments, read_runs
 from calipers.engine.spark.session import session
 from calipers.engine.spark.statistics import collect, compare, discriminative_power, means
 from calipers.engine.spark.summary import summarise
-from calipers.engine.spark.text import read_judgments, read_runs
 
 __all__ = [
     "collect",

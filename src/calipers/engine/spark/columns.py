@@ -36,7 +36,7 @@ def run_rows(frame: Frame, columns: Mapping[str, str] | None, name: str, ordered
     F = sql("functions")
 
     given = {role: column for role, column in (columns or {}).items() if role not in ("subtopic", ORDER)}
-    names = columns_of(frame.columns, "score", given, file="runs")
+    names = columns_of(frame.columns, "score", given, file="runs", ranks=False)
     system = _text(frame, names["system"], "runs") if "system" in names else F.lit(name)
     chosen = [
         system.alias("system"),
@@ -52,7 +52,7 @@ def run_rows(frame: Frame, columns: Mapping[str, str] | None, name: str, ordered
 def known_systems(frame: Frame, columns: Mapping[str, str] | None) -> list[str] | None:
     """The systems that a DataFrame says it has, so that it need not be read for their names."""
     given = {role: column for role, column in (columns or {}).items() if role not in ("subtopic", ORDER)}
-    name = columns_of(frame.columns, "score", given, file="runs").get("system")
+    name = columns_of(frame.columns, "score", given, file="runs", ranks=False).get("system")
     if name is None:
         return None
     systems = about(frame, name).get("systems")

@@ -1,4 +1,4 @@
-"""A Spark session, and what a user should know where there is none."""
+"""A Spark session, what a user should know where there is none, and calls of PySpark without needless warnings."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from calipers.engine.spark.quiet import quietly
 from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.network import check_online
@@ -19,6 +20,20 @@ NO_JAVA = (
     "Spark needs a Java runtime (17 or later), and there is none: install one, as openjdk-17-jre-headless of Debian, "
     "or set JAVA_HOME to where it is"
 )
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """PySpark warns of the version of pandas wherever it could use it, though nothing here does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+def map_in_arrow(frame: Any, function: Callable[[Any], Any], schema: Any) -> Any:
+    """`frame.mapInArrow`."""
+    with quietly():
+        return frame.mapInArrow(function, schema)
 
 
 def sql(part: str = "") -> Any:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.collection.arrow import arrow
+from calipers.engine.paired_sums import SummedDifferences, Sums
 from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
-from calipers.engine.spark.quiet import map_in_arrow
-from calipers.engine.spark.session import sql
-from calipers.engine.sums import Summed, Sums
+from calipers.engine.spark.session import map_in_arrow, sql
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.record import Record
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 1 << 18  # scores that are turned into a matrix together
 FLOOR = 1e-5  # of geometric means, as in calipers.results.scores
+NO_COMMON_QUERY = "no query in common: none of the runs answers a query of the judgments"
 
 
 def measures_of(scores: Frame) -> list[str]:
@@ -165,7 +165,7 @@ def compare(
     counted = _summed(scores, measures, systems, a, b)
     if counted.queries < 2:
         raise CalipersError("there are fewer than two queries: no test can be made")
-    outcomes = [_student(Summed(sums), Settings(level)) for sums in counted.pairs]
+    outcomes = [_student(SummedDifferences(sums), Settings(level)) for sums in counted.pairs]
     return Comparison(
         measures=tuple(measures),
         systems=tuple(systems),
@@ -224,6 +224,8 @@ def collect(scores: Frame) -> Scores:
     coverage = Coverage.blank(*shape)
     for ours, theirs in (("length", "read"), ("tied", "tied"), ("judged_at_10", "judged_at_10")):
         getattr(coverage, ours)[s, q] = lists.field(theirs).to_numpy(zero_copy_only=False)
+    if coverage.missing.all():
+        raise CalipersError(NO_COMMON_QUERY)
     bare = _named_only(scores)
     return Scores(
         tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata
@@ -233,7 +235,7 @@ def collect(scores: Frame) -> Scores:
 # -- pieces ------------------------------------------------------------------------------------------
 
 
-class _Counted(Record):
+class _CollectedSums(Record):
     """What came back: for each measure the sums of all pairs, the means of systems, and the number of queries."""
 
     pairs: list[Sums]
@@ -278,7 +280,7 @@ def _codes(column: Any, names: Sequence[str]) -> tuple[Ints, int]:
     return np.array([place[value] for value in values], np.int64)[coded.indices.to_numpy()], len(values)
 
 
-def _summed(scores: Frame, measures: list[str], systems: list[str], a: Ints, b: Ints) -> _Counted:
+def _summed(scores: Frame, measures: list[str], systems: list[str], a: Ints, b: Ints) -> _CollectedSums:
     """Add up in every partition, then the partitions."""
     chosen = scores.select("system", "query", *(named(name) for name in measures))
     moved = chosen.repartition("query").sortWithinPartitions("query")
@@ -291,7 +293,7 @@ def _summed(scores: Frame, measures: list[str], systems: list[str], a: Ints, b: 
     with translated():
         rows = {row["system"]: row for row in _means(scores, ["arithmetic"] * len(measures)).collect()}
     averages = np.array([[rows[system][name] if system in rows else None for system in systems] for name in measures])
-    return _Counted(
+    return _CollectedSums(
         [Sums.from_bytes(found[m][2]) for m in range(len(measures))], averages.astype(np.float64), int(found[0][1])
     )
 

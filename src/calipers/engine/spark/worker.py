@@ -31,7 +31,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import Counting, refuse_infinite, refuse_undefined
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Form
-from calipers.native.columns import Columns, Retrieved
+from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids
 from calipers.native.scanner import RunScanner, ScanError
 from calipers.record import Record
@@ -64,14 +64,14 @@ class Task(Record):
     rules: Convention
     counting: Counting
     depth: int
-    single: bool
+    precision: Precision
     buckets: int
     largest_list: int
     by_subtopic: bool = False
     intents: Mapping[str, Mapping[str, float]] | None = None
 
     def __call__(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        longest = Longest(self.largest_list, self.systems)
+        longest = RowLimit(self.largest_list, self.systems)
         for bucket, streams in _by_bucket(_streams(batches, longest)):
             yield from self._scored(bucket, streams)
 
@@ -116,7 +116,7 @@ class Task(Record):
         return SubtopicJudgments.from_lines(columns, "judgments", intents)
 
     def _retrieved(self, known: Judgments, pieces: Iterator[Piece]) -> Retrieved:
-        scanner = RunScanner(known.index, depth=self.depth, single=self.single)
+        scanner = RunScanner(known.index, depth=self.depth, precision=self.precision)
         try:
             for piece in pieces:
                 scanner.feed_rows(piece.queries, piece.query, piece.documents, piece.value)
@@ -228,7 +228,7 @@ def _nothing() -> Retrieved:
 # -- batches into rows of one system each ------------------------------------------------------------
 
 
-def _streams(batches: Iterable[Batch], longest: Longest) -> Iterator[tuple[int, int, Piece]]:
+def _streams(batches: Iterable[Batch], longest: RowLimit) -> Iterator[tuple[int, int, Piece]]:
     """(bucket, system, rows), in the order of the partition."""
     for batch in batches:
         if not len(batch):
@@ -298,7 +298,7 @@ def _joined(parts: list[Ids]) -> Ids:
     return Ids(np.concatenate([part.data for part in parts]), offsets)
 
 
-class Longest:
+class RowLimit:
     """Refuses a list, or the judgments of a query, with more rows than an executor is to hold."""
 
     def __init__(self, most: int, systems: tuple[str, ...]) -> None:
@@ -338,7 +338,7 @@ def _tell_skew(known: Judgments, rows: Ints) -> None:
 # -- judgments alone ---------------------------------------------------------------------------------
 
 
-class Flat(Record):
+class DegeneratePools(Record):
     """Of each partition of judgments: how many queries, the largest pool, and for how many queries of each normalised
     measure all rankings score the same.
     """

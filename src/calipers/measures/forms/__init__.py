@@ -2,32 +2,28 @@
 and its expected value are then derived, never written again.
 """
 
-from calipers.measures.forms.base import (
+from calipers.measures.forms.base import Denominator, Form, Share
+from calipers.measures.forms.cascade import Cascade
+from calipers.measures.forms.counted import Counted
+from calipers.measures.forms.cutoffs import IDEAL_TO_THE_END, MeanOverCutoffs, ZeroIfShort
+from calipers.measures.forms.denominators import (
     CUTOFF,
     FOUND,
     IDEAL,
     RELEVANT,
     TOTAL_WEIGHT,
-    Complement,
-    Denominator,
-    Form,
-    JudgedOnly,
-    Mixture,
     OwnIdeal,
     OwnRelevant,
-    Share,
     Smaller,
     TotalValue,
 )
-from calipers.measures.forms.cascade import Cascade
-from calipers.measures.forms.counted import Counted
-from calipers.measures.forms.cutoffs import IDEAL_TO_THE_END, MeanOverCutoffs, ZeroIfShort
 from calipers.measures.forms.free import Deterministic, Free
 from calipers.measures.forms.linear import Linear, RelevantPrefix
 from calipers.measures.forms.paired import Paired
 from calipers.measures.forms.peak import Peak
-from calipers.measures.forms.preference import Preference
+from calipers.measures.forms.preference import BinaryPreference
 from calipers.measures.forms.self_normalised import SelfNormalisedGain, SelfNormalisedPrecision
+from calipers.measures.forms.wrappers import Complement, JudgedOnly, Mixture
 
 __all__ = [
     "CUTOFF",
@@ -36,6 +32,7 @@ __all__ = [
     "IDEAL_TO_THE_END",
     "RELEVANT",
     "TOTAL_WEIGHT",
+    "BinaryPreference",
     "Cascade",
     "Complement",
     "Counted",
@@ -51,7 +48,6 @@ __all__ = [
     "OwnRelevant",
     "Paired",
     "Peak",
-    "Preference",
     "RelevantPrefix",
     "SelfNormalisedGain",
     "SelfNormalisedPrecision",

@@ -1,32 +1,30 @@
-"""What every form of measure offers, and the ways to build one form from others."""
+"""What every form of measure offers, what every denominator offers, and a form divided by a denominator."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Ints, Lists, Population
+from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.gradings import (
     Growth,
     NoRange,
     Rungs,
     Steps,
-    TopWeights,
     Unknown,
-    as_they_are,
-    at_most,
     raised,
 )
-from calipers.measures.values import AtLeast, Facts, Grade, Negative, Value, Weights, described
+from calipers.measures.values import Facts, Grade, Value
 from calipers.native.plan import Plan
 from calipers.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from calipers.measures.forms.linear import Linear
 
 # exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
 # by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.
@@ -36,6 +34,10 @@ KEPT_BY_SHARES = ("convergent", "top-weighted")  # they compare rankings of the 
 OF_THE_TOP = "the score is a sum over the top k, and nothing else is looked at"
 OF_NOTHING = "a sum over no relevant document is 0"
 OPAQUE = "a function of the ranked grades"
+READS_PRECISIONS = (
+    "Knows R, chooses at random how many of the R relevant documents to read, "
+    "goes down until they are read, and asks for the precision there (Robertson 2008)."
+)
 TIES = {
     "exact": "averaged over all orders by a closed form, exact",
     "enumerated": "averaged over all that a tie may show, enumerated",
@@ -100,11 +102,19 @@ class Form(Record):
 
     def ideal(self, population: Population) -> Floats:
         """The score of the best ranking of each set of documents."""
-        return population.once(("ideal", self), lambda: self.score(population.best_first(self.worth)))
+        return population.once(("ideal", self), lambda: self.score(self.best_order(population)))
 
     def worst(self, population: Population) -> Floats:
         """The score of the worst ranking for which the form is defined."""
-        return population.once(("worst", self), lambda: self.score(population.worst_first(self.worth)))
+        return population.once(("worst", self), lambda: self.score(self.worst_order(population)))
+
+    def best_order(self, population: Population) -> Lists:
+        """The best ranking of each set of documents, or the best that is known."""
+        return population.best_first(self.worth)
+
+    def worst_order(self, population: Population) -> Lists:
+        """The worst ranking of each set of documents, or the worst that is known."""
+        return population.worst_first(self.worth)
 
     def expected(self, population: Population) -> Floats:
         """The mean score of a random ranking."""
@@ -145,6 +155,64 @@ class Form(Record):
         """The form as a share of something."""
         return Share(self, by)
 
+    def wrapped(self, wrapper: Callable[[Form], Form]) -> Form:
+        """The form in a wrapper, which stands around what reads the grades."""
+        return wrapper(self)
+
+    # -- what the form is made of ---------------------------------------------------------------------
+
+    @property
+    def numerator(self) -> Form:
+        """What is divided: the form itself, where nothing divides it."""
+        return self
+
+    @property
+    def divisor(self) -> Denominator | None:
+        """What divides it; None where nothing does."""
+        return None
+
+    @property
+    def weighted_sum(self) -> Linear | None:
+        """The sum of weight(rank) * value(grade) that it is, whatever divides that; None for all other forms."""
+        return None
+
+    def weighed(self, lists: Lists) -> tuple[Floats, Floats] | None:
+        """The worth of each document and the weight of its ranks, where the score is the sum of their products."""
+        return None
+
+    def inner(self, lists: Lists) -> Inner | None:
+        """The form inside, where this one only says what becomes of its score; None where it scores by itself.
+
+        lists: one list.
+        """
+        return None
+
+    @property
+    def remark(self) -> str:
+        """What to know of its terms, in words; empty where they explain themselves."""
+        return ""
+
+    def gain_alone(self, pool: Pool) -> Floats:
+        """What each judged document adds where no other stands above it, apart from the weight of its rank."""
+        raise CalipersError(f"no order is known that would be ideal for {type(self).__name__} by intent")
+
+    @property
+    def fades_until(self) -> int | None:
+        """The rank down to which a document adds less below one that was worth something; 0 where none does so, None
+        where all do.
+        """
+        return 0
+
+    @property
+    def population_of_bounds(self) -> str | None:
+        """The documents whose bounds the score is put between; None where it is not put between bounds."""
+        return None
+
+    @property
+    def undefined_where_degenerate(self) -> bool:
+        """Whether it is 0 / 0 where the documents leave no room between random and ideal."""
+        return False
+
     # -- what is known of the form -------------------------------------------------------------------
 
     def plan(self) -> Plan | None:
@@ -160,6 +228,11 @@ class Form(Record):
         at or above rank k must stay whole, for a measure averages over all its orders.
         """
         return None
+
+    @property
+    def deepest_rank(self) -> int | None:
+        """The rank below which no document adds to the score, though it may be read; None where every one may."""
+        return self.reach
 
     def proved(self) -> Proofs:
         """The numeric properties that hold for rankings of any length and any cutoff, each with its reason.
@@ -251,12 +324,29 @@ class Form(Record):
         """Whether a document that a list does not retrieve cannot change the score, whatever its grade."""
         return False
 
+    @property
+    def top_unknown(self) -> tuple[int, int] | None:
+        """Which unknown documents suffice for its extreme scores: those in the first ranks, and so many of the others.
+
+        None where all may count.
+        """
+        return None
+
     def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
         """The unknown documents in the order in which raising them adds most (or least), and what each adds.
 
         most: of documents that add nothing, so many of each list suffice.
         """
         raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
+
+
+class Inner(Record):
+    """A form inside another: the lists that it reads, and what the outer one has to say of them."""
+
+    form: Form
+    lists: Lists
+    values: tuple[tuple[str, float], ...] = ()
+    remark: str = ""
 
 
 def deepest(forms: Iterable[Form]) -> int | None:
@@ -276,12 +366,24 @@ class Denominator(Record):
     of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
     of_cutoff: ClassVar[bool] = False  # whether it depends on k alone
     of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
-    counts_relevant: ClassVar[bool] = False
+    counts_relevant: ClassVar[bool] = False  # of the query
+    of_best_first: ClassVar[bool] = False  # whether it is what the best documents of the query would get in the top k
+    counts_documents: ClassVar[bool] = False  # whether it grows by one with each relevant document, and by nothing else
 
     @property
     def within_reach(self) -> bool:
         """Whether it reads no more of a list than the form does that it divides."""
         return self.of_cutoff or self.of_query
+
+    @property
+    def local(self) -> bool:
+        """Whether a document that a list does not retrieve cannot change it, whatever its grade."""
+        return self.of_cutoff or self.of_list
+
+    @property
+    def constant(self) -> float | None:
+        """Its value, where that is the same for all lists and rankings; None where it depends on them."""
+        return None
 
     @property
     def formula(self) -> str:
@@ -300,6 +402,10 @@ class Denominator(Record):
     def proved(self, of: Form) -> Proofs:
         """Where the divisor is at least what can be reached: bounded. Where it can always be reached: realizable."""
         return {}
+
+    def best_lists(self, form: Form, lists: Lists) -> Lists | None:
+        """The rankings whose scores it is; None where it is not the score of a ranking."""
+        return None
 
     def growth(self, form: Form, unknown: Unknown) -> Growth | None:
         """How it depends on the grades of unknown documents; None where it does not."""
@@ -369,6 +475,18 @@ class Share(Wrapper):
 
     by: Denominator
 
+    @property
+    def numerator(self) -> Form:
+        return self.of
+
+    @property
+    def divisor(self) -> Denominator:
+        return self.by
+
+    @property
+    def weighted_sum(self) -> Linear | None:
+        return self.of.weighted_sum if self.of.divisor is None else None
+
     def error(self, lists: Lists) -> Floats:
         by = np.asarray(self.by(self.of, lists), dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -382,6 +500,12 @@ class Share(Wrapper):
     @property
     def worth(self) -> Value:
         return self.of.worth
+
+    def best_order(self, population: Population) -> Lists:
+        return self.of.best_order(population)
+
+    def worst_order(self, population: Population) -> Lists:
+        return self.of.worst_order(population)
 
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         always = super().hopeless(lists)
@@ -434,13 +558,19 @@ class Share(Wrapper):
 
     @property
     def local(self) -> bool:
-        return self.of.local and (self.by.of_cutoff or self.by.of_list or isinstance(self.by, FOUND))
+        return self.of.local and self.by.local
 
     def room(self, lists: Lists) -> Floats | None:
         room = self.of.room(lists)
-        if room is None or not isinstance(self.by, CUTOFF):
-            return None
-        return room / self.by.cutoff
+        return None if room is None or self.by.constant is None else room / self.by.constant
+
+    @property
+    def top_unknown(self) -> tuple[int, int] | None:
+        """Below its reach, a share of the ideal counts no more documents than the ideal has ranks."""
+        within = self.of.top_unknown
+        if within is None or self.by.of_cutoff:
+            return within
+        return (within[0], within[0]) if self.by.of_best_first else None
 
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
         growth = self.by.growth(self.of, unknown)
@@ -452,361 +582,3 @@ class Share(Wrapper):
         rungs = self.of.rungs(found, growth.steps, largest, growth.most)
         grade[unknown.seen] = raised(rungs, growth, found, largest)
         return grade
-
-
-READS_PRECISIONS = (
-    "Knows R, chooses at random how many of the R relevant documents to read, "
-    "goes down until they are read, and asks for the precision there (Robertson 2008)."
-)
-
-
-class Mixture(Form):
-    """The weighted sum of several forms."""
-
-    parts: tuple[tuple[float, Form], ...]
-
-    @property
-    def exactness(self) -> Exactness:
-        return next((form.exactness for _, form in self.parts if form.exactness != "exact"), "exact")
-
-    def score(self, lists: Lists) -> Floats:
-        return np.asarray(sum(weight * form.score(lists) for weight, form in self.parts))
-
-    @property
-    def reach(self) -> int | None:
-        return deepest(part for _, part in self.parts)
-
-    def proved(self) -> Proofs:
-        if not self.parts or any(weight <= 0 for weight, _ in self.parts):
-            return {}
-        each = [part.proved() for _, part in self.parts]
-        return {
-            name: f"every part of the sum is so: {each[0][name]}"
-            for name in ("monotone", "convergent", "top-weighted", "localized", "complete")
-            if all(name in proved for proved in each)
-        }
-
-    @property
-    def levels(self) -> tuple[tuple[float, float | None], ...] | None:
-        if not all(part.sums_precisions for _, part in self.parts):
-            return None
-        return tuple((weight, part.level) for weight, part in self.parts)
-
-    def formula(self, letters: dict[str, str]) -> str:
-        if self.levels is None:
-            return " + ".join(f"{number(weight)} * ({part.formula(letters)})" for weight, part in self.parts)
-        letters["SP_j"] = "SP@k with grades of at least j as relevant"
-        letters["t_j"] = ", ".join(f"{number(weight)} for j = {number(level)}" for weight, level in self.levels)
-        return "sum over levels j of t_j * SP_j"
-
-    def reader_of_share(self, by: Denominator) -> str:
-        return READS_PRECISIONS
-
-    @property
-    def sorted_is_best(self) -> bool:
-        return all(weight >= 0 and part.sorted_is_best for weight, part in self.parts)
-
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(np.any([form.matters(grade) for weight, form in self.parts if weight], axis=0))
-
-    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
-        """Of parts that raise documents in the same order."""
-        every = [(weight, form.rungs(unknown, steps, largest, most)) for weight, form in self.parts if weight]
-        if not every or any(weight < 0 for weight, _ in every):
-            return super().rungs(unknown, steps, largest, most)
-        first = every[0][1]
-        if any((rungs.row != first.row).any() for _, rungs in every):
-            return super().rungs(unknown, steps, largest, most)
-        base = sum((weight * rungs.base for weight, rungs in every), np.zeros(len(first.base)))
-        gain = sum((weight * rungs.gain for weight, rungs in every), np.zeros(first.gain.shape))
-        return Rungs(first.row, first.list, base, gain)
-
-
-class Complement(Wrapper):
-    """One minus a form."""
-
-    def error(self, lists: Lists) -> Floats:
-        return self.of.error(lists)
-
-    def score(self, lists: Lists) -> Floats:
-        return 1.0 - self.of.score(lists)
-
-    @property
-    def worth(self) -> Value:
-        return Negative(self.of.worth)
-
-    def variance(self, population: Population) -> Floats | None:
-        return self.of.variance(population)
-
-    @property
-    def reach(self) -> int | None:
-        return self.of.reach
-
-    def formula(self, letters: dict[str, str]) -> str:
-        return f"1 - {self.of.formula(letters)}"
-
-    @property
-    def reader(self) -> str:
-        return "None: it is what is not known of another score."
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        return self.of.extreme(unknown, not largest)
-
-
-class JudgedOnly(Wrapper):
-    """A form of the lists without their unjudged documents. A grade below 0 says: in the pool, but not judged."""
-
-    def error(self, lists: Lists) -> Floats:
-        return self.of.error(self._judged(lists))
-
-    def score(self, lists: Lists) -> Floats:
-        return self.of.score(self._judged(lists))
-
-    @property
-    def worth(self) -> Value:
-        return self.of.worth
-
-    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
-        return self.of.hopeless(self._judged(lists))
-
-    def proved(self) -> Proofs:
-        return self.of.proved()  # all that is tried is judged
-
-    def formula(self, letters: dict[str, str]) -> str:
-        return f"{self.of.formula(letters)}, unjudged documents left out"
-
-    @property
-    def reader(self) -> str:
-        return self.of.reader
-
-    @property
-    def ignores_unjudged(self) -> bool:
-        return True
-
-    def _judged(self, lists: Lists) -> Lists:
-        return lists.once("judged only", lambda: lists.where(lists.grade >= 0).condensed())
-
-
-# -- denominators ------------------------------------------------------------------------------------
-
-SORTED_GETS_ONE = {
-    "bounded": "no ranking gets more than the best one",
-    "realizable": "the best ranking gets 1, at every k",
-}
-
-
-class Ideal(Denominator):
-    """What the best ranking of the judged documents would get."""
-
-    within_reach = True
-    formula = "the same for the best ranking"
-
-    def plan(self, of: Plan) -> Plan | None:
-        return of._replace(over="ideal") if of.form == "sum" else None
-
-    def proved(self, of: Form) -> Proofs:
-        return SORTED_GETS_ONE if of.facts is not None and described(of.worth).unit else {}
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        return form.ideal(lists.pool.everything)[lists.query]
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        weight = weights_of(form)
-        return Growth.of_pool(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
-
-
-class OwnIdeal(Ideal):
-    """What the best ranking of the documents that the list itself retrieved would get."""
-
-    of_list = True
-    within_reach = False
-    formula = "the same for the best ranking of what the list retrieved"
-
-    def plan(self, of: Plan) -> Plan | None:
-        return None
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        return form.ideal(lists.all_shuffled())
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        weight = weights_of(form)
-        return Growth.of_lists(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
-
-
-class TotalWeight(Denominator):
-    """What a document of worth 1 at every rank down to the cutoff would give."""
-
-    of_cutoff = True
-    formula = "sum over ranks i <= k of w_i"
-
-    def proved(self, of: Form) -> Proofs:
-        known = of.facts is not None and of.facts.positive and described(of.worth).unit
-        return {"bounded": "a weighted mean of values of at most 1"} if known else {}
-
-    def __call__(self, form: Form, lists: Lists) -> float:
-        total: Callable[[], float] | None = getattr(getattr(form, "weight", None), "total", None)
-        if total is None:
-            raise CalipersError("only a linear form can be divided by its total weight")
-        return total()
-
-    def growth(self, form: Form, unknown: Unknown) -> None:
-        """No grade changes it."""
-
-
-IDEAL = Ideal()
-TOTAL_WEIGHT = TotalWeight()
-
-
-class RELEVANT(Denominator):
-    """R: how many documents of the query are relevant."""
-
-    of_query = True
-    counts_relevant = True
-    formula = "R"
-    rel: float = 1
-
-    @property
-    def level(self) -> float:
-        return self.rel
-
-    def plan(self, of: Plan) -> Plan | None:
-        return of._replace(over="relevant") if of.worth == "relevant" and of.rel == self.rel else None
-
-    def proved(self, of: Form) -> Proofs:
-        fits = of.level == self.rel and of.small_terms
-        return {"bounded": "at most R terms of at most 1, divided by R"} if fits else {}
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        return lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        return Growth.of_pool(AtLeast(self.rel), unknown, as_they_are, None)
-
-
-class OwnRelevant(Denominator):
-    """How many relevant documents the list itself retrieved."""
-
-    of_list = True
-    formula = "relevant documents in the list"
-    rel: float = 1
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        return lists.count(lists.grade >= self.rel).astype(np.float64)
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        return Growth.of_lists(AtLeast(self.rel), unknown, as_they_are, None)
-
-
-class TotalValue(Denominator):
-    """The sum of a worth over everything judged for the query."""
-
-    of_query = True
-    formula = "the most that all judged documents could give"
-    value: Callable[[Floats], Floats]
-
-    def proved(self, of: Form) -> Proofs:
-        if of.levels is None or of.levels != getattr(self.value, "chances", None):
-            return {}
-        return {"bounded": "at every level at most R terms of at most 1, divided by R"}
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        pool = lists.pool
-        return pool.once(("total", self), lambda: pool.sum(pool.worth(self.value)))[lists.query]
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        return Growth.of_pool(self.value, unknown, as_they_are, None)
-
-
-class CUTOFF(Denominator):
-    """k itself, even where the list or the pool is shorter."""
-
-    of_cutoff = True
-    formula = "k"
-    cutoff: int
-
-    def plan(self, of: Plan) -> Plan | None:
-        return of._replace(over="cutoff") if of.cutoff == self.cutoff else None
-
-    def proved(self, of: Form) -> Proofs:
-        return {"bounded": "at most k terms of at most 1, divided by k"} if of.small_terms else {}
-
-    def __call__(self, form: Form, lists: Lists) -> float:
-        return float(self.cutoff)
-
-    def growth(self, form: Form, unknown: Unknown) -> None:
-        """No grade changes it."""
-
-
-class FOUND(Denominator):
-    """How many documents the list has, down to the cutoff."""
-
-    formula = "documents shown"
-    cutoff: int | None = None
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        length = lists.length.astype(np.float64)
-        return length if self.cutoff is None else np.minimum(length, self.cutoff)
-
-    def growth(self, form: Form, unknown: Unknown) -> None:
-        """No grade changes it."""
-
-
-class Smaller(Denominator):
-    """The smaller of two denominators."""
-
-    one: Denominator
-    other: Denominator
-
-    @property
-    def of_list(self) -> bool:  # type: ignore[override]  # it depends on the parts
-        return self.one.of_list or self.other.of_list
-
-    @property
-    def within_reach(self) -> bool:
-        return self.one.within_reach and self.other.within_reach
-
-    @property
-    def formula(self) -> str:
-        return f"min({self.one.formula}, {self.other.formula})"
-
-    @property
-    def level(self) -> float | None:
-        return self.one.level if self.one.level is not None else self.other.level
-
-    def proved(self, of: Form) -> Proofs:
-        parts = (self.one, self.other)
-        relevant_and_cutoff = any(p.counts_relevant for p in parts) and any(p.of_cutoff for p in parts)
-        if not (relevant_and_cutoff and of.sums_precisions and of.level == self.level):
-            return {}
-        return {
-            "bounded": "at most min(R, k) terms of at most 1, divided by min(R, k)",
-            "realizable": "relevant documents first get 1, at every k",
-        }
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        return np.minimum(self.one(form, lists), self.other(form, lists))
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        if not isinstance(self.one, RELEVANT | OwnRelevant) or not isinstance(self.other, CUTOFF):
-            raise NoRange(f"no range is known for what is divided by {self!r}")
-        most = self.other.cutoff
-        return replace(self.one.growth(form, unknown), curve=at_most(most), most=most)
-
-
-# -- weights, for denominators that sort by them --------------------------------------------------------
-
-
-def weights_of(form: Form) -> Weights:
-    """The weights of a linear form, which its ideal sorts by."""
-    weight = getattr(form, "weight", None)
-    if not isinstance(weight, Weights) or not hasattr(form, "value"):
-        raise NoRange("no range is known for a share of the ideal of a form that is not linear")
-    return weight
-
-
-def top_weights(weight: Weights, unknown: Unknown, ends: Ints | None = None) -> TopWeights:
-    deepest = weight.cutoff or int(unknown.lists.pool.size.max(initial=0)) + unknown.deepest
-    found = weight.of_ranks(deepest)
-    if (found < 0).any():
-        raise NoRange("no range is known for a share of the ideal where a weight is negative")
-    return TopWeights(found, ends)

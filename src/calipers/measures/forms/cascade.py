@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Groups, Ints, Lists
+from calipers.lists import Floats, Groups, Ints, Lists, Pool
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.forms.gradings import Steps, Unknown
 from calipers.measures.values import Value, Weights, described
@@ -46,6 +46,13 @@ class Cascade(Form):
     @property
     def worth(self) -> Value:
         return self.stop
+
+    def gain_alone(self, pool: Pool) -> Floats:
+        return pool.worth(self.stop)
+
+    @property
+    def fades_until(self) -> int | None:
+        return self.weight.cutoff
 
     def plan(self) -> Plan | None:
         return described(self.stop).plan(self.weight.plan("first")) if self.stops_surely else None

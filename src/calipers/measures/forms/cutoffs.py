@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import IDEAL, Form, Ideal, Proofs, Wrapper, top_weights, weights_of
+from calipers.measures.forms.base import Form, Inner, Proofs, Wrapper
+from calipers.measures.forms.denominators import IDEAL, Ideal, top_weights, weights_of
 from calipers.measures.forms.gradings import Growth, Unknown
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
@@ -21,6 +22,11 @@ class ZeroIfShort(Wrapper):
     """A form that counts nothing for a list of fewer documents than the cutoff."""
 
     cutoff: int
+
+    def inner(self, lists: Lists) -> Inner:
+        shown = int(lists.length[0])
+        short = f"{shown} documents, fewer than {self.cutoff}: 0" if shown < self.cutoff else ""
+        return Inner(self.of, lists, remark=short)
 
     def error(self, lists: Lists) -> Floats:
         return np.where(lists.length < self.cutoff, 0.0, self.of.error(lists))
@@ -79,13 +85,14 @@ class IdealToTheEnd(Ideal):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         ideal = IDEAL(form, lists)
-        if not isinstance(form, Linear) or form.weight.cutoff is None:
+        linear = form.weighted_sum
+        if linear is None or linear.weight.cutoff is None:
             return ideal
         ideal = ideal.copy()
-        short = lists.length < form.weight.cutoff
+        short = lists.length < linear.weight.cutoff
         for length in np.unique(lists.length[short]).tolist():
             here = np.flatnonzero(lists.length == length)
-            ends = Linear(form.weight.up_to(length), form.value).ideal(lists.pool.everything)
+            ends = Linear(linear.weight.up_to(length), linear.value).ideal(lists.pool.everything)
             ideal[here] = ends[lists.query[here]]
         return ideal
 
@@ -108,6 +115,15 @@ class MeanOverCutoffs(Form):
     def score(self, lists: Lists) -> Floats:
         shares, group = self._shares_of(lists)
         return np.where(shares.hopeless[group], np.nan, lists.sum(lists.worth(self.of.value) * self.weights(lists)))
+
+    remark = "the weights are means over all cutoffs"
+
+    def weighed(self, lists: Lists) -> tuple[Floats, Floats]:
+        return lists.worth(self.of.value), self.weights(lists)
+
+    @property
+    def deepest_rank(self) -> int | None:
+        return self.of.weight.cutoff
 
     def weights(self, lists: Lists) -> Floats:
         """The weight of each document: the mean over the ranks that its tie spans."""

@@ -127,35 +127,48 @@ class Unknown:
             self.grades,
         )
 
-    def graded(self, grade: Floats, kept: Bools | None = None) -> Lists:
-        """The lists once their unknown documents have these grades; those that are not kept stay unjudged.
+    def graded(self, grade: Floats, matters: Callable[[Floats], Bools] | None = None) -> Lists:
+        """The lists once their unknown documents have these grades.
 
-        Each list becomes a query of its own, whose pool has what is judged and the list's unknown documents.
+        Each list becomes a query of its own, whose pool has what is judged and the list's unknown documents; without
+        those of a grade that does not matter, if it is said which ones do.
         """
         lists, pool = self.lists, self.lists.pool
-        row = np.arange(len(self)) if kept is None else np.flatnonzero(kept)
-        of_row = self.list[row]
-        judged = pool.size[lists.query]
+        row, judged, size, shown = (
+            np.arange(len(self)),
+            np.arange(len(pool.grade)),
+            pool.size,
+            np.arange(len(lists.document)),
+        )
+        number = judged
+        if matters is not None:
+            row = np.flatnonzero(matters(grade))
+            counts = matters(pool.grade)
+            judged, number = np.flatnonzero(counts), np.cumsum(counts) - 1
+            size = np.bincount(pool.query[judged], minlength=len(pool.size))
+            shown = np.flatnonzero(counts[lists.document])
+        of_row, start = self.list[row], np.cumsum(size) - size
+        own = size[lists.query]
         more = np.bincount(of_row, minlength=len(lists))
-        offsets = np.concatenate([[0], np.cumsum(judged + more)])
+        offsets = np.concatenate([[0], np.cumsum(own + more)])
         grades = np.empty(int(offsets[-1]))
-        old = spread(offsets[:-1], judged)
-        grades[old] = pool.grade[spread(pool.offsets[:-1][lists.query], judged)]
-        new = spread(offsets[:-1] + judged, more)
+        grades[spread(offsets[:-1], own)] = pool.grade[judged][spread(start[lists.query], own)]
+        new = spread(offsets[:-1] + own, more)
         grades[new] = grade[row]
-        document = lists.document + (offsets[:-1] - pool.offsets[lists.query])[lists.list]
-        shown = self.seen[row]
-        member = np.concatenate([lists.list, of_row[shown]])
-        place = lists.first if lists.docid_rank is None else lists.docid_rank
-        order = np.lexsort((np.concatenate([place, self.place[row][shown]]), member))
+        of_shown = lists.list[shown]
+        document = number[lists.document[shown]] + (offsets[:-1] - start[lists.query])[of_shown]
+        seen = self.seen[row]
+        member = np.concatenate([of_shown, of_row[seen]])
+        place = (lists.first if lists.docid_rank is None else lists.docid_rank)[shown]
+        order = np.lexsort((np.concatenate([place, self.place[row][seen]]), member))
         return Lists(
             pool=Pool(offsets, grades),
             query=np.arange(len(lists)),
             length=lists.length,
             offsets=np.searchsorted(member[order], np.arange(len(lists) + 1)),
-            document=np.concatenate([document, new[shown]])[order],
-            first=np.concatenate([lists.first, self.first[row][shown]])[order],
-            last=np.concatenate([lists.last, self.last[row][shown]])[order],
+            document=np.concatenate([document, new[seen]])[order],
+            first=np.concatenate([lists.first[shown], self.first[row][seen]])[order],
+            last=np.concatenate([lists.last[shown], self.last[row][seen]])[order],
         )
 
 

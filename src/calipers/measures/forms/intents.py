@@ -13,10 +13,6 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Denominator, Exactness, Form, Share
-from calipers.measures.forms.cascade import Cascade
-from calipers.measures.forms.linear import Linear
-from calipers.measures.forms.paired import Paired
-from calipers.measures.values import AtLeast
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -74,7 +70,7 @@ class IntentAware(Form):
 
     @property
     def extremes(self) -> Exactness:
-        return "exact" if isinstance(self._plain, Linear) else "greedy"
+        return "greedy" if self.of.numerator.weighted_sum is None else "exact"
 
     def divided(self, by: Denominator) -> Form:
         return IntentShare(self, by)
@@ -87,87 +83,46 @@ class IntentAware(Form):
         answerable = np.bincount(seen.parent, weight, len(lists)) > 0
         return np.where(answerable, total / self.over, np.nan)
 
-    def ideal(self, population: Population) -> Floats:
-        """Of the order that takes at each rank the document that adds most: the best there is where what a document
-        adds does not depend on those above it, and close to it elsewhere, where finding the best is not feasible.
-        """
-        return population.once(("ideal", self), lambda: self.score(self.best(population)))
-
     def worst(self, population: Population) -> Floats:
-        """Of the order that takes at each rank the document that adds least; as with the ideal, not always the worst
-        that there is, but never above the mean.
-        """
-        return population.once(
-            ("worst", self), lambda: np.minimum(self.score(self.least_first(population)), self.expected(population))
-        )
+        return _at_most_expected(self, population)
 
-    def best(self, population: Population) -> Lists:
-        """The documents that answer an intent, in that order; the others stand behind them."""
+    def best_order(self, population: Population) -> Lists:
+        """At each rank the document that adds most: the best order there is where what a document adds does not depend
+        on those above it, and close to it elsewhere, where finding the best is not feasible. Documents that answer no
+        intent stand behind all others.
+        """
         return self._by_gain(population, least=False)
 
-    def least_first(self, population: Population) -> Lists:
-        """The documents that answer an intent, those that add least first, behind all others."""
+    def worst_order(self, population: Population) -> Lists:
+        """At each rank the document that adds least, behind those that answer no intent: not always the worst order."""
         return self._by_gain(population, least=True)
 
     def _by_gain(self, population: Population, least: bool) -> Lists:
-        gains, cutoff = self._gains, self._fades_until
         return population.once(
-            ("by gain", self.weight, gains, cutoff, least),
-            lambda: (
-                _sorted(population, self._worth(population), least)
-                if cutoff == 0
-                else _greedy(population, self._worth(population), gains(subtopics_of(population.pool)), cutoff, least)
-            ),
+            ("by gain", self.weight, self.of.numerator, least), lambda: self._ordered(population, least)
         )
 
-    def _worth(self, population: Population) -> Floats:
-        """Of each row of `intents`: what it adds where nothing stands above it."""
-        pool = subtopics_of(population.pool)
-        return np.asarray(self._gains(pool) * self.weight(pool)[pool.intents.query])
-
-    @property
-    def _plain(self) -> Form:
-        return self.of.of if isinstance(self.of, Share) else self.of
-
-    @property
-    def _gains(self) -> _Gains:
-        if not isinstance(self._plain, Cascade | Linear | Paired):
-            raise CalipersError(f"no order is known that would be ideal for {type(self._plain).__name__} by intent")
-        return _Gains(self._plain)
-
-    @property
-    def _fades_until(self) -> int | None:
-        """Down to which rank an answer is worth less where its intent has been answered above; 0 where it is not."""
-        return self._plain.weight.cutoff if isinstance(self._plain, Cascade) else 0
-
-
-class _Gains(Record):
-    """What each row of `intents` adds to the score for its intent, where nothing stands above it."""
-
-    of: Form
-
-    def __call__(self, pool: SubtopicPool) -> Floats:
-        intents = pool.intents
-        if isinstance(self.of, Cascade):
-            return intents.worth(self.of.stop)
-        if isinstance(self.of, Linear):
-            return intents.worth(self.of.value)
-        rel = cast("Paired", self.of).rel
-        return np.asarray(AtLeast(rel)(intents.grade) / np.maximum(intents.relevant(rel), 1)[intents.query])
+    def _ordered(self, population: Population, least: bool) -> Lists:
+        pool, plain = subtopics_of(population.pool), self.of.numerator
+        gain = plain.gain_alone(pool.intents)  # of each row of `intents`, where nothing stands above it
+        worth = np.asarray(gain * self.weight(pool)[pool.intents.query])
+        if plain.fades_until == 0:
+            return _sorted(population, worth, least)
+        return _greedy(population, worth, gain, plain.fades_until, least)
 
 
 class IntentShare(Share):
     """A form by intent divided by something that the order of the documents does not change."""
 
-    def ideal(self, population: Population) -> Floats:
-        of = cast("IntentAware", self.of)
-        return population.once(("ideal", self), lambda: self.score(of.best(population)))
-
     def worst(self, population: Population) -> Floats:
-        of = cast("IntentAware", self.of)
-        return population.once(
-            ("worst", self), lambda: np.minimum(self.score(of.least_first(population)), self.expected(population))
-        )
+        return _at_most_expected(self, population)
+
+
+def _at_most_expected(form: Form, population: Population) -> Floats:
+    """The score of the worst order that is known; never above the mean, as the worst one would not be."""
+    return population.once(
+        ("worst", form), lambda: np.minimum(form.score(form.worst_order(population)), form.expected(population))
+    )
 
 
 class Blend(Form):
@@ -190,12 +145,7 @@ class Blend(Form):
         return population.once(("worst", self), lambda: self._over(population, best=False))
 
     def _over(self, population: Population, best: bool) -> Floats:
-        forms = [form.of if isinstance(form, Share) else form for _, form in self.parts]
-        lists = [
-            form.best(population) if best else form.least_first(population)
-            for form in forms
-            if isinstance(form, IntentAware)
-        ]
+        lists = [form.best_order(population) if best else form.worst_order(population) for _, form in self.parts]
         scores = [self.score(each) for each in lists]
         return np.asarray(np.max(scores, axis=0) if best else np.min([*scores, self.expected(population)], axis=0))
 
@@ -215,7 +165,7 @@ class ByIntent:
 
 def subtopics_of(pool: Pool) -> SubtopicPool:
     """The pool as one of judgments by subtopic."""
-    if not pool.by_subtopic:
+    if pool.kind != "subtopics":
         raise CalipersError("this measure needs judgments by subtopic (query subtopic document grade)")
     return cast("SubtopicPool", pool)
 
@@ -226,23 +176,29 @@ def by_intent(lists: Lists) -> ByIntent:
 
 def _by_intent(lists: Lists) -> ByIntent:
     pool = subtopics_of(lists.pool)
-    answers = pool.once("answers", lambda: np.argsort(pool.document, kind="stable"))  # rows of intents, by document
-    count = pool.once("answers of each", lambda: np.bincount(pool.document, minlength=len(pool.grade)))
+    return by_part(lists, pool.intents, pool.document, pool.starts)
+
+
+def by_part(lists: Lists, parts: Pool, document: Ints, starts: Ints) -> ByIntent:
+    """Each list once for each part of its query, which are starts[q] to starts[q + 1]; rows have a `document` each."""
+    pool = lists.pool
+    answers = pool.once("answers", lambda: np.argsort(document, kind="stable"))  # rows of the parts, by document
+    count = pool.once("answers of each", lambda: np.bincount(document, minlength=len(pool.grade)))
     start = pool.once("answers from", lambda: np.cumsum(count) - count)
     number = count[lists.document]
     row = np.repeat(np.arange(len(lists.document)), number)
     answer = answers[start[lists.document][row] + _counted(number)]
-    intents = np.diff(pool.starts)[lists.query]
+    intents = np.diff(starts)[lists.query]
     parent = np.repeat(np.arange(len(lists)), intents)
     base = np.cumsum(intents) - intents
     of_list = lists.list[row]
-    fresh = base[of_list] + pool.intents.query[answer] - pool.starts[lists.query[of_list]]
+    fresh = base[of_list] + parts.query[answer] - starts[lists.query[of_list]]
     order = np.argsort(fresh, kind="stable")  # rows stay by rank
     row, answer = row[order], answer[order]
     return ByIntent(
         lists=Lists(
-            pool=pool.intents,
-            query=pool.starts[lists.query][parent] + _counted(intents),
+            pool=parts,
+            query=starts[lists.query][parent] + _counted(intents),
             length=lists.length[parent],
             offsets=np.searchsorted(fresh[order], np.arange(len(parent) + 1)),
             document=answer,
@@ -250,7 +206,7 @@ def _by_intent(lists: Lists) -> ByIntent:
             last=lists.last[row],
         ),
         parent=parent,
-        intent=pool.starts[lists.query][parent] + _counted(intents),
+        intent=starts[lists.query][parent] + _counted(intents),
         row=row,
     )
 

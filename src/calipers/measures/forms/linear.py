@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Ints, Lists, Population
+from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
 from calipers.measures.forms.gradings import MEASURES_JUDGING, Rungs, Steps, Unknown, by_rank
 from calipers.measures.values import AtLeast, Facts, Flat, Judged, Value, Weights, described
@@ -26,6 +26,16 @@ class Linear(Form):
     def score(self, lists: Lists) -> Floats:
         top = lists.worthy_top(self.value, self.weight.cutoff)
         return top.sum(top.worth(self.value) * self.weight.mean(top.first, top.last))
+
+    @property
+    def weighted_sum(self) -> Linear:
+        return self
+
+    def weighed(self, lists: Lists) -> tuple[Floats, Floats]:
+        return lists.worth(self.value), self.weight.mean(lists.first, lists.last)
+
+    def gain_alone(self, pool: Pool) -> Floats:
+        return pool.worth(self.value)
 
     @property
     def worth(self) -> Value:
@@ -111,18 +121,29 @@ class Linear(Form):
 
     def room(self, lists: Lists) -> Floats | None:
         """The weight of the unjudged documents, where a document is relevant or not."""
-        if not isinstance(self.value, AtLeast) or self.value.rel <= 0:
+        if self.level is None or self.level <= 0:
             return None
-        if lists.pool.largest_grade < self.value.rel:
+        if lists.pool.largest_grade < self.level:
             return np.zeros(len(lists))
         weight = self.weight.of_ranks(int(lists.length.max(initial=0)))
         whole = np.concatenate([[0.0], np.cumsum(weight)])[np.minimum(lists.length, len(weight))]
         return np.maximum(whole - Linear(self.weight, Judged()).score(lists), 0.0)
 
+    @property
+    def _falls(self) -> bool:
+        """Whether no rank weighs more than one above it. Else the ideal depends on how many documents there are."""
+        weight = self.weight.of_ranks(self.weight.cutoff or 1000)
+        return bool((np.diff(weight) <= 0).all())
+
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        """Where weights do not fall, the ideal depends on how many documents there are, worthless ones too."""
-        falling = (np.diff(self.weight.of_ranks(self.weight.cutoff or 1000)) <= 0).all()
-        return np.asarray(self.value(grade) != 0) if falling else super().matters(grade)
+        return np.asarray(self.value(grade) != 0) if self._falls else super().matters(grade)
+
+    @property
+    def top_unknown(self) -> tuple[int, int] | None:
+        cutoff = self.weight.cutoff
+        if cutoff is None or isinstance(self.value, Judged) or not self._falls:
+            return None
+        return cutoff, 0
 
     @property
     def local(self) -> bool:
@@ -130,7 +151,7 @@ class Linear(Form):
 
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
         """Each document by itself: the largest worth where it has a weight, or the smallest."""
-        if isinstance(self.value, Judged):
+        if described(self.value).measures_judging:
             raise CalipersError(MEASURES_JUDGING)
         steps = Steps.of(self.value, unknown.grades, unknown.lists.pool)
         weight = unknown.weights(self.weight)
@@ -198,6 +219,10 @@ class RelevantPrefix(Form):
     def plan(self) -> Plan | None:
         return AtLeast(self.rel).plan(Plan("prefix")) if self.cutoff is None else None
 
+    @property
+    def deepest_rank(self) -> int | None:
+        return self.cutoff
+
     def formula(self, letters: dict[str, str]) -> str:
         return "relevant documents in the first min(R, k) ranks"
 
@@ -238,6 +263,15 @@ class RelevantPrefix(Form):
         base = self.score(unknown.lists)
         before = np.where(raised == 1, base[member], np.roll(total, 1))
         return Rungs(row, member, base, (total - before)[None], alone=False)
+
+
+def linear_over_constant(form: Form, lists: Lists) -> tuple[Linear, float] | None:
+    """A sum of weight(rank) * value(grade), and the one number that divides it for all lists; None for other forms."""
+    linear = form.weighted_sum
+    if linear is None or form.divisor is None:
+        return None if linear is None else (linear, 1.0)
+    by = np.asarray(form.divisor(linear, lists))
+    return (linear, float(by)) if by.ndim == 0 else None
 
 
 class _Inside(Record):

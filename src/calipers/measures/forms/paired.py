@@ -5,15 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import (
-    OF_NOTHING,
-    OF_THE_TOP,
-    READS_PRECISIONS,
-    Denominator,
-    Form,
-    Proofs,
-)
+from calipers.lists import Floats, Ints, Lists, Pool, Population
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, READS_PRECISIONS, Denominator, Form, Proofs
 from calipers.measures.forms.gradings import Rungs, Steps, Unknown, by_rank
 from calipers.measures.values import DISCOUNTS, AtLeast
 from calipers.native.plan import Plan
@@ -90,6 +83,9 @@ class Paired(Form):
 
     def plan(self) -> Plan | None:
         return AtLeast(self.rel).plan(DISCOUNTS["zipf"].up_to(self.cutoff).plan("precision"))
+
+    def gain_alone(self, pool: Pool) -> Floats:
+        return np.asarray(AtLeast(self.rel)(pool.grade) / np.maximum(pool.relevant(self.rel), 1)[pool.query])
 
     @property
     def reach(self) -> int | None:

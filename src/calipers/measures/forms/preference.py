@@ -10,7 +10,7 @@ from calipers.measures.values import AtLeast
 from calipers.native.plan import Plan
 
 
-class Preference(Form):
+class BinaryPreference(Form):
     """bpref: the sum over retrieved relevant documents of 1 - min(non-relevant above, R) / min(N, R).
 
     R and N count the judged relevant and non-relevant documents of the query; a negative grade is neither. In a
@@ -42,6 +42,10 @@ class Preference(Form):
 
     def plan(self) -> Plan | None:
         return AtLeast(self.rel).plan(Plan("preference")) if self.cutoff is None else None
+
+    @property
+    def deepest_rank(self) -> int | None:
+        return self.cutoff
 
     @property
     def level(self) -> float:

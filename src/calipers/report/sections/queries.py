@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from calipers import plot
+from calipers.changes.first_documents import QueryRankings, first_documents
 from calipers.limits.query_types import QueryTypes
 from calipers.report.embedded_data import rounded
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
-from calipers.report.rankings import as_data, first_documents
 from calipers.report.section import Detail, Section, by_measure
 
 WORDS = {
@@ -94,8 +95,17 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
         },
         "most": rounded(float(grades.max(initial=1.0))),
         "top": top,
-        "lists": as_data(first_documents(material.judgments, material.whole, top)) if top else [],
+        "lists": _as_data(first_documents(material.judgments, material.whole, top)) if top else [],
     }
+
+
+def _as_data(lists: Sequence[QueryRankings]) -> list[dict[str, Any]]:
+    """For the page's script: documents, grades and lists of each query."""
+    return [{"d": each.documents, "g": [_short(g) for g in each.grades], "l": each.lists} for each in lists]
+
+
+def _short(grade: float | None) -> float | int | None:
+    return int(grade) if grade is not None and grade == int(grade) else grade
 
 
 def _of_query(bound: Any) -> Any:

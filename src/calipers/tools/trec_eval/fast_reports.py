@@ -17,7 +17,7 @@ from calipers.tools.trec_eval.request import Request
 _COUNTS = ("num_q", "num_ret", "num_rel")  # which no list has to be scored for
 
 
-class Column(NamedTuple):
+class FastMeasure(NamedTuple):
     """One measure: its name, and which of the plans scores it, if one does."""
 
     name: str
@@ -47,7 +47,8 @@ def _total(values: Sequence[float]) -> float:
 def fast_reports(request: Request) -> list[str] | None:
     """What trec_eval would print for each run; None where the reports have to be worked out with NumPy."""
     try:
-        if request.version_9 or request.judged_only or not request.level >= 1:
+        plain = request.kind == "grades" and request.zscores is None and request.only_query is None
+        if not plain or request.version_9 or request.judged_only or not request.level >= 1:
             raise NotFast("options")
         columns, plans = _columns(request)
         judgments, *files = request.files
@@ -63,13 +64,13 @@ def fast_reports(request: Request) -> list[str] | None:
     return ["".join(_report(run, columns, queries, order, relevant, request)) for run in runs]
 
 
-def _columns(request: Request) -> tuple[list[Column], list[Plan]]:
+def _columns(request: Request) -> tuple[list[FastMeasure], list[Plan]]:
     """What is printed, and the plans that it needs."""
-    columns: list[Column] = []
+    columns: list[FastMeasure] = []
     plans: list[Plan] = []
     for root, text in request.roots():
         if root.name in ("runid", *_COUNTS):
-            columns.append(Column(root.name, root))
+            columns.append(FastMeasure(root.name, root))
             continue
         for name, parameters in root.columns(text):
             if root.rel:
@@ -77,7 +78,7 @@ def _columns(request: Request) -> tuple[list[Column], list[Plan]]:
             wanted = _plan(root, parameters)
             if wanted not in plans:
                 plans.append(wanted)
-            columns.append(Column(name, root, plans.index(wanted)))
+            columns.append(FastMeasure(name, root, plans.index(wanted)))
     return columns, plans
 
 
@@ -91,7 +92,7 @@ def _plan(root: Root, parameters: Mapping[str, Any]) -> Plan:
 
 def _report(
     run: RunScores,
-    columns: Sequence[Column],
+    columns: Sequence[FastMeasure],
     queries: Sequence[str],
     order: Sequence[int],
     relevant: Sequence[int],

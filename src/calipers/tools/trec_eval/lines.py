@@ -5,6 +5,11 @@ from __future__ import annotations
 FLOOR = 1e-5  # what a score below it counts in a geometric mean
 
 
+def z_line(name: str, query: str, value: float) -> str:
+    """The same for a z-score."""
+    return "Z" + line(name, query, value, whole=False)
+
+
 def line(name: str, query: str, value: float, whole: bool) -> str:
     """A measure, a query or `all`, and a number."""
     return text_line(name, query, f"{int(value)}" if whole else "%6.4f" % value)  # noqa: UP031  C's own format

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,17 @@ from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
 from calipers.evaluation import in_batches
 from calipers.lists import Floats, Ints, Lists
-from calipers.measures.dialects import Root
+from calipers.measures.dialects import KINDLESS, Root
 from calipers.measures.registry import Measure, look_up
 from calipers.native.columns import Retrieved
 from calipers.native.ids import decode, encode
-from calipers.tools.trec_eval.lines import FLOOR, line, text_line
+from calipers.tools.trec_eval.lines import FLOOR, line, text_line, z_line
 from calipers.tools.trec_eval.request import Refused, Request
+from calipers.tools.trec_eval.zscores import ZScores, converted, read_zscores
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportedMeasure:
     """One measure: its name there, and what it is here; no measure for text."""
 
     name: str
@@ -32,7 +33,7 @@ class Column:
     length: int = 10  # of relstring
 
     @classmethod
-    def all_of(cls, root: Root, text: str, request: Request, convention: Convention) -> list[Column]:
+    def all_of(cls, root: Root, text: str, request: Request, convention: Convention) -> list[ReportedMeasure]:
         """The columns of a root with these parameters."""
         columns = []
         for name, parameters in root.columns(text):
@@ -45,16 +46,21 @@ class Column:
             offered = {"rel": request.level, "documents": request.documents, **convention.parameters}
             if not root.rel:
                 del offered["rel"]
+            if root.kind == "judges":
+                offered["judged_only"] = request.judged_only  # by each judge
             taken = {key: value for key, value in offered.items() if key in declaration.defaults}
             columns.append(cls(name, root, Measure.of(declaration, {**taken, **fixed, **parameters})))
         return columns
 
-    def summary(self, values: Floats, queries: int) -> float:
-        """What stands for all queries, added up in their order as a loop would."""
+    @property
+    def geometric(self) -> bool:
         assert self.measure is not None
-        average = self.measure.declaration.average
-        if average == "geometric":
-            return math.exp(_total(np.log(np.maximum(values, FLOOR))) / queries)
+        return self.measure.declaration.average == "geometric"
+
+    def summary(self, values: Floats, queries: int) -> float:
+        """What stands for all queries, added up in their order as a loop would; of logarithms, where geometric."""
+        if self.geometric:
+            return math.exp(_total(values) / queries)
         return _total(values) if self.root.whole else _total(values) / queries
 
 
@@ -62,10 +68,12 @@ def _total(values: Floats) -> float:
     return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
-def columns(request: Request) -> list[Column]:
+def columns(request: Request) -> list[ReportedMeasure]:
     """The columns that are asked for, in trec_eval's order."""
     convention = CONVENTIONS[request.convention]
-    return [column for root, text in request.roots() for column in Column.all_of(root, text, request, convention)]
+    return [
+        column for root, text in request.roots() for column in ReportedMeasure.all_of(root, text, request, convention)
+    ]
 
 
 def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: int | None = None) -> Iterator[str]:
@@ -73,13 +81,15 @@ def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: i
     convention = CONVENTIONS[request.convention]
     known = convention.judgments(judgments)
     wanted = columns(request)
-    bound = [None if column.measure is None else column.measure.bind(known.pool) for column in wanted]
-    order = np.array(sorted(range(len(known.queries)), key=lambda q: encode(known.queries[q])), np.int64)
-    for batch in in_batches(runs, known, request.depth or 0, convention.single, jobs):
+    bound = [_bound(column, known) for column in wanted]
+    order = _order(known, request)
+    zscores = None if request.zscores is None else read_zscores(request.zscores)
+    pairs = request.kind == "preferences"
+    for batch in in_batches(runs, known, 0 if pairs else request.depth or 0, convention.precision, jobs):
         lists = Lists.of(known.pool, batch)
-        if request.judged_only:
+        if request.judged_only and request.kind == "grades":
             lists = lists.where(lists.grade >= 0).condensed()
-        ranked = lists.under(convention.ties)
+        ranked = _ascending(lists, request.depth) if pairs else lists.under(convention.ties)
         shape = (len(batch), len(known.queries))
         # Some measures are one but for their averages: gm_map is map query by query.
         forms = {measure.form for measure in bound if measure is not None}
@@ -87,45 +97,84 @@ def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: i
         values = [None if measure is None else scores[measure.form].reshape(shape).copy() for measure in bound]
         for i, run in enumerate(batch):
             of_run = [None if value is None else value[i] for value in values]
-            yield _report(known, run, ranked, i, wanted, of_run, order, request)
+            yield _report(_Run(known, run, ranked, i, order, request, zscores), wanted, of_run)
 
 
-def _report(
-    judgments: Judgments,
-    run: Retrieved,
-    lists: Lists,
-    place: int,
-    wanted: Sequence[Column],
-    values: Sequence[Floats | None],
-    order: Ints,
-    request: Request,
-) -> str:
+def _bound(column: ReportedMeasure, judgments: Judgments) -> Measure | None:
+    if column.measure is None or column.root.name in KINDLESS:
+        return column.measure
+    return column.measure.bind(judgments.pool)
+
+
+def _order(judgments: Judgments, request: Request) -> Ints:
+    """The queries that are looked at, by the bytes of their names."""
+    names = judgments.queries
+    looked = [q for q in range(len(names)) if request.only_query in (None, names[q])]
+    return np.array(sorted(looked, key=lambda q: encode(names[q])), np.int64)
+
+
+def _ascending(lists: Lists, depth: int | None) -> Lists:
+    """Ties by document id, ascending: for preferences trec_eval has them the other way round. Cut after that."""
+    assert lists.docid_rank is not None
+    ranked = replace(lists, docid_rank=lists.first + lists.last - lists.docid_rank).under("docid")
+    return ranked if depth is None else ranked.top(depth)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What is printed of one run."""
+
+    judgments: Judgments
+    retrieved: Retrieved
+    lists: Lists
+    place: int  # among the runs of the lists
+    order: Ints  # the queries that are looked at
+    request: Request
+    zscores: ZScores | None
+
+    def line(self, column: ReportedMeasure, query: str, value: float) -> str:
+        if self.zscores is not None:
+            return z_line(column.name, query, value)
+        return line(column.name, query, value, column.root.whole)
+
+
+def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Floats | None]) -> str:
     """One run's lines: query by query, then for all queries."""
-    answered = np.zeros(len(judgments.queries), bool)
-    answered[run.query] = True
-    _check(judgments, answered, order, decode(run.tag), request)
-    for column, value in zip(wanted, values, strict=True):
-        if value is not None and column.root.name not in ("num_rel", "num_q"):
-            value[~answered] = 0.0
+    request, order, tag = run.request, run.order, decode(run.retrieved.tag)
+    answered = np.zeros(len(run.judgments.queries), bool)
+    answered[run.retrieved.query] = True
+    _check(run.judgments, answered, order, tag, request)
     counted = order if request.complete else order[answered[order]]
     shown = order if request.complete and not request.version_9 else order[answered[order]]
+    names = [run.judgments.queries[q] for q in shown.tolist()]
+    for column, value in zip(wanted, values, strict=True):
+        if value is None:
+            continue
+        if column.root.name not in _OF_MISSING or (request.version_9 and column.root.kind == "preferences"):
+            value[~answered] = 0.0
+        if column.geometric:
+            value[:] = np.log(np.maximum(value, FLOOR))
+        if run.zscores is not None and column.root.name != "num_q":
+            value[shown] = converted(run.zscores, column.name, names, value[shown])
     parts = []
     if request.by_query and len(shown):
-        parts.append(_by_query(judgments, lists, place, wanted, values, shown))
+        parts.append(_by_query(run, wanted, values, shown, names))
     if request.summary:
         for column, value in zip(wanted, values, strict=True):
             if value is not None:
-                summary = column.summary(value[counted], len(counted))
-                parts.append(line(column.name, "all", summary, column.root.whole))
+                parts.append(run.line(column, "all", column.summary(value[counted], len(counted))))
             elif column.root.name == "runid":
-                parts.append(text_line(column.name, "all", decode(run.tag)))
+                parts.append(text_line(column.name, "all", tag))
     return "".join(parts)
 
 
+_OF_MISSING = ("num_rel", "num_q", "prefs_num_prefs_poss")  # what counts for queries that a run lacks
+
+
 def _check(judgments: Judgments, answered: Any, order: Ints, tag: str, request: Request) -> None:
-    if not answered.any() and (request.version_9 or not request.complete):
+    if not len(order) or (not answered[order].any() and (request.version_9 or not request.complete)):
         raise Refused(f"no query of run '{tag}' has both results and judgments", 7)
-    if not request.version_9 and not request.complete and not answered.all():
+    if not request.version_9 and not request.complete and not answered[order].all():
         missing = order[~answered[order]]
         raise CalipersError(
             f"run '{tag}' lacks {len(missing)} of {len(order)} judged queries (the first: "
@@ -134,24 +183,18 @@ def _check(judgments: Judgments, answered: Any, order: Ints, tag: str, request: 
 
 
 def _by_query(
-    judgments: Judgments,
-    lists: Lists,
-    place: int,
-    wanted: Sequence[Column],
-    values: Sequence[Floats | None],
-    shown: Ints,
+    run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Floats | None], shown: Ints, names: Sequence[str]
 ) -> str:
     texts: list[list[str]] = []
-    names = [judgments.queries[q] for q in shown.tolist()]
     for column, value in zip(wanted, values, strict=True):
         if not column.root.by_query:
             continue
         if value is None:
-            strings = _relevance_strings(lists, place, column.length, shown)
+            strings = _relevance_strings(run.lists, run.place, column.length, shown)
             texts.append([text_line(column.name, name, f"'{text}'") for name, text in zip(names, strings, strict=True)])
         else:
             numbers = zip(names, value[shown].tolist(), strict=True)
-            texts.append([line(column.name, name, number, column.root.whole) for name, number in numbers])
+            texts.append([run.line(column, name, number) for name, number in numbers])
     return "".join(text for of_query in zip(*texts, strict=True) for text in of_query)
 
 

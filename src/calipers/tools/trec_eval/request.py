@@ -6,14 +6,14 @@ import getopt
 from collections.abc import Sequence
 
 from calipers.errors import CalipersError
-from calipers.measures.dialects import NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
+from calipers.measures.dialects import KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
 from calipers.record import Record
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = (
     "help", "version", "query_eval_wanted", "measure=", "complete_rel_info_wanted", "level_for_rel=", "nosummary",
     "Debug_level=", "Judged_docs_only", "Number_docs_in_coll=", "Max_retrieved_per_topic=", "Rel_info_format=",
-    "Results_format=", "Output_old_results_format", "Zscore=", "v9", "jobs=",
+    "Results_format=", "Output_old_results_format=", "Zscore=", "v9", "jobs=",
 )  # fmt: skip
 _LETTERS = {
     "--help": "-h", "--version": "-v", "--query_eval_wanted": "-q", "--measure": "-m",
@@ -23,8 +23,8 @@ _LETTERS = {
 }  # fmt: skip
 
 USAGE = """\
-Usage: calipers trec_eval [-h] [-q] [-m measure[.params]]* [-c] [-n] [-l num] [-M num] [-J] [-N num] [--v9]
-                          judgments run...
+Usage: calipers trec_eval [-h] [-q] [-m measure[.params]]* [-c] [-n] [-l num] [-M num] [-J] [-N num]
+                          [-R format] [-T format] [-Z file] [-D level] [-o] [--v9] judgments run...
 """
 HELP = (
     USAGE
@@ -32,7 +32,8 @@ HELP = (
 Print what trec_eval prints, for one run or for several, one after the other.
 
   -q             values for each query too, before those for all
-  -m measure     a measure, or a set of them: official (the default), all_trec, set; may be repeated.
+  -m measure     a measure, or a set of them: official (the default), all_trec, set, all_prefs, prefs, qrels_jg;
+                 may be repeated.
                  Parameters follow a dot: -m P.5,10  -m ndcg.1=3,2=9  -m iprec_at_recall..1,.5
   -c             queries that the run lacks count 0; without it they are an error (9.x leaves them out)
   -n             no values for all queries
@@ -40,6 +41,11 @@ Print what trec_eval prints, for one run or for several, one after the other.
   -M num         only the first num documents of each list
   -J             without unjudged documents
   -N num         documents in the collection, which utility may need
+  -R format      of the judgments: qrels (the default), prefs, qrels_prefs, qrels_jg
+  -T format      of the runs: trec_results, which is all there is
+  -Z file        z-scores: lines of query, measure, mean and standard deviation
+  -D level       level.query evaluates that query only; other debugging output is not printed
+  -o             nothing, as in trec_eval
   --v9           as trec_eval 9.x: scores compared in single precision, its interpolation, its missing queries
   --jobs num     threads that read files (the cores)
   -h, -v         this help (with -m: what the measures are); the version
@@ -48,6 +54,14 @@ judgments and runs may be compressed; - is standard input. Exit codes are trec_e
 wrong input, 7 where no query has both results and judgments.
 """
 )
+
+
+FORMATS = {  # of judgments: the kind of each, and what a line holds
+    "qrels": ("grades", "query iteration document grade"),
+    "qrels_jg": ("judges", "query judge document grade"),
+    "prefs": ("preferences", "query group subgroup document level"),
+    "qrels_prefs": ("preferences", "query group document level"),
+}
 
 
 class Refused(CalipersError):
@@ -66,10 +80,13 @@ class Request(Record):
     by_query: bool = False
     summary: bool = True
     complete: bool = False
-    level: int = 1
+    level: float = 1
     depth: int | None = None
     judged_only: bool = False
     documents: int = 0
+    format: str = "qrels"
+    zscores: str | None = None
+    debug: str = ""  # a level, and the only query to look at
     version_9: bool = False
     jobs: int | None = None
     help: bool = False
@@ -78,6 +95,32 @@ class Request(Record):
     @property
     def convention(self) -> str:
         return "trec_eval-9" if self.version_9 else "trec_eval"
+
+    @property
+    def kind(self) -> str:
+        """Of the judgments."""
+        return FORMATS[self.format][0]
+
+    @property
+    def only_query(self) -> str | None:
+        _, dot, query = self.debug.partition(".")
+        return query if dot else None
+
+    def notes(self) -> list[str]:
+        """Where the output is not trec_eval's, on purpose."""
+        wrong = [root.name for root, _ in self.roots() if root.name in ("rbp", "rbp_resid")]
+        found = []
+        if wrong and not self.version_9:
+            found.append(f"{' and '.join(wrong)}: by definition; trec_eval 10.0 computes them from memory it never set")
+        if self.debug.partition(".")[0].strip("0"):
+            found.append("-D: debugging output is not printed")
+        return found
+
+    def check_measures(self) -> None:
+        """Refuse measures that need other judgments."""
+        for root, _ in self.roots():
+            if root.kind != self.kind and root.name not in KINDLESS:
+                raise Refused(f"measure '{root.name}' cannot be calculated from judgments of format {self.format}", 4)
 
     def roots(self) -> list[tuple[Root, str]]:
         """The measures that are asked for, in trec_eval's order, each with its parameters: the first ones given."""
@@ -119,11 +162,16 @@ def read_request(arguments: Sequence[str]) -> Request:
                 found["summary"] = False
             case "-l" | "-M" | "-N" | "--jobs":
                 found[_COUNTS[letter][0]] = _count(letter, value)
-            case "-R" | "-T" if value not in ("qrels", "trec_results"):
-                raise Refused(f"format '{value}' is not read here; {letter} can be qrels or trec_results", 2)
-            case "-Z":
-                raise Refused("-Z (z scores) is not offered", 1)
-            case _:  # -D, -o, and the formats that are read anyway
+            case "-R":
+                if value not in FORMATS:
+                    raise Refused(f"illegal format '{value}' of judgments; expected one of {', '.join(FORMATS)}", 2)
+                found["format"] = value
+            case "-T":
+                if value != "trec_results":
+                    raise Refused(f"illegal format '{value}' of results; expected trec_results", 2)
+            case "-Z" | "-D":
+                found[{"-Z": "zscores", "-D": "debug"}[letter]] = value
+            case _:  # -o, which does nothing
                 pass
     request = Request(files=tuple(files), measures=tuple(measures), **found)  # type: ignore[arg-type]  # by letter
     if not request.help and not request.version and len(files) < 2:
@@ -131,6 +179,8 @@ def read_request(arguments: Sequence[str]) -> Request:
     if files.count("-") > 1:
         raise Refused("only one of the inputs can be - (standard input)", 1)
     request.roots()
+    if not request.help and not request.version:
+        request.check_measures()
     return request
 
 

@@ -1,0 +1,107 @@
+"""Tables of measures and properties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from calipers.axioms.table_notes import NOTES
+from calipers.axioms.verdicts import NINE, SEVEN, Properties
+from calipers.errors import CalipersError, UnknownName
+from calipers.results.tables import Table
+
+# The rows of Moffat's (2013) table 2, in its order.
+DOCUMENT = ("DCG", "SP", "RPrec", "SN-DCG", "SN-AP", "P", "nDCG", "SDCG", "HIT", "RR", "Recall", "AP", "RBP")
+
+# nDCG as the tools have it, where that is another measure than those below: LETOR and MSLR; Yahoo, RankLib, LightGBM
+# and XGBoost; scikit-learn. What they count for an empty query or a tie is no part of it.
+TOOLS = (
+    "nDCG(gain=exp,discount=jk2,short=zero,ideal=list)",
+    "nDCG(gain=exp,ideal=list)",
+    "nDCG(ideal=list)",
+)
+
+# More measures; nDCG with every gain and discount that a tool is known to use.
+FURTHER = (
+    "ERR",
+    "GAP",
+    "INSQ",
+    "Weighted",
+    "RBP(gain=linear)",
+    "bpref",
+    "AP(norm=k)",
+    "AP(norm=min)",
+    "nDCG(gain=exp)",
+    "nDCG(discount=jk2)",
+    "nDCG(gain=exp,discount=jk2)",
+    "nDCG(discount=zipf)",
+    *TOOLS,
+    "U(DCG)",
+    "V1(DCG)",
+    "V2(DCG)",
+    "V2s(DCG)",
+    "U(SP)",
+    "V1(SP)",
+    "V2(SP)",
+    "V2s(SP)",
+)
+
+
+def property_names(text: str | Iterable[str]) -> list[str]:
+    """The properties that a text names, in its order.
+
+    >>> property_names("Bounded, top_weighted tie-invariant")
+    ['bounded', 'top-weighted', 'tie-invariant']
+    """
+    words = [w for part in ([text] if isinstance(text, str) else text) for w in re.split(r"[\s,]+", part) if w]
+    names: list[str] = []
+    for word in words:
+        name = word.lower().replace("_", "-")
+        known = [each for each in NINE if name in (each, each.replace("-", ""))]
+        if not known:
+            raise UnknownName.among("property", word, NINE)
+        names.extend(each for each in known if each not in names)
+    if not names:
+        raise CalipersError(f"no property is named; there are {', '.join(NINE)}")
+    return names
+
+
+def plain(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Table:
+    """yes or no, for other programs."""
+    return Table(("measure", *columns), tuple((row.measure, *(row[name].word for name in columns)) for row in rows))
+
+
+def annotated(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Table:
+    """Yes or No, with the letters of notes, as the document prints them."""
+
+    def cell(row: Properties, name: str) -> str:
+        verdict = row[name]
+        return f"{verdict.word.capitalize()} {verdict.note}".strip()
+
+    return Table(("measure", *columns), tuple((row.measure, *(cell(row, name) for name in columns)) for row in rows))
+
+
+def reasons(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> Table:
+    """One line per measure and property: the verdict, how it is known, and the counterexample or the proof."""
+    return Table(
+        ("measure", "property", "verdict", "known", "why"),
+        tuple((row.measure, name, row[name].word, row[name].how, _why(row, name)) for row in rows for name in columns),
+    )
+
+
+def notes_of(rows: Sequence[Properties], columns: Sequence[str] = SEVEN) -> list[str]:
+    """The notes that the cells refer to, in order."""
+    letters = sorted({row[name].note for row in rows for name in columns} - {""})
+    return [f"{letter}. {NOTES[letter]}" for letter in letters]
+
+
+def preferred(rows: Sequence[Properties], priorities: Sequence[str]) -> list[Properties]:
+    """The measures that have the first property first, among them those that have the second, and so on."""
+    return sorted(rows, key=lambda row: [not row[name].holds for name in priorities])
+
+
+def _why(row: Properties, name: str) -> str:
+    verdict = row[name]
+    if verdict.counterexample is not None:
+        return str(verdict.counterexample)
+    return verdict.proof or f"no counterexample up to {verdict.searched}"

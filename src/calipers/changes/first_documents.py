@@ -1,0 +1,90 @@
+"""The first documents of every list, and their grades: what a reader is shown of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.collection.model import Judgments, Run
+from calipers.errors import CalipersError
+from calipers.fusion.candidates import Ballots
+
+RUNS_AT_ONCE = 8  # are held in memory whole
+
+
+@dataclass
+class QueryRankings:
+    """One query: its documents that are shown, and each system's first ones."""
+
+    documents: list[str]
+    grades: list[float | None]  # None where nobody judged a document
+    lists: list[list[int]]  # of each system: places in `documents`, best first; ~place where tied with the one before
+
+
+def first_documents(judgments: Judgments, runs: Sequence[Run], top: int) -> list[QueryRankings]:
+    """The first `top` documents of each list, for each query of the judgments. Ties by id, as in trec_eval."""
+    found = [_Collected(len(runs)) for _ in judgments.queries]
+    if top > 0:
+        place = {query: q for q, query in enumerate(judgments.queries)}
+        for start in range(0, len(runs), RUNS_AT_ONCE):
+            part = runs[start : start + RUNS_AT_ONCE]
+            try:
+                _from_ballots(found, place, start, Ballots.of(part, top))
+            except CalipersError:
+                # Bare scores beside labels have no documents of their own; what is judged is all there is.
+                for number, run in enumerate(part, start):
+                    _from_judged(found, judgments, number, run, top)
+    graded = _grades(judgments) if judgments.names is not None else None
+    return [each.done(None if graded is None else graded[q]) for q, each in enumerate(found)]
+
+
+class _Collected:
+    """What is known so far of one query."""
+
+    def __init__(self, systems: int) -> None:
+        self.number: dict[str, int] = {}
+        self.lists: list[list[int]] = [[] for _ in range(systems)]
+        self.grade: dict[str, float] = {}
+
+    def add(self, system: int, documents: Sequence[str], scores: Sequence[float]) -> None:
+        before = None
+        for document, score in zip(documents, scores, strict=True):
+            number = self.number.setdefault(document, len(self.number))
+            self.lists[system].append(~number if score == before else number)
+            before = score
+
+    def done(self, grades: dict[str, float] | None) -> QueryRankings:
+        known: dict[str, float] = self.grade if grades is None else grades
+        return QueryRankings(list(self.number), [known.get(document) for document in self.number], self.lists)
+
+
+def _from_ballots(found: list[_Collected], place: dict[str, int], start: int, ballots: Ballots) -> None:
+    candidate, score = ballots.candidate.tolist(), ballots.score.tolist()
+    starts = ballots.starts.tolist()
+    for i, (run, query) in enumerate(zip(ballots.run.tolist(), ballots.query.tolist(), strict=True)):
+        q = place.get(ballots.queries[query])
+        if q is not None:
+            rows = slice(starts[i], starts[i + 1])
+            found[q].add(start + run, [ballots.documents.text(c) for c in candidate[rows]], score[rows])
+
+
+def _from_judged(found: list[_Collected], judgments: Judgments, system: int, run: Run, top: int) -> None:
+    read = run.retrieved(judgments)
+    pool = judgments.pool
+    row, score, rank, offsets = (np.asarray(a) for a in (read.document, read.score, read.input_rank, read.offsets))
+    for i, q in enumerate(read.query.tolist()):
+        rows = np.arange(offsets[i], offsets[i + 1])
+        rows = rows[np.argsort(rank[rows], kind="stable")][:top]
+        names = [_name(judgments, int(row[r]), int(pool.offsets[q])) for r in rows]
+        found[q].add(system, names, score[rows].tolist())
+        found[q].grade.update(zip(names, pool.grade[row[rows]].tolist(), strict=True))
+
+
+def _name(judgments: Judgments, row: int, start: int) -> str:
+    return f"line {row - start + 1}" if judgments.names is None else judgments.document_names[row]
+
+
+def _grades(judgments: Judgments) -> list[dict[str, float]]:
+    return list(judgments.to_dict().values())

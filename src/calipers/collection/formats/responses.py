@@ -1,0 +1,155 @@
+"""What search engines answer: responses of Elasticsearch, OpenSearch and Solr, one per query.
+
+{"hits": {"hits": [{"_id": ..., "_score": ...}, ...]}}        Elasticsearch, OpenSearch
+{"response": {"docs": [{"id": ..., "score": ...}, ...]}}      Solr
+{"responses": [..., ...]}                                     _msearch
+
+As one object, a list, or one per line; as {query: response}; or in an object that names the query beside it. Without
+that, the queries are those of a list of ids, in its order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from calipers.collection.files import Path
+from calipers.collection.formats.format import Contents, Format
+from calipers.collection.formats.json import Gathering
+from calipers.collection.json_values import gather, is_json, shown
+from calipers.collection.table_rows import Rows
+from calipers.errors import CalipersError
+
+QUERY = ("query_id", "qid", "query", "id")  # what the query is called beside a response
+_RESPONSE = re.compile(rb'"(?:hits|docs)"\s*:\s*\[|"responses"\s*:\s*\[\s*[{\]]')
+
+
+def read_responses(
+    path: Path,
+    *,
+    value: str = "score",
+    columns: Mapping[str, str] | None = None,
+    query_ids: Sequence[str] | None = None,
+    max_unpacked: int | None = None,
+) -> Rows:
+    """All documents of all responses, with their scores, or by their order where there are none."""
+    return gather(path, lambda name: _Responses(value, columns, name, ids=query_ids), max_unpacked=max_unpacked).rows()
+
+
+def contents_of_responses(path: Path, **options: Any) -> Contents:
+    """What is to be said of a file of responses: for that it is read."""
+    return Contents.of(read_responses(path, **options))
+
+
+@dataclass
+class _Responses(Gathering):
+    """Documents of the responses so far."""
+
+    ids: Sequence[str] | None = None  # of the queries, in the order of the responses
+    met: int = 0  # responses
+    ordered: int = field(default=0)  # documents without a score
+
+    def add(self, item: Any, number: int | None) -> None:
+        """Take a response, several of them, or {query: response}."""
+        if isinstance(item, dict) and isinstance(item.get("responses"), list):
+            for response in item["responses"]:
+                self._take(response, None, number)
+        elif isinstance(item, dict) and item and _documents(item) is None and all(map(_inner, item.values())):
+            for query, response in item.items():
+                self._take(response, query, number)
+        else:
+            self._take(item, None, number)
+
+    def _take(self, item: Any, query: str | None, number: int | None) -> None:
+        self.met += 1
+        place = f"response {self.met}"
+        if not isinstance(item, dict):
+            raise self.error(f"{place}: expected a response, found {shown(item)}", number)
+        if (query is None) and (named := _query_of(item)) is not None:
+            query = self.id_of(named, "query", number)
+        response = _inner(item)
+        if response is None:
+            why = item.get("error")
+            said = f"the engine answered with an error, {shown(why)}" if why is not None else f"found {shown(item)}"
+            raise self.error(f"{place}: there are no hits (hits.hits) or documents (response.docs): {said}", number)
+        if query is None:
+            query = self._next_id(place, number)
+        for rank, document in enumerate(_documents(response) or (), 1):
+            if not isinstance(document, dict):
+                raise self.error(f"{place}: expected a document, found {shown(document)}", number)
+            score = document.get("_score", document.get("score"))
+            self.ordered += score is None
+            self.add_document(query, self._document(document, place, number), score, rank)
+
+    def _next_id(self, place: str, number: int | None) -> str:
+        if self.ids is None:
+            raise self.error(
+                f"{place} does not name its query ({', '.join(QUERY)} beside it): "
+                "give the ids in the order of the responses (query_ids, --query-ids FILE)",
+                number,
+            )
+        if self.met > len(self.ids):
+            raise self.error(f"more responses than the {len(self.ids)} ids of queries", number)
+        return self.ids[self.met - 1]
+
+    def _document(self, document: dict[str, Any], place: str, number: int | None) -> str:
+        name = (self.columns or {}).get("document")
+        inner = document.get("_source")
+        found: Any = None
+        if name is not None:
+            found = document.get(name, inner.get(name) if isinstance(inner, dict) else None)
+        else:
+            found = document.get("_id", document.get("id"))
+        if isinstance(found, list) and len(found) == 1:  # as Solr has it where a field may have several values
+            found = found[0]
+        if found is None:
+            raise self.error(f"{place}: a document has no '{name or '_id'}' ({shown(document)})", number)
+        return self.id_of(found, "document", number)
+
+    def rows(self) -> Rows:
+        if self.ids is not None and self.met < len(self.ids):
+            raise CalipersError(f"{self.met} responses for {len(self.ids)} ids of queries", file=self.file)
+        if self.ordered:
+            if self.ordered < len(self.values):
+                raise CalipersError("some documents have a score, and some have none", file=self.file)
+            self.values = [-rank for rank in self.line]
+            self.notes.append(f"{self.file}: the documents have no score: their order counts (score = -rank)")
+        self.line = []
+        return super().rows()
+
+
+def _query_of(item: dict[str, Any]) -> Any:
+    return next((item[name] for name in QUERY if isinstance(item.get(name), str | int)), None)
+
+
+def _documents(item: dict[str, Any]) -> list[Any] | None:
+    """The documents of a response; None if it is none."""
+    for outer, inner in (("hits", "hits"), ("response", "docs")):
+        if isinstance(item.get(outer), dict) and isinstance(item[outer].get(inner), list):
+            found: list[Any] = item[outer][inner]
+            return found
+    return None
+
+
+def _inner(item: Any) -> dict[str, Any] | None:
+    """A response, or the one that an object has under some name."""
+    if not isinstance(item, dict):
+        return None
+    if _documents(item) is not None:
+        return item
+    inner = (value for value in item.values() if isinstance(value, dict))
+    return next((value for value in inner if _documents(value) is not None), None)
+
+
+RESPONSES = Format(
+    name="responses",
+    holds="table",
+    line='{"query_id": ..., "hits": {"hits": [{"_id": ..., "_score": ...}]}}',
+    noun="a file of search responses",
+    matches=lambda start: is_json(start) and _RESPONSE.search(start) is not None,
+    values=("score",),
+    read=read_responses,
+    contents=contents_of_responses,
+)

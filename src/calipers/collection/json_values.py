@@ -1,0 +1,225 @@
+"""The values of a JSON file: one, a list of them, or one on each line.
+
+A long value is taken apart while it is read: its objects come and go, and only what is gathered of them stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+from calipers.collection.files import Path, shown_name, start_of, whole
+from calipers.errors import CalipersError
+
+_START = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\{\s*["}]|\[\s*[\{\]])')
+_NESTED = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*+"\s*:\s*\{', re.DOTALL)
+
+# A packed file may unpack to this much, and this many times its size more, unless the caller says otherwise: what is
+# read from a byte of JSON may take some forty bytes of memory.
+ROOM = 1 << 26
+RATIO = 20
+
+
+class Gathered(Protocol):
+    """What becomes of the values."""
+
+    @property
+    def file(self) -> str: ...
+
+    listed: bool  # the values are those of one list, not lines
+
+    def add(self, item: Any, number: int | None) -> None:
+        """Take a value, with its line or its place in a list."""
+
+
+Some = TypeVar("Some", bound=Gathered)
+
+
+def is_json(start: bytes) -> bool:
+    """Whether a file starts as JSON does: with an object, or a list of objects."""
+    return _START.match(start) is not None
+
+
+def is_nested(start: str) -> bool:
+    """Whether it starts with an object whose first value is one."""
+    return _NESTED.match(start) is not None
+
+
+def gather(path: Path, make: Callable[[str], Some], *, by_name: bool = False, max_unpacked: int | None = None) -> Some:
+    """All values of a file. An object of objects comes whole, or one name at a time (`by_name`)."""
+    name = shown_name(path)
+    text = _text(whole(path, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO), name)
+    start = _blanks(text, 0)
+    if start == len(text):
+        raise CalipersError("nothing but blanks", file=name)
+    nested = by_name and _NESTED.match(text, start) is not None
+    for read in (_read_listed, _read_nested if nested else _read_alone, _read_lines):
+        gathered = make(name)
+        end = read(text, start, gathered)
+        if end is not None and _blanks(text, end) == len(text):
+            break
+    return gathered
+
+
+def read_objects(path: Path, *, max_unpacked: int | None = None) -> list[dict[str, Any]]:
+    """The objects of a list, as tables are written."""
+    name = shown_name(path)
+    text = _text(whole(path, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO), name)
+    found, end = _decoded(text, _blanks(text, 0), name, None)
+    if _blanks(text, end) < len(text) or not isinstance(found, list) or not all(isinstance(o, dict) for o in found):
+        raise CalipersError(f"expected a list of objects, found {shown(found)}", file=name)
+    return found
+
+
+def first_object(path: Path) -> dict[str, Any] | None:
+    """The first object of a list, if the file begins with one that is not too long."""
+    text = start_of(path).decode("utf-8-sig", "replace")
+    start = _blanks(text, 0)
+    if text[start : start + 1] != "[":
+        return None
+    try:
+        found, _ = _decoded(text, _blanks(text, start + 1), shown_name(path), None)
+    except CalipersError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _read_listed(text: str, start: int, gathered: Gathered) -> int | None:
+    """A list of rows."""
+    if text[start] != "[":
+        return None
+    gathered.listed = True
+    place, number = _blanks(text, start + 1), 0
+    while text[place : place + 1] != "]":
+        number += 1
+        item, place = _decoded(text, place, gathered.file, None)
+        gathered.add(item, number)
+        place = _after(text, place, "]", gathered.file)
+    if _blanks(text, place + 1) < len(text):
+        raise CalipersError("not JSON: something follows the list", file=gathered.file, line=_line(text, place))
+    return place + 1
+
+
+def _read_nested(text: str, start: int, gathered: Gathered) -> int | None:
+    """One object of objects."""
+    place = _blanks(text, start + 1)
+    met: set[str] = set()
+    while text[place : place + 1] != "}":
+        query, place = _decoded(text, place, gathered.file, None)
+        place = _blanks(text, place)
+        if not isinstance(query, str) or text[place : place + 1] != ":":
+            raise CalipersError("not JSON: expected a name and ':'", file=gathered.file, line=_line(text, place))
+        ranked, place = _decoded(text, _blanks(text, place + 1), gathered.file, None)
+        if query in met:
+            raise CalipersError(f"'{query}' appears twice in one object", file=gathered.file)
+        met.add(query)
+        gathered.add({query: ranked}, None)
+        place = _after(text, place, "}", gathered.file)
+    return place + 1
+
+
+def _read_alone(text: str, start: int, gathered: Gathered) -> int | None:
+    """One value."""
+    value, end = _decoded(text, start, gathered.file, None)
+    if _blanks(text, end) == len(text):
+        gathered.add(value, None)
+    return end
+
+
+def _read_lines(text: str, start: int, gathered: Gathered) -> int:
+    """A value on each line."""
+    number = 0
+    for number, line in enumerate(_lines(text), 1):
+        start = _blanks(line, 0)
+        if start == len(line):
+            continue
+        value, end = _decoded(line, start, gathered.file, number)
+        if _blanks(line, end) < len(line):
+            raise CalipersError("not JSON: something follows the value on its line", file=gathered.file, line=number)
+        gathered.add(value, number)
+    return len(text)
+
+
+def _lines(text: str) -> Iterator[str]:
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield text[start:end]
+        start = end + 1
+
+
+def _after(text: str, place: int, closing: str, name: str) -> int:
+    """Where the next item of a list or an object begins, or where it is closed."""
+    place = _blanks(text, place)
+    found = text[place : place + 1]
+    if found == closing:
+        return place
+    after = _blanks(text, place + 1)
+    if found != "," or text[after : after + 1] == closing:
+        message = f"not JSON: expected ',' or '{closing}'" if found != "," else f"not JSON: ',' before '{closing}'"
+        raise CalipersError(message, file=name, line=_line(text, place))
+    return after
+
+
+def _text(raw: bytes, name: str) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CalipersError(
+            "not UTF-8, as JSON has to be", file=name, line=raw.count(b"\n", 0, error.start) + 1
+        ) from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        met: set[str] = set()
+        twice = next(key for key, _ in pairs if key in met or met.add(key))  # type: ignore[func-returns-value]  # None
+        raise CalipersError(f"'{twice}' appears twice in one object")
+    return found
+
+
+def _not_finite(text: str) -> float:
+    raise CalipersError(f"{text} is not a finite number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_distinct, parse_constant=_not_finite)
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+def _blanks(text: str, start: int) -> int:
+    """Where blanks that begin here end."""
+    found = _BLANK.match(text, start)
+    return found.end() if found else start
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _decoded(text: str, start: int, name: str, line: int | None) -> tuple[Any, int]:
+    try:
+        return _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise CalipersError(f"not JSON: {error.msg}", file=name, line=line or error.lineno) from None
+    except StopIteration:  # nothing is there
+        raise CalipersError("not JSON: Expecting value", file=name, line=line or _line(text, start)) from None
+    except RecursionError:
+        raise CalipersError("nested too deeply", file=name, line=line) from None
+    except CalipersError as error:
+        raise CalipersError(error.message, file=name, line=line) from None
+    except ValueError:
+        raise CalipersError("a number has too many digits", file=name, line=line or _line(text, start)) from None
+
+
+def shown(found: Any) -> str:
+    """The beginning of a value."""
+    if isinstance(found, dict):
+        found = {key: "..." if isinstance(value, dict | list) else value for key, value in islice(found.items(), 4)}
+    if isinstance(found, list):
+        found = ["..." if isinstance(value, dict | list) else value for value in found[:4]]
+    return json.dumps(found)[:60]

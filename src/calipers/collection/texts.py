@@ -1,0 +1,126 @@
+"""Texts of queries and documents, to show beside their ids: BEIR's queries.jsonl and corpus.jsonl, TSV and CSV."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from calipers.collection.chunks import short_lines, whole_lines
+from calipers.collection.column_names import NAMES, plain_name
+from calipers.collection.files import Path, blocks, shown_name
+from calipers.collection.first_line import cells_of, is_number
+from calipers.collection.json_values import RATIO, ROOM
+from calipers.errors import CalipersError
+
+TEXT = ("text", "query", "contents", "content", "body", "passage", "title")  # by what is taken first
+ID = ("_id", *(name for role in ("query", "document") for names in NAMES[role] for name in names if name != "query"))
+
+
+def read_texts(
+    source: Path, *, max_unpacked: int | None = None, ids: Collection[str] | None = None
+) -> dict[str, str]:  # fmt: skip
+    """{id: text} of queries or documents: JSON lines as BEIR's, or an id and a text on each line, as MS MARCO's.
+
+    A title stands before the text. `ids` are those that are wanted: of a large collection no more is kept.
+
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "corpus.jsonl"
+    >>> _ = file.write_text('{"_id": "d1", "title": "Tea", "text": "A hot drink."}\\n{"_id": "d2", "text": "Rain."}\\n')
+    >>> read_texts(file)
+    {'d1': 'Tea A hot drink.', 'd2': 'Rain.'}
+    >>> read_texts(file, ids=["d2"])
+    {'d2': 'Rain.'}
+    """
+    name, wanted = shown_name(source), None if ids is None else frozenset(ids)
+    found: dict[str, str] = {}
+    for number, identifier, text in _pairs(source, name, max_unpacked):
+        if wanted is not None and identifier not in wanted:
+            continue
+        if found.setdefault(identifier, text) != text:
+            raise CalipersError(f"'{identifier}' has two different texts", file=name, line=number)
+    if not found and wanted is None:
+        raise CalipersError("there are no texts", file=name)
+    return found
+
+
+def read_ids(source: Path) -> list[str]:
+    """The ids that the lines of a file start with, in their order."""
+    name = shown_name(source)
+    found = [identifier for _, identifier, _ in _pairs(source, name, None, alone=True)]
+    if not found:
+        raise CalipersError("there are no ids", file=name)
+    return found
+
+
+def _pairs(
+    source: Path, name: str, max_unpacked: int | None, alone: bool = False
+) -> Iterator[tuple[int, str, str]]:  # fmt: skip
+    """Line, id and text; alone: the text may be missing."""
+    header: dict[str, int] | None = None
+    delimiter: str | None = None
+    for number, line in enumerate(_lines(source, max_unpacked), 1):
+        if not line.strip():
+            continue
+        if line.lstrip()[:1] in b"{":
+            yield number, *_of_object(line, name, number, alone)
+            continue
+        if delimiter is None:
+            delimiter = "\t" if b"\t" in line else cells_of(line)[1]
+            header = _header(cells_of(line, delimiter)[0])
+            if header:
+                continue
+        cells = cells_of(line, delimiter)[0] if header or delimiter != "\t" else _text(line).split("\t", 1)
+        place = (header or {}).get("id", 0), (header or {}).get("text", 1)
+        if len(cells) <= max(place) and not (alone and len(cells) > place[0]):
+            raise CalipersError("expected an id and a text, with a tab or comma between", file=name, line=number)
+        yield number, cells[place[0]], cells[place[1]] if len(cells) > place[1] else ""
+
+
+def _lines(source: Path, max_unpacked: int | None) -> Iterator[bytes]:
+    first = True
+    for text in whole_lines(short_lines(blocks(source, max_unpacked=max_unpacked, room=ROOM, ratio=RATIO))):
+        for line in text.removesuffix(b"\n").split(b"\n"):
+            yield line.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r") if first else line.rstrip(b"\r")
+            first = False
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+def _of_object(line: bytes, name: str, number: int, alone: bool) -> tuple[str, str]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        why = getattr(error, "msg", "nested too deeply")
+        raise CalipersError(f"not JSON: {why}", file=name, line=number) from None
+    if not isinstance(found, dict):
+        raise CalipersError("expected an object with an id and a text", file=name, line=number)
+    plain = {"_id" if key == "_id" else plain_name(key): value for key, value in found.items()}
+    identifier = _first(plain, ID)
+    if isinstance(identifier, int) and not isinstance(identifier, bool):
+        identifier = str(identifier)
+    text = _first(plain, TEXT)
+    if not isinstance(identifier, str) or not (alone or isinstance(text, str)):
+        raise CalipersError("expected an id (_id, id, qid, docno ...) and a text", file=name, line=number)
+    title = plain.get("title")
+    if isinstance(title, str) and title and isinstance(text, str) and text != title:
+        text = f"{title} {text}"
+    return identifier, text if isinstance(text, str) else ""
+
+
+def _first(found: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((found[key] for name in names if (key := name if name == "_id" else plain_name(name)) in found), None)
+
+
+def _header(cells: list[str]) -> dict[str, int] | None:
+    """Where the id and the text are, if the first line names them."""
+    plain = [plain_name(cell) for cell in cells]
+    if any(is_number(cell) for cell in cells):
+        return None
+    place = {"id": [plain_name(name) for name in ID], "text": [*TEXT]}
+    found = {role: next((plain.index(name) for name in names if name in plain), None) for role, names in place.items()}
+    if found["id"] is None or found["text"] is None or found["id"] == found["text"]:
+        return None
+    return {"id": found["id"], "text": found["text"]}

@@ -1,0 +1,202 @@
+"""The conventions that come with the package.
+
+*Observed* ones are what a tool does when it is run, or what its source says; *stated* ones, such as `letor4:stated`,
+are what Busa-Fekete et al. (2012) say of it. The two differ: the LETOR scripts do not discount as that paper has it,
+and the one of LETOR 3.0 does not spare short lists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from calipers.conventions.profile import Convention, LabelRange
+from calipers.conventions.toml import read_convention
+from calipers.errors import UnknownName, suggestion
+
+PLAIN = Convention("calipers", "ties averaged over all their orders")
+
+# The tools of learning to rank are given lists with a label each: they know no other document, and no other query.
+_OF_LISTS: dict[str, Any] = {"edition": "observed", "ideal": "list", "missing": "skip", "ties": "input"}
+_PERL: dict[str, Any] = {**_OF_LISTS, "gain": "exp", "discount": "jk2"}
+_STATED: dict[str, Any] = {"edition": "stated", "gain": "exp", "ideal": "list", "missing": "skip", "ties": "input"}
+
+_XGBOOST = Convention(
+    "xgboost",
+    "XGBoost: as LightGBM, with scores in single precision and precision divided by min(k, n)",
+    **_OF_LISTS,
+    gain="exp",
+    empty=1.0,
+    norm="min",
+    short={"P": "n"},
+    precision="single",
+    labels=LabelRange(0, 31, True, binary=("AP", "P")),
+    measures=("nDCG", "AP", "P"),
+)
+_OBSERVED = (
+    Convention(
+        "letor3",
+        "the LETOR 3.0 script: gain 2^label - 1, ranks 1 and 2 weigh the same, lists shorter than k count 0",
+        **_PERL,
+        short="zero",
+        labels=LabelRange(0, 2, True),
+        measures=("nDCG", "P", "AP"),
+    ),
+    Convention(
+        "letor4",
+        "the LETOR 4.0 script: gain 2^label - 1, ranks 1 and 2 weigh the same, nDCG@k of lists shorter than k is 0",
+        **_PERL,
+        short={"nDCG": "zero"},
+        averaged="cutoffs",
+        labels=LabelRange(0, 2, True),
+        measures=("nDCG", "P", "AP"),
+    ),
+    Convention(
+        "mslr",
+        "the MSLR script: as LETOR 4.0, with labels 0 to 4, of which 2 and more are relevant",
+        **_PERL,
+        short={"nDCG": "zero"},
+        averaged="cutoffs",
+        rel=2,
+        labels=LabelRange(0, 4, True),
+        measures=("nDCG", "P", "AP"),
+    ),
+    Convention(
+        "yahoo",
+        "the script of Yahoo's challenge: gain 2^label - 1, a query without a relevant document counts 1",
+        **_OF_LISTS,
+        gain="exp",
+        empty=1.0,
+        labels=LabelRange(0, None, True),
+        measures=("nDCG", "ERR"),
+    ),
+    Convention(
+        "ranklib",
+        "RankLib: gain 2^label - 1, k is n for lists of n < k documents, ERR of labels up to 4",
+        **_OF_LISTS,
+        gain="exp",
+        short="n",
+        max_grade=4,
+        labels=LabelRange(0, None, True),
+        measures=("nDCG", "P", "AP", "ERR", "DCG", "RR"),
+    ),
+    Convention(
+        "trec_eval",
+        "trec_eval 10.0 -c: ties by document id, descending; grades without their fraction",
+        edition="observed",
+        ties="docid",
+        whole_grades=True,
+        parameters={"rounding": "nearest", "as_printed": True},
+    ),
+    Convention(
+        "trec_eval-9",
+        "trec_eval 9.x -c and pytrec_eval: as trec_eval, with scores compared in single precision",
+        edition="observed",
+        ties="docid",
+        precision="single",
+        whole_grades=True,
+        parameters={"rounding": "up", "as_printed": True},
+    ),
+    Convention(
+        "sklearn",
+        "scikit-learn's ndcg_score: gain is the label, ties averaged",
+        **{**_OF_LISTS, "ties": "average"},
+        labels=LabelRange(lowest=0),
+        measures=("nDCG", "DCG"),
+    ),
+    Convention(
+        "lightgbm",
+        "LightGBM: gain 2^label - 1, a query without a relevant document counts 1, AP@k divides by min(R, k)",
+        **_OF_LISTS,
+        gain="exp",
+        empty=1.0,
+        norm="min",
+        labels=LabelRange(0, 30, True),
+        measures=("nDCG", "AP"),
+    ),
+    _XGBOOST,
+    replace(
+        _XGBOOST,
+        name="xgboost-minus",
+        sentence="XGBoost with a minus, as in ndcg@10-: a query without a relevant document counts 0",
+        empty=0.0,
+    ),
+    Convention(
+        "gdeval",
+        "gdeval.pl of the TREC Web tracks: gain 2^grade - 1, ties by document id, descending, ERR of grades up to 4",
+        edition="observed",
+        gain="exp",
+        ties="docid",
+        max_grade=4,
+        labels=LabelRange(None, 4, True),
+        measures=("nDCG", "ERR"),
+    ),
+    Convention(
+        "ranx",
+        "ranx: gain is the grade, ties in the order of the input (where a list is short enough to be sorted stably)",
+        edition="observed",
+        ties="input",
+        measures=("nDCG", "AP", "P", "DCG", "RR", "Recall", "RPrec", "HIT", "Success", "bpref", "RBP", "SetF"),
+    ),
+    Convention(
+        "definition",
+        "the definition that Busa-Fekete et al. (2012) recommend: gain 2^grade - 1, log2 discount, nothing added and "
+        "nothing taken away; ties averaged",
+        edition="recommended",
+        gain="exp",
+    ),
+)
+_AS_STATED = (
+    Convention("letor3:stated", "LETOR 3.0 as Busa-Fekete et al. (2012) states it: the definition", **_STATED),
+    Convention(
+        "letor4:stated",
+        "LETOR 4.0 as Busa-Fekete et al. (2012) states it: the definition, but nDCG@k of lists shorter than k is 0",
+        **_STATED,
+        short={"nDCG": "zero"},
+        labels=LabelRange(0, 2, True),
+    ),
+    Convention(
+        "mslr:stated",
+        "the MS script as Busa-Fekete et al. (2012) states it: as LETOR 4.0, for up to five labels",
+        **_STATED,
+        short={"nDCG": "zero"},
+        labels=LabelRange(0, 4, True),
+    ),
+    Convention(
+        "yahoo:stated",
+        "Yahoo's script as Busa-Fekete et al. (2012) states it: a query without a relevant document counts 1",
+        **_STATED,
+        empty=1.0,
+    ),
+    Convention("ranklib:stated", "RankLib as Busa-Fekete et al. (2012) states it: the definition", **_STATED),
+    Convention(
+        "trec:stated",
+        "trec_eval as Busa-Fekete et al. (2012) states it: gain is the grade, ties by document id",
+        edition="stated",
+        ties="docid",
+    ),
+)
+CONVENTIONS = {profile.name: profile for profile in (*_OBSERVED, *_AS_STATED)}
+TOOLS = tuple(profile.name for profile in _OBSERVED)  # what an audit compares where nobody says what
+_OTHER_NAMES = {"trec": "trec_eval", "trec_eval:stated": "trec:stated", "scikit-learn": "sklearn"}
+
+
+def convention(like: str | Convention | None) -> Convention:
+    """The convention of this name, or of this TOML file; without one, our own.
+
+    >>> convention("letor4").discount, convention("letor4:stated").discount
+    ('jk2', 'log2')
+    """
+    if like is None:
+        return PLAIN
+    if isinstance(like, Convention):
+        return like
+    name = like.removesuffix(":observed")
+    name = _OTHER_NAMES.get(name, name)
+    if name in CONVENTIONS:
+        return CONVENTIONS[name]
+    if name == PLAIN.name:
+        return PLAIN
+    if like.endswith(".toml"):
+        return read_convention(like, known=CONVENTIONS)
+    raise UnknownName(f"unknown convention '{like}'; {suggestion(like, CONVENTIONS)} (or a file that ends in .toml)")

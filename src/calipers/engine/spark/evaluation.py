@@ -1,0 +1,326 @@
+"""From DataFrames of judgments and runs to a DataFrame of scores: one exchange, one sort, one pass through Python.
+
+judgments ─┐ (system -1)
+           ├─ union ─ exchange by query ─ sort by system, query ─ mapInArrow ─ scores
+runs ──────┘ only judged queries; only documents that can rank in the first k
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from calipers.conventions import Convention, convention
+from calipers.conventions.profile import base
+from calipers.engine.spark.columns import ORDER, Frame, judgment_rows, known_systems, named, run_rows
+from calipers.engine.spark.failures import translated
+from calipers.engine.spark.session import map_in_arrow, sql
+from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Task
+from calipers.errors import CalipersError
+from calipers.evaluation import Counting, Policy, Precision, check_depth, compared_in, reads_subtopics, refuse_flat
+from calipers.limits.exactness import inexact_measures
+from calipers.measures.forms.base import deepest
+from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.registry import Measure
+from calipers.record import Record
+
+LARGEST_LIST = 20_000_000  # rows of one list, or of one query's judgments, that a worker holds: about 2 GB
+MOST_BROADCAST = 1_000_000  # judged queries that are sent to every executor, to drop the rows of all others early
+DEEPEST_CUT = 100  # a cut below this rank drops too little of the usual thousand to pay for itself
+NEVER_LESS = 10  # ranks that are kept whatever the measures read: the share of judged documents is counted in them
+ABOUT = "struct<read:int,tied:int,judged_at_10:int,reasons:array<tinyint>>"
+
+
+def evaluate(
+    judgments: Frame,
+    runs: Frame,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    *,
+    like: str | Convention | None = None,
+    ties: str | None = None,
+    depth: int | None = None,
+    condensed: bool = False,
+    empty: Policy | None = None,
+    missing: Policy | None = None,
+    degenerate: Policy | None = None,
+    precision: Precision | None = None,
+    population: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    systems: Sequence[str] | None = None,
+    name: str = "run",
+    intents: Mapping[str, Mapping[str, float]] | None = None,
+    precut: bool | None = None,
+    partitions: int | None = None,
+    largest_list: int = LARGEST_LIST,
+    observed: Mapping[str, Any] | None = None,
+) -> Frame:
+    """Score runs on judgments, query by query, in Spark: the numbers of `calipers.evaluate`, to rounding.
+
+    judgments: a DataFrame with columns for query, document and grade (and subtopic, for measures of diversity).
+    runs: one with columns for query, document and score, and for the system where there are several. Columns are found
+        by their usual names, or as `columns` says, as {"query": "topic_id", "document": "url"}.
+    measures, like, ties, depth, condensed, empty, missing, degenerate, precision: as in `calipers.evaluate`.
+        ties="input" needs a column with the order of the rows: columns={"order": ...}; `read_runs` has one.
+    population: of normalised measures that do not name one: pool, retrieved or collection(N).
+    systems: their names, in this order; without it they are looked for, which reads that column once.
+    name: of the run, where there is no column of systems. intents: {query: {subtopic: probability}}.
+    precut: drop what cannot rank in the first k before anything is moved, k being what the measures read; True or
+        False, or by default where that is worth it. No score depends on what is dropped, and nobody looks at it: a
+        document that a list holds twice is refused only where both rows are kept.
+    partitions: of the exchange, by default Spark's own choice.
+    largest_list: the most rows of one list, or of one query's judgments, that a worker is to hold.
+    observed: Observations of Spark that count rows: `runs` all of them, `judged` those of judged queries.
+
+    Returns one row per system and judged query: `system`, `query`, one column per measure, named as it was typed and
+    null where a score is skipped, and `about`: what was `read` of the list (0 where the run lacks the query), documents
+    in ties, judged documents among the first ten, and for each measure the `Reason` where it is undefined.
+    The judgments are read at once, for their number and largest grade; the rest happens when the result is used.
+    """
+    rules = convention(like)
+    counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
+    check_depth(depth)
+    asked = parse_all(measures, _Defaults(rules, population))
+    by_subtopic = reads_subtopics(measure for _, measure in asked)
+    judged = judgment_rows(judgments, columns, by_subtopic)
+    rows = run_rows(runs, columns, name, ordered=counting.ties == "input")
+    facts = _Facts.of(judged)
+    bound = {typed: measure.bind(facts.as_pool(rules, by_subtopic)) for typed, measure in asked}
+    known = _systems(runs, rows, columns, name, systems)
+    task = Task(
+        systems=tuple(known),
+        measures={typed: Shipped(base(measure), measure.form) for typed, measure in bound.items()},
+        rules=rules,
+        counting=counting,
+        depth=depth or 0,
+        precision=compared_in(rules, precision),
+        buckets=_buckets(judgments, facts.queries, len(known)),
+        largest_list=largest_list,
+        by_subtopic=by_subtopic,
+        intents=intents,
+    )
+    _refuse_flat(judged, bound, task)
+    numbered = _watched(_numbered(rows, judgments, known), observed, "runs")
+    if facts.queries <= MOST_BROADCAST:
+        numbered = _watched(_of_judged_queries(numbered, judged), observed, "judged")
+    cut = _cut(bound.values(), depth, condensed, precut)
+    if cut is not None:
+        numbered = _precut(numbered, cut, task.precision)
+    return _scored(_exchanged(judged, numbered, task.buckets, partitions), task, bound)
+
+
+class _Defaults(Record):
+    """What a convention, and the population that was asked for, say of parameters that a measure leaves open."""
+
+    rules: Convention
+    population: str | None
+
+    def __call__(self, measure: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        said = self.rules.defaults(measure, given)
+        return said if self.population is None else {**said, "population": self.population}
+
+
+# -- what is known beforehand ------------------------------------------------------------------------
+
+
+class _Facts(Record):
+    """Of the judgments: how many queries, about, and the largest grade."""
+
+    queries: int
+    largest_grade: float
+    kind: str = "grades"
+
+    @classmethod
+    def of(cls, judged: Frame) -> _Facts:
+        F = sql("functions")
+
+        with translated():
+            found = judged.agg(F.count(F.lit(1)), F.approx_count_distinct("query"), F.max("value")).first()
+        if not found[0]:
+            raise CalipersError("there are no judgments", file="judgments")
+        return cls(int(found[1]), max(float(found[2]), 0.0))
+
+    def as_pool(self, rules: Convention, by_subtopic: bool) -> Any:
+        """As measures ask a pool for what they take from the judgments."""
+        largest = float(int(self.largest_grade)) if rules.whole_grades else self.largest_grade
+        return _Facts(self.queries, largest, "subtopics" if by_subtopic else "grades")
+
+
+def largest_pool(judgments: Frame, columns: Mapping[str, str] | None = None) -> int:
+    """How many documents are judged for the query that has the most."""
+    F = sql("functions")
+
+    with translated():
+        found = judgment_rows(judgments, columns, False).groupBy("query").count().agg(F.max("count")).first()
+    return int(found[0] or 0)
+
+
+def _systems(
+    runs: Frame, rows: Frame, columns: Mapping[str, str] | None, name: str, given: Sequence[str] | None
+) -> list[str]:
+    found = list(given) if given is not None else known_systems(runs, columns)
+    if found is None:
+        from calipers.collection.column_names import columns_of
+
+        roles = {role: column for role, column in (columns or {}).items() if role not in ("subtopic", ORDER)}
+        if "system" not in columns_of(runs.columns, "score", roles, file="runs", ranks=False):
+            return [name]
+        with translated():
+            found = sorted(row[0] for row in rows.select("system").distinct().collect())
+    if not found:
+        raise CalipersError("there is no run to evaluate", file="runs")
+    if len(set(found)) < len(found):
+        raise CalipersError("a system is named twice", file="runs")
+    return found
+
+
+def _buckets(frame: Frame, queries: int, systems: int) -> int:
+    """Parts into which the systems of a query are dealt where there are too few queries to keep all cores busy."""
+    try:
+        wanted = 4 * int(frame.sparkSession.sparkContext.defaultParallelism)
+    except Exception:  # a session over Spark Connect knows no context
+        wanted = 4 * int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    return max(1, min(systems, -(-wanted // max(queries, 1)) if queries < wanted else 1))
+
+
+def _refuse_flat(judged: Frame, bound: Mapping[str, Measure], task: Task) -> None:
+    """Stop where a normalisation has hardly any query to work on, as the local engine does: from the judgments alone.
+
+    What depends on the lists, the population `retrieved`, or on which queries somebody answers (missing="skip"),
+    is not known here.
+    """
+    F = sql("functions")
+
+    of_pools = {
+        name: measure for name, measure in bound.items() if measure.form.population_of_bounds not in (None, "retrieved")
+    }
+    if not of_pools or task.counting.missing == "skip":
+        return
+    only = {name: task.measures[name] for name in of_pools}
+    flat = DegeneratePools(_replaced(task, measures=only))
+    parts = judged.repartition("query").sortWithinPartitions("query")
+    counted = map_in_arrow(parts, flat, "queries long, largest long, flat array<long>")
+    sums = [F.sum(F.col("flat")[i]) for i in range(len(only))]
+    with translated():
+        queries, largest, *found = counted.agg(F.sum("queries"), F.max("largest"), *sums).first()
+    for (name, measure), count in zip(of_pools.items(), found, strict=True):
+        refuse_flat(name, measure, int(count), int(queries), int(largest))
+
+
+def _replaced(task: Task, **changes: Any) -> Task:
+    return Task(**{**{name: getattr(task, name) for name in Task._names}, **changes})
+
+
+# -- rows, before they move --------------------------------------------------------------------------
+
+
+def _numbered(rows: Frame, frame: Frame, systems: Sequence[str]) -> Frame:
+    """Systems as numbers, which take less room and sort faster; rows of systems that are not asked for go."""
+    F = sql("functions")
+
+    if len(systems) == 1:
+        return rows.filter(F.col("system") == systems[0]).withColumn("system", F.lit(0))
+    numbers = frame.sparkSession.createDataFrame([(s, i) for i, s in enumerate(systems)], "system string, number int")
+    joined = rows.join(F.broadcast(numbers), "system")
+    kept = [name for name in rows.columns if name != "system"]
+    return joined.select(F.col("number").alias("system"), *kept)
+
+
+def _of_judged_queries(rows: Frame, judged: Frame) -> Frame:
+    F = sql("functions")
+
+    return rows.join(F.broadcast(judged.select("query").distinct()), "query", "left_semi")
+
+
+def _watched(rows: Frame, observed: Mapping[str, Any] | None, name: str) -> Frame:
+    F = sql("functions")
+
+    if observed is None or name not in observed:
+        return rows
+    return rows.observe(observed[name], F.count(F.lit(1)).alias("rows"))
+
+
+def _cut(measures: Iterable[Measure], depth: int | None, condensed: bool, wanted: bool | None) -> int | None:
+    """The rank down to which lists are needed, where rows below it are to be dropped."""
+    if wanted is False:
+        return None
+    read = None if condensed else deepest(measure.form for measure in measures)
+    limits = [limit for limit in (read, depth) if limit is not None]
+    if not limits:
+        return None
+    cut = max(min(limits), NEVER_LESS)
+    return cut if wanted or cut <= DEEPEST_CUT else None
+
+
+def _precut(rows: Frame, cut: int, precision: Precision) -> Frame:
+    """Without the rows whose tie starts below the cut. Spark drops most of them before the exchange."""
+    Window = sql().Window
+    F = sql("functions")
+
+    score = F.col("value").cast("float") if precision == "single" else F.col("value")
+    window = Window.partitionBy("system", "query").orderBy(score.desc())
+    return rows.withColumn("first", F.rank().over(window)).filter(F.col("first") <= cut).drop("first")
+
+
+def _exchanged(judged: Frame, rows: Frame, buckets: int, partitions: int | None) -> Frame:
+    """All that belongs to a query in one partition, sorted by system and query, the judgments first."""
+    F = sql("functions")
+
+    kept = [name for name in ("query", "document", "value") if name in rows.columns]
+    order = [name for name in rows.columns if name.startswith(ORDER)]
+    graded = [F.lit(JUDGMENTS).alias("system"), *kept, *(F.lit(0).cast("long").alias(name) for name in order)]
+    scored = ["system", *kept, *order]
+    if "subtopic" in judged.columns:
+        graded.append("subtopic")
+        scored.append(F.lit(None).cast("binary").alias("subtopic"))
+    keys = ["query"]
+    if buckets > 1:
+        graded.append(F.explode(F.sequence(F.lit(0), F.lit(buckets - 1))).alias("bucket"))
+        scored.append((F.col("system") % buckets).alias("bucket"))
+        keys = ["bucket", "query"]
+    together = judged.select(*graded).unionByName(rows.select(*scored))
+    moved = together.repartition(*keys) if partitions is None else together.repartition(partitions, *keys)
+    return moved.sortWithinPartitions(*(["bucket"] if buckets > 1 else []), "system", "query", *order)
+
+
+# -- scores ------------------------------------------------------------------------------------------
+
+
+def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
+    T = sql("types")
+
+    schema = T.StructType([T.StructField("system", T.StringType()), T.StructField("query", T.StringType())])
+    for name in bound:
+        schema.add(name, T.DoubleType())
+    schema.add("about", T.DataType.fromDDL(ABOUT))
+    scores = map_in_arrow(rows, task, schema)
+    counting = task.counting
+    # Which lists have ties is not known here: averages that would be drawn are said to be.
+    drawn = [place for place, measure in enumerate(bound.values()) if measure.form.may_draw_ties]
+    said = {
+        "systems": list(task.systems),
+        "like": None if task.rules.name == "calipers" else task.rules.name,
+        "like_sentence": task.rules.sentence,
+        "ties": counting.ties,
+        "depth": task.depth,
+        "condensed": counting.condensed,
+        "empty": counting.empty,
+        "empty_plain": counting.empty_plain,
+        "missing": counting.missing,
+        "degenerate": counting.degenerate,
+        "exactness": inexact_measures(bound, drawn if counting.ties == "average" else ()),
+    }
+    noted = {"system": said} | {
+        name: {
+            "measure": repr(measure),
+            "average": measure.declaration.average,
+            "normalised": measure.form.normalised,
+            "population": measure.parameters.get("population"),
+        }
+        for name, measure in bound.items()
+    }
+    return scores.select(
+        *(
+            named(name).alias(name, metadata={"calipers": noted[name]}) if name in noted else named(name)
+            for name in scores.columns
+        )
+    )

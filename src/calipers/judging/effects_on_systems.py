@@ -1,0 +1,310 @@
+"""What a judge does to systems: their order, the significant differences between them, and whom it favours.
+
+Systems are scored under the human's and under each judge's labels, on the queries that both judged.
+
+Kendall, A new measure of rank correlation, Biometrika 1938. Yilmaz, Aslam & Robertson, A new rank correlation
+coefficient for information retrieval, SIGIR 2008 (tau_AP). Webber, Moffat & Zobel, A similarity measure for indefinite
+rankings, TOIS 2010 (RBO). Golbus & Aslam, A mutual information-based framework for the analysis of information
+retrieval systems, SIGIR 2013 (information tau).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from calipers.collection.model import Run
+from calipers.collection.sources import RunsLike
+from calipers.errors import CalipersError
+from calipers.evaluation import Measures, Policies, as_runs, evaluate
+from calipers.information.tau import information_tau
+from calipers.judging.agreement import DRAWS, percentiles
+from calipers.judging.panel import Panel
+from calipers.lists import Floats, Ints
+from calipers.metaeval.query_sets import RememberedRun
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell, Table
+from calipers.stats.comparison import Comparison, compare
+from calipers.stats.correlation import kendall_b, spearman, tau_ap
+from calipers.stats.rank_biased_overlap import rbo
+from calipers.stats.row_ranks import descending_ranks, times_drawn
+from calipers.stats.significance import SEED
+
+COLUMNS = (
+    "judge", "measure", "tau", "tau_ap", "rho", "rbo", "largest_drop", "dropped_system",
+    "agree", "conflict", "missed", "false",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The scores of systems under the human's labels, and under each judge's."""
+
+    names: tuple[str, ...]  # the first is the human
+    scores: tuple[Scores, ...]  # of each, on all the queries that it judged
+    testing: Mapping[str, Any] = field(default_factory=dict)  # how `compare` tests
+    notes: list[str] = field(default_factory=list)
+    _compared: dict[Any, Comparison] = field(default_factory=dict, repr=False)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return self.scores[0].systems
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return self.scores[0].measures
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        return self.names[1:]
+
+    def common(self, judge: str) -> tuple[Scores, Scores]:
+        """The scores under the human's and under this judge's labels, on the queries that both judged."""
+        ours, theirs = self.scores[0], self.scores[self.names.index(judge)]
+        queries = [query for query in ours.queries if query in set(theirs.queries)]
+        return on_queries(ours, queries), on_queries(theirs, queries)
+
+    # -- the order of systems ----------------------------------------------------------------------
+
+    def table(self) -> Table:
+        """One row per judge and measure: how alike the orders of systems are, and the significant differences."""
+        rows: list[tuple[Cell, ...]] = []
+        for judge in self.judges:
+            ours, theirs = self.common(judge)
+            truth, other = means(ours), means(theirs)
+            counts = self._significant(judge, len(ours.queries))
+            for m, measure in enumerate(self.measures):
+                drop, dropped = largest_drop(truth[m], other[m])
+                overlap = rbo(_by_score(self.systems, truth[m]), _by_score(self.systems, other[m])).value
+                rows.append(
+                    (
+                        judge, measure, kendall_b(truth[m], other[m]), tau_ap(truth[m], other[m]),
+                        spearman(truth[m], other[m]), overlap, drop,
+                        None if dropped is None else self.systems[dropped], *counts[m],
+                    )
+                )  # fmt: skip
+        return Table(COLUMNS, tuple(rows), {**self.testing, "queries": len(self.scores[0].queries)})
+
+    def compared(self, judge: str) -> tuple[Comparison, Comparison]:
+        """All pairs of systems, tested under the human's and under this judge's labels."""
+        ours, theirs = self.common(judge)
+        found = []
+        for who, scores in ((0, ours), (self.names.index(judge), theirs)):
+            key = who, scores.queries
+            if key not in self._compared:
+                self._compared[key] = compare(scores, **self.testing)
+            found.append(self._compared[key])
+        return found[0], found[1]
+
+    def _significant(self, judge: str, queries: int) -> list[tuple[Cell, ...]]:
+        """Of each measure: pairs that are significant under both, in opposite directions, only here, only there."""
+        if queries < 2:
+            note = f"{judge}: no test can be made on fewer than two queries in common"
+            self.notes.extend([] if note in self.notes else [note])
+            return [(None,) * 4] * len(self.measures)
+        one, other = self.compared(judge)
+        counts: list[tuple[Cell, ...]] = []
+        for m in range(len(self.measures)):
+            ours_yes, theirs_yes = one.significant[m], other.significant[m]
+            alike = np.sign(one.outcomes[m].difference) == np.sign(other.outcomes[m].difference)
+            both = ours_yes & theirs_yes
+            four = (both & alike, both & ~alike, ours_yes & ~theirs_yes, ~ours_yes & theirs_yes)
+            counts.append(tuple(int(chosen.sum()) for chosen in four))
+        return counts
+
+    def ranks(self) -> Table:
+        """judge, measure, system, score_human, score_judge, rank_human, rank_judge, gained: one row per system."""
+        rows: list[tuple[Cell, ...]] = []
+        for judge in self.judges:
+            ours, theirs = (means(scores) for scores in self.common(judge))
+            places = descending_ranks(ours), descending_ranks(theirs)
+            for m, measure in enumerate(self.measures):
+                for s in np.argsort(places[0][m], kind="stable").tolist():
+                    here = places[0][m, s], places[1][m, s]
+                    cells = (float(ours[m, s]), float(theirs[m, s]), *map(whole, (*here, here[0] - here[1])))
+                    rows.append((judge, measure, self.systems[s], *cells))
+        return Table(
+            ("judge", "measure", "system", "score_human", "score_judge", "rank_human", "rank_judge", "gained"),
+            tuple(rows),
+        )
+
+    def conditional(self) -> Table:
+        """Information tau between the orders of the human and a judge, alone and given the order of a third judge.
+
+        What is left given the third is what this judge and the human share that the third does not tell.
+        """
+        rows: list[tuple[Cell, ...]] = []
+        for judge in self.judges:
+            ours, theirs = self.common(judge)
+            queries = set(ours.queries)
+            truth, other = means(ours), means(theirs)
+            for m, measure in enumerate(self.measures):
+                rows.append((judge, measure, "", information_tau(truth[m], other[m])))
+                for third in self.judges:
+                    known = self.scores[self.names.index(third)]
+                    if third == judge or not queries <= set(known.queries):
+                        continue
+                    given = means(on_queries(known, list(ours.queries)))[m]
+                    rows.append((judge, measure, third, information_tau(truth[m], other[m], [given])))
+        return Table(("judge", "measure", "given", "tau_I"), tuple(rows))
+
+    # -- whom it favours ---------------------------------------------------------------------------
+
+    def resampled_gains(self, judge: str, draws: int = DRAWS, seed: int = SEED) -> tuple[Floats, Floats]:
+        """Ranks that each system gains: [measure, system], and in resamples of the queries [draw, measure, system]."""
+        ours, theirs = self.common(judge)
+        size = len(ours.queries)
+        times = times_drawn(np.random.default_rng(seed).integers(0, size, (draws, size)), size)
+        drawn = []
+        for scores in (ours, theirs):
+            value = np.nan_to_num(scores.values)
+            counted = (~np.isnan(scores.values)).astype(np.float64)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                mean = np.einsum("bq,msq->bms", times, value) / np.einsum("bq,msq->bms", times, counted)
+            drawn.append(descending_ranks(mean.reshape(-1, mean.shape[-1])).reshape(mean.shape))
+        return gained(means(ours), means(theirs)), drawn[0] - drawn[1]
+
+    def favours(self, level: float = 0.95, draws: int = DRAWS, seed: int = SEED) -> Table:
+        """judge, measure, system, gained, low, high: ranks that a system gains under a judge, most first.
+
+        The interval is between the percentiles over resampled queries.
+        """
+        rows: list[tuple[Cell, ...]] = []
+        for judge in self.judges:
+            gain, drawn = self.resampled_gains(judge, draws, seed)
+            for m, measure in enumerate(self.measures):
+                for s in np.argsort(-gain[m], kind="stable").tolist():
+                    ends = percentiles(drawn[:, m, s], level)
+                    rows.append((judge, measure, self.systems[s], whole(gain[m, s]), *ends))
+        about = {"level": level, "draws": draws, "seed": seed}
+        return Table(("judge", "measure", "system", "gained", "low", "high"), tuple(rows), about)
+
+    def families(self, groups: Mapping[str, str], level: float = 0.95, draws: int = DRAWS, seed: int = SEED) -> Table:
+        """judge, measure, group, systems, gained, low, high, favoured: the mean ranks that a family of systems gains
+        over the other systems.
+
+        Favoured are families whose interval over resampled queries lies above 0; a judge that favours rankers built on
+        its own model rewards itself.
+        """
+        member = {
+            name: np.array([groups.get(s) == name for s in self.systems]) for name in dict.fromkeys(groups.values())
+        }
+        member = {name: chosen for name, chosen in member.items() if chosen.any()}
+        if not member:
+            raise CalipersError(f"no system has a group: there are {', '.join(self.systems[:5])}")
+        rows: list[tuple[Cell, ...]] = []
+        for judge in self.judges:
+            gain, drawn = self.resampled_gains(judge, draws, seed)
+            for m, measure in enumerate(self.measures):
+                for name, chosen in member.items():
+                    rest = ~chosen
+                    over = _over(gain[m], chosen, rest)
+                    low, high = percentiles(_over(drawn[:, m], chosen, rest), level)
+                    verdict = "yes" if low > 0 else "against" if high < 0 else "no"
+                    rows.append((judge, measure, name, int(chosen.sum()), float(over), low, high, verdict))
+        about = {"level": level, "draws": draws, "seed": seed}
+        columns = ("judge", "measure", "group", "systems", "gained", "low", "high", "favoured")
+        return Table(columns, tuple(rows), about)
+
+
+def effects_of(
+    panel: Panel,
+    systems: RunsLike,
+    measures: Measures,
+    testing: Mapping[str, Any],
+    progress: Callable[[int], None] | None = None,
+    warn: bool = True,
+    **policies: Unpack[Policies],
+) -> Effects:
+    """Score systems under the labels of every judge. Each system is read once."""
+    runs = remembered(systems)
+    scores = []
+    for judge in range(len(panel.names)):
+        scores.append(scored(panel, judge, runs, measures, warn=warn and judge == 0, **policies))
+        if progress:
+            progress(1)
+    if len(scores[0].systems) < 2:
+        raise CalipersError(f"there is only one system ({scores[0].systems[0]}): nothing to order")
+    return Effects(panel.names, tuple(scores), dict(testing))
+
+
+def remembered(systems: RunsLike) -> list[Run]:
+    """Runs whose files are read once for all judges."""
+    return [each if isinstance(each, RememberedRun) else RememberedRun(each) for each in as_runs(systems)]
+
+
+def scored(
+    panel: Panel,
+    judge: str | int,
+    runs: Sequence[Run],
+    measures: Measures,
+    *,
+    warn: bool = False,
+    **policies: Unpack[Policies],
+) -> Scores:
+    """The scores under one judge's labels, on the queries that this judge judged."""
+    view = panel.view(judge)
+    return evaluate(view.judgments, [view.run(run) for run in runs], measures, warn=warn, **policies)
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+def on_queries(scores: Scores, queries: Sequence[str]) -> Scores:
+    """The scores on these queries only."""
+    place = {query: q for q, query in enumerate(scores.queries)}
+    chosen = [place[query] for query in queries]
+    if chosen == list(range(len(scores.queries))):
+        return scores
+    return replace(
+        scores,
+        queries=tuple(queries),
+        values=scores.values[..., chosen],
+        reasons=scores.reasons[..., chosen],
+        coverage=None,
+    )
+
+
+def means(scores: Scores) -> Floats:
+    """[measure, system], each measure averaged in its own way."""
+    table = scores.mean()
+    return np.array([table.column(measure) for measure in scores.measures], dtype=np.float64)
+
+
+def gained(truth: Floats, other: Floats) -> Floats:
+    """The ranks that each system gains: [measure, system]."""
+    return descending_ranks(truth) - descending_ranks(other)
+
+
+def largest_drop(truth: Floats, other: Floats) -> tuple[float | int, int | None]:
+    """The most ranks that a system loses, and which one: of several the best one; none where nothing drops.
+
+    >>> largest_drop(np.array([0.9, 0.8, 0.7]), np.array([0.5, 0.8, 0.7]))
+    (2, 0)
+    """
+    rank = descending_ranks(truth[None])[0]
+    lost = descending_ranks(other[None])[0] - rank
+    most = float(lost.max(initial=0.0))
+    if most <= 0:
+        return 0, None
+    losers = np.flatnonzero(lost == most)
+    return whole(most), int(losers[np.argmin(rank[losers])])
+
+
+def whole(value: float) -> float | int:
+    """A whole number as one; ranks of tied systems may be halves."""
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _over(gain: Floats, chosen: Ints, rest: Ints) -> Floats:
+    """The mean gain of some systems less that of the rest; of all systems together it is 0."""
+    others = gain[..., rest].mean(axis=-1) if rest.any() else 0.0
+    return np.asarray(gain[..., chosen].mean(axis=-1) - others)
+
+
+def _by_score(systems: Sequence[str], values: Floats) -> dict[str, float]:
+    return {s: -math.inf if math.isnan(v) else v for s, v in zip(systems, values.tolist(), strict=True)}

@@ -1,0 +1,250 @@
+"""What forms are divided by: the ideal, the number of relevant documents, the cutoff and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
+from calipers.lists import Floats, Ints, Lists, Population
+from calipers.measures.forms.base import Denominator, Form, Proofs
+from calipers.measures.forms.gradings import Growth, NoRange, TopWeights, Unknown, as_they_are, at_most
+from calipers.measures.values import AtLeast, Weights, described
+from calipers.native.plan import Plan
+
+SORTED_GETS_ONE = {
+    "bounded": "no ranking gets more than the best one",
+    "realizable": "the best ranking gets 1, at every k",
+}
+
+
+class Ideal(Denominator):
+    """What the best ranking of the judged documents would get."""
+
+    within_reach = True
+    of_best_first = True
+    formula = "the same for the best ranking"
+
+    def plan(self, of: Plan) -> Plan | None:
+        return of._replace(over="ideal") if of.form == "sum" else None
+
+    def proved(self, of: Form) -> Proofs:
+        return SORTED_GETS_ONE if of.facts is not None and described(of.worth).unit else {}
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return form.ideal(lists.pool.everything)[lists.query]
+
+    def best_lists(self, form: Form, lists: Lists) -> Lists:
+        pool = lists.pool
+        size = pool.size[lists.query]
+        offsets = np.concatenate([[0], np.cumsum(size)])
+        documents = np.arange(offsets[-1]) + np.repeat(pool.offsets[lists.query] - offsets[:-1], size)
+        return Population(pool, lists.query, size, offsets, documents).best_first(form.worth)
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        weight = weights_of(form)
+        return Growth.of_pool(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
+
+
+class OwnIdeal(Ideal):
+    """What the best ranking of the documents that the list itself retrieved would get."""
+
+    of_list = True
+    within_reach = False
+    of_best_first = False
+    formula = "the same for the best ranking of what the list retrieved"
+
+    def plan(self, of: Plan) -> Plan | None:
+        return None
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return form.ideal(lists.all_shuffled())
+
+    def best_lists(self, form: Form, lists: Lists) -> Lists:
+        return lists.all_shuffled().best_first(form.worth)
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        weight = weights_of(form)
+        return Growth.of_lists(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
+
+
+class TotalWeight(Denominator):
+    """What a document of worth 1 at every rank down to the cutoff would give."""
+
+    of_cutoff = True
+    formula = "sum over ranks i <= k of w_i"
+
+    def proved(self, of: Form) -> Proofs:
+        known = of.facts is not None and of.facts.positive and described(of.worth).unit
+        return {"bounded": "a weighted mean of values of at most 1"} if known else {}
+
+    def __call__(self, form: Form, lists: Lists) -> float:
+        if form.weighted_sum is None:
+            raise CalipersError("only a linear form can be divided by its total weight")
+        return form.weighted_sum.weight.total()
+
+    def growth(self, form: Form, unknown: Unknown) -> None:
+        """No grade changes it."""
+
+
+IDEAL = Ideal()
+TOTAL_WEIGHT = TotalWeight()
+
+
+class RELEVANT(Denominator):
+    """R: how many documents of the query are relevant."""
+
+    of_query = True
+    counts_relevant = True
+    counts_documents = True
+    formula = "R"
+    rel: float = 1
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    def plan(self, of: Plan) -> Plan | None:
+        return of._replace(over="relevant") if of.worth == "relevant" and of.rel == self.rel else None
+
+    def proved(self, of: Form) -> Proofs:
+        fits = of.level == self.rel and of.small_terms
+        return {"bounded": "at most R terms of at most 1, divided by R"} if fits else {}
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        return Growth.of_pool(AtLeast(self.rel), unknown, as_they_are, None)
+
+
+class OwnRelevant(Denominator):
+    """How many relevant documents the list itself retrieved."""
+
+    of_list = True
+    counts_documents = True
+    formula = "relevant documents in the list"
+    rel: float = 1
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return lists.count(lists.grade >= self.rel).astype(np.float64)
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        return Growth.of_lists(AtLeast(self.rel), unknown, as_they_are, None)
+
+
+class TotalValue(Denominator):
+    """The sum of a worth over everything judged for the query."""
+
+    of_query = True
+    formula = "the most that all judged documents could give"
+    value: Callable[[Floats], Floats]
+
+    def proved(self, of: Form) -> Proofs:
+        if of.levels is None or of.levels != getattr(self.value, "chances", None):
+            return {}
+        return {"bounded": "at every level at most R terms of at most 1, divided by R"}
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        pool = lists.pool
+        return pool.once(("total", self), lambda: pool.sum(pool.worth(self.value)))[lists.query]
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        return Growth.of_pool(self.value, unknown, as_they_are, None)
+
+
+class CUTOFF(Denominator):
+    """k itself, even where the list or the pool is shorter."""
+
+    of_cutoff = True
+    formula = "k"
+    cutoff: int
+
+    @property
+    def constant(self) -> float:
+        return float(self.cutoff)
+
+    def plan(self, of: Plan) -> Plan | None:
+        return of._replace(over="cutoff") if of.cutoff == self.cutoff else None
+
+    def proved(self, of: Form) -> Proofs:
+        return {"bounded": "at most k terms of at most 1, divided by k"} if of.small_terms else {}
+
+    def __call__(self, form: Form, lists: Lists) -> float:
+        return self.constant
+
+    def growth(self, form: Form, unknown: Unknown) -> None:
+        """No grade changes it."""
+
+
+class FOUND(Denominator):
+    """How many documents the list has, down to the cutoff."""
+
+    local = True
+    formula = "documents shown"
+    cutoff: int | None = None
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        length = lists.length.astype(np.float64)
+        return length if self.cutoff is None else np.minimum(length, self.cutoff)
+
+    def growth(self, form: Form, unknown: Unknown) -> None:
+        """No grade changes it."""
+
+
+class Smaller(Denominator):
+    """The smaller of two denominators."""
+
+    one: Denominator
+    other: Denominator
+
+    @property
+    def of_list(self) -> bool:  # type: ignore[override]  # it depends on the parts
+        return self.one.of_list or self.other.of_list
+
+    @property
+    def within_reach(self) -> bool:
+        return self.one.within_reach and self.other.within_reach
+
+    @property
+    def formula(self) -> str:
+        return f"min({self.one.formula}, {self.other.formula})"
+
+    @property
+    def level(self) -> float | None:
+        return self.one.level if self.one.level is not None else self.other.level
+
+    def proved(self, of: Form) -> Proofs:
+        parts = (self.one, self.other)
+        relevant_and_cutoff = any(p.counts_relevant for p in parts) and any(p.of_cutoff for p in parts)
+        if not (relevant_and_cutoff and of.sums_precisions and of.level == self.level):
+            return {}
+        return {
+            "bounded": "at most min(R, k) terms of at most 1, divided by min(R, k)",
+            "realizable": "relevant documents first get 1, at every k",
+        }
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return np.minimum(self.one(form, lists), self.other(form, lists))
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        growth, most = self.one.growth(form, unknown), self.other.constant
+        if growth is None or not self.one.counts_documents or most is None:
+            raise NoRange(f"no range is known for what is divided by {self!r}")
+        return replace(growth, curve=at_most(int(most)), most=int(most))
+
+
+def weights_of(form: Form) -> Weights:
+    """The weights of a linear form, which its ideal sorts by."""
+    if form.weighted_sum is None:
+        raise NoRange("no range is known for a share of the ideal of a form that is not linear")
+    return form.weighted_sum.weight
+
+
+def top_weights(weight: Weights, unknown: Unknown, ends: Ints | None = None) -> TopWeights:
+    deepest = weight.cutoff or int(unknown.lists.pool.size.max(initial=0)) + unknown.deepest
+    found = weight.of_ranks(deepest)
+    if (found < 0).any():
+        raise NoRange("no range is known for a share of the ideal where a weight is negative")
+    return TopWeights(found, ends)

@@ -1,0 +1,177 @@
+"""The power of a test that is yet to be made, in closed form.
+
+    t       two-sided paired t:    Pr(|T'_{n-1}| > t_{1-alpha/2, n-1}),  T' noncentral by D sqrt(n) / s
+            (one-sided, for a gate: Pr(T'_{n-1} > t_{1-alpha, n-1}))
+    anova   one-way, m systems:    Pr(F'_{m-1, m(n-1)} > F_{1-alpha}),  F' noncentral by n D^2 / (2 sigma^2)
+    anova2  queries as blocks:     the same with (m - 1)(n - 1) error degrees of freedom
+
+D is the difference of the two systems, or of the best and the worst of m, all others being midway: the hardest case to
+find. s is the standard deviation of the paired differences; sigma that of the scores within a system (one-way), or of
+what is left of them without the effects of systems and queries (two-way): s^2 = 2 sigma^2.
+
+Sakai, Topic set size design, Information Retrieval Journal 2016. Cohen, Statistical power analysis for the behavioral
+sciences, 1988.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.stats.differences import all_pairs, differences_of, root_of_squares
+from calipers.stats.many_to_one import deviation_nodes
+
+MOST_QUERIES = 2**50
+
+
+def power_t(effect: float, n: int, alpha: float, systems: int = 2) -> float:
+    """The power of the two-sided paired t test for a difference of so many standard deviations on n queries.
+
+    >>> round(power_t(0.5, 34, 0.05), 6)
+    0.807778
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    critical = float(stdtrit(n - 1, 1 - alpha / 2))
+    shift = effect * math.sqrt(n)
+    if shift > critical + 40:  # beyond what the tail of a normal distribution can tell from 1
+        return 1.0
+    right = float(nctdtr(n - 1, -shift, -critical))
+    left = float(nctdtr(n - 1, shift, -critical))
+    if math.isnan(right):  # two queries and a tiny alpha
+        return _integrated(shift, n - 1, critical)
+    return right + (0.0 if math.isnan(left) else left)  # a tail too thin for the series
+
+
+def power_one_sided(effect: float, n: int, alpha: float, systems: int = 2) -> float:
+    """The power of the one-sided paired t test: Pr(T'_{n-1} > t_{1-alpha, n-1}).
+
+    >>> round(power_one_sided(0.5, 27, 0.05), 6)
+    0.811832
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    critical = float(stdtrit(n - 1, 1 - alpha))
+    shift = effect * math.sqrt(n)
+    if shift > critical + 40:  # the same as above
+        return 1.0
+    right = float(nctdtr(n - 1, -shift, -critical))
+    return _integrated(shift, n - 1, critical, both=False) if math.isnan(right) else right
+
+
+def _integrated(shift: float, freedom: int, critical: float, both: bool = True) -> float:
+    """Pr(|T'| > critical), or Pr(T' > critical), as a mean over the deviation that the test will estimate."""
+    from scipy.special import ndtr
+
+    s, weight = deviation_nodes(freedom)
+    return float(weight @ (ndtr(shift - critical * s) + (ndtr(-shift - critical * s) if both else 0.0)))
+
+
+def power_anova(effect: float, n: int, alpha: float, systems: int) -> float:
+    """The power of the one-way analysis of variance for a range of so many standard deviations on n queries.
+
+    >>> round(power_anova(0.5, 60, 0.05, 3), 6)
+    0.679747
+    """
+    return _power_f(effect, n, alpha, systems, systems * (n - 1))
+
+
+def power_anova2(effect: float, n: int, alpha: float, systems: int) -> float:
+    """The same of the two-way analysis of variance, queries being blocks."""
+    return _power_f(effect, n, alpha, systems, (systems - 1) * (n - 1))
+
+
+def _power_f(effect: float, n: int, alpha: float, systems: int, freedom: int) -> float:
+    from scipy.special import fdtri, ncfdtr
+
+    shift = n * effect**2 / 2
+    critical = float(fdtri(systems - 1, freedom, 1 - alpha))
+    below = float(ncfdtr(systems - 1, freedom, shift, critical))
+    if math.isnan(below):  # too far in a tail for the series
+        below = float(shift < (systems - 1) * critical)
+    return 1.0 - below
+
+
+Power = Callable[[float, int, float, int], float]
+DESIGNS: dict[str, Power] = {"t": power_t, "anova": power_anova, "anova2": power_anova2}
+
+
+def smallest_n(effect: float, power: float, alpha: float, design: str | Power = "t", systems: int = 2) -> int:
+    """The fewest queries with at least this power for a difference of so many standard deviations.
+
+    >>> smallest_n(0.5, 0.8, 0.05)
+    34
+    """
+    of = DESIGNS[design] if isinstance(design, str) else design
+    if effect == math.inf:
+        return 2
+    low, high = 1, 2
+    while of(effect, high, alpha, systems) < power:
+        low, high = high, 2 * high
+        if high > MOST_QUERIES:
+            raise CalipersError("a difference this small would need more queries than can be counted")
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if of(effect, middle, alpha, systems) >= power else (middle, high)
+    return high
+
+
+def smallest_effect(n: int, power: float, alpha: float, design: str = "t", systems: int = 2) -> float:
+    """The smallest difference, in standard deviations, that n queries show with this power.
+
+    >>> round(smallest_effect(34, 0.8, 0.05), 4)
+    0.495
+    """
+    from scipy.optimize import brentq
+
+    of = DESIGNS[design]
+    high = 1.0
+    while of(high, n, alpha, systems) < power:
+        high *= 2
+    return float(brentq(lambda effect: of(effect, n, alpha, systems) - power, 0.0, high, xtol=1e-15, rtol=1e-14))
+
+
+# -- the deviation that a pilot shows ----------------------------------------------------------------------------------
+
+
+def deviation(values: Floats, design: str) -> tuple[float, int]:
+    """The standard deviation that a design is about, from scores of system x query, and its degrees of freedom.
+
+    For the t test that of the paired differences: with more than two systems the root of the mean of their variances
+    over all pairs, to which the degrees of freedom of one pair are given.
+    """
+    defined = ~np.isnan(values)
+    if design == "anova":
+        n = defined.sum(axis=1)
+        enough = n > 1
+        with np.errstate(invalid="ignore"):
+            mean = np.where(defined, values, 0.0).sum(axis=1) / np.maximum(n, 1)
+        own = root_of_squares(np.where(defined, values - mean[:, None], 0.0))[enough] / np.sqrt(n[enough] - 1)
+        return _root_mean_square(own), int((n[enough] - 1).sum())
+    a, b = all_pairs(len(values))
+    found = [*differences_of(values, a, b)]
+    deviations = np.concatenate([each.deviation for each in found])
+    most = int(max(each.n.max(initial=0) for each in found))
+    s = _root_mean_square(deviations[~np.isnan(deviations)])
+    return (s, most - 1) if design != "anova2" else (s / math.sqrt(2), (len(values) - 1) * (most - 1))
+
+
+def _root_mean_square(values: Floats) -> float:
+    return float(root_of_squares(values[None])[0]) / math.sqrt(len(values)) if len(values) else math.nan
+
+
+def upper_limit(sd: float, freedom: int, level: float) -> float:
+    """The upper limit of a standard deviation that was estimated with so many degrees of freedom.
+
+        s sqrt(freedom / chi^2_{1-level, freedom})
+
+    >>> round(upper_limit(0.2, 49, 0.8), 4)
+    0.2199
+    """
+    from scipy.special import chdtri
+
+    return sd * math.sqrt(freedom / float(chdtri(freedom, level)))

@@ -1,0 +1,202 @@
+"""Charts of what is not judged: ranges of scores, what is decided, and how fast judging decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.plot.drawing import (
+    BETTER,
+    COLOURS,
+    NEITHER,
+    RULE,
+    WORSE,
+    altair,
+    cell_size,
+    name_axis,
+    numbers,
+    palette,
+    rows_of,
+)
+from calipers.plot.systems import by_field, height_of, side_of, systems_axis
+
+if TYPE_CHECKING:
+    from calipers.lists import Floats, Ints
+    from calipers.unjudged.judging_simulation import JudgingSimulation
+    from calipers.unjudged.pair_ranges import PairRanges
+    from calipers.unjudged.score_ranges import Ranges
+
+DRAWN = 40  # systems whose partial order is drawn as a graph; more are a matrix
+
+
+def score_ranges(found: Ranges, measure: str | None = None) -> Any:
+    """The mean of each system with unjudged documents as 0 (dot), and between which values it lies (bar)."""
+    alt = altair()
+    name = found.measures[0] if measure is None else measure
+    rows = [
+        {"system": system, "low": low, "score": score, "high": high}
+        for system, of, low, score, high in found.mean().rows
+        if of == name
+    ]
+    order = by_field(rows, "score")
+    base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
+    tooltip = [alt.Tooltip("system:N"), *numbers("low", "score", "high")]
+    across = alt.X(
+        "low:Q", title=f"mean {name}, whatever the missing judgments say", axis=alt.Axis(orient=side_of(order))
+    )
+    bars = base.mark_bar(color=COLOURS[5], opacity=0.5, height=7).encode(x=across, x2="high:Q", tooltip=tooltip)
+    dots = base.mark_circle(color=COLOURS[0], size=50, opacity=1).encode(x="score:Q", tooltip=tooltip)
+    return (bars + dots).properties(
+        width=480, height=height_of(order), title=f"{name}: what the unjudged documents could still change"
+    )
+
+
+def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: str | None = None) -> Any:
+    """Of some pairs of systems: the difference of their means (dot), and between which values it lies (bar)."""
+    alt = altair()
+    ranges = found.pair_ranges(measure)
+    place = {
+        (ranges.systems[a], ranges.systems[b]): i
+        for i, (a, b) in enumerate(zip(ranges.a.tolist(), ranges.b.tolist(), strict=True))
+    }
+    rows = []
+    for one, other in pairs:
+        turned = (one, other) not in place
+        if turned and (other, one) not in place:
+            raise CalipersError(f"there is no pair of '{one}' and '{other}'")
+        i = place[other, one] if turned else place[one, other]
+        difference, low, high = (float(each[i]) for each in ranges.means)
+        if turned:
+            difference, low, high = -difference, -high, -low
+        verdict = "decided" if ranges.decided[i] else "open"
+        rows.append(
+            {"pair": f"{one} − {other}", "difference": difference, "low": low, "high": high, "verdict": verdict}
+        )
+    order = [row["pair"] for row in rows]
+    colour = alt.Color(
+        "verdict:N", scale=alt.Scale(domain=["decided", "open"], range=[BETTER, WORSE]), title=None
+    )  # fmt: skip
+    base = alt.Chart(rows_of(rows)).encode(
+        y=alt.Y("pair:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=320, ticks=False)),
+        tooltip=[alt.Tooltip("pair:N"), *numbers("difference", "low", "high")],
+    )
+    title = f"difference of mean {ranges.measure}, whatever the missing judgments say"
+    bars = base.mark_bar(opacity=0.4, height=9).encode(x=alt.X("low:Q", title=title), x2="high:Q", color=colour)
+    dots = base.mark_circle(size=60, opacity=1).encode(x="difference:Q", color=colour)
+    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x="at:Q")
+    return (zero + bars + dots).properties(width=480, height=max(90, 26 * len(rows)))
+
+
+def decided_order(found: Ranges, measure: str | None = None) -> Any:
+    """What is decided: each system above those that cannot overtake it any more; with many systems, as a matrix."""
+    pairs = found.pair_ranges(measure)
+    mean = found.score[pairs.measure].mean(axis=1)
+    return _graph(pairs, mean) if len(pairs.systems) <= DRAWN else _matrix(pairs, mean)
+
+
+def _graph(pairs: PairRanges, mean: Floats) -> Any:
+    """A line from each system down to those that it surely beats, without what follows from others."""
+    alt = altair()
+    beats = pairs.beats()
+    through = (beats.astype(np.float64) @ beats.astype(np.float64)) > 0
+    direct = beats & ~through
+    level = np.zeros(len(mean), np.int64)
+    for s in np.argsort(-mean, kind="stable").tolist():  # whoever surely beats a system has the better mean
+        above = np.flatnonzero(beats[:, s])
+        level[s] = level[above].max(initial=-1) + 1
+    across = _across(level, mean)
+    nodes = [
+        {
+            "system": system,
+            "x": float(across[s]),
+            "y": int(level[s]),
+            "mean": float(mean[s]),
+            "beats": int(beats[s].sum()),
+        }
+        for s, system in enumerate(pairs.systems)
+    ]
+    lines = [
+        {"x": float(across[a]), "y": int(level[a]), "x2": float(across[b]), "y2": int(level[b])}
+        for a, b in np.argwhere(direct).tolist()
+    ]
+    depth = int(level.max(initial=0)) + 1
+    x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.05, 1.05]))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.7, depth - 0.5], reverse=True))
+    edges = alt.Chart(rows_of(lines)).mark_rule(color=NEITHER, opacity=0.5).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    tooltip = [alt.Tooltip("system:N"), *numbers("mean=mean score"), alt.Tooltip("beats:Q", title="surely better than")]
+    base = alt.Chart(rows_of(nodes)).encode(x=x, y=y)
+    dots = base.mark_circle(size=70, color=BETTER, opacity=1).encode(tooltip=tooltip)
+    names = base.mark_text(dx=7, dy=-7, fontSize=10, align="left", angle=330).encode(text="system:N")
+    share = float(pairs.decided.mean())
+    outer = " (outer ranges)" if pairs.exactness == "outer" else ""
+    return (edges + dots + names).properties(
+        width=640, height=max(90 * depth, 120), title=f"{pairs.measure}: {share:.0%} of the pairs are decided{outer}"
+    )
+
+
+def _across(level: Ints, mean: Floats) -> Floats:
+    """Systems of a level side by side, the better ones to the left."""
+    place = np.empty(len(level))
+    for each in np.unique(level).tolist():
+        here = np.flatnonzero(level == each)
+        here = here[np.argsort(-mean[here], kind="stable")]
+        place[here] = (np.arange(len(here)) + 0.5) / len(here)
+    return place
+
+
+def _matrix(pairs: PairRanges, mean: Floats) -> Any:
+    """A square for each two systems, best first: blue where the row's system is surely better."""
+    alt = altair()
+    order = [pairs.systems[s] for s in np.argsort(-mean, kind="stable").tolist()]
+    beats = pairs.beats()
+    difference = pairs.means[0].tolist()
+    rows = []
+    for i, (a, b) in enumerate(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True)):
+        for one, other, sign in ((a, b, 1), (b, a, -1)):
+            verdict = "surely better" if beats[one, other] else "surely worse" if beats[other, one] else "open"
+            rows.append(
+                {"row": pairs.systems[one], "column": pairs.systems[other], "difference": sign * difference[i]}
+                | {"verdict": verdict}
+            )
+    side = cell_size(len(order), 560) * len(order)
+    places, axis = alt.Scale(domain=order), name_axis(len(order))
+    colours = alt.Scale(domain=["surely better", "open", "surely worse"], range=[BETTER, "#e6e8eb", WORSE])
+    share = float(pairs.decided.mean())
+    return (
+        alt.Chart(rows_of(rows), title=f"{pairs.measure}: {share:.0%} of the pairs are decided")
+        .mark_rect()
+        .encode(
+            x=alt.X("column:N", title=None, scale=places, axis=axis),
+            y=alt.Y("row:N", title=None, scale=places, axis=axis),
+            color=alt.Color("verdict:N", scale=colours, title="the row's system is"),
+            tooltip=[alt.Tooltip("row:N"), alt.Tooltip("column:N"), alt.Tooltip("verdict:N"), *numbers("difference")],
+        )
+        .properties(width=side, height=side)
+    )
+
+
+def judging_curves(found: JudgingSimulation) -> Any:
+    """After so many judgments: the share of decided pairs, and tau with the order under all judgments."""
+    alt = altair()
+    words = {"next": "next best", "depth": "depth pooling", "mtf": "move to front"}
+    rows = [
+        {"method": words[method], "judged": judged, "of": of, "value": value}
+        for method, judged, decided, tau in found.rows
+        for of, value in (("pairs decided", decided), ("tau with the final order", tau))
+        if value == value
+    ]
+    methods = [words[method] for method in dict.fromkeys(row[0] for row in found.rows)]
+    charts = []
+    for of in ("pairs decided", "tau with the final order"):
+        here = [row for row in rows if row["of"] == of]
+        base = alt.Chart(rows_of(here), title=f"{of}, {found.measure}").encode(
+            x=alt.X("judged:Q", title="judgments"),
+            y=alt.Y("value:Q", title=of, scale=alt.Scale(zero=of == "pairs decided")),
+            color=alt.Color("method:N", scale=palette(methods), title=None),
+            tooltip=[alt.Tooltip("method:N"), alt.Tooltip("judged:Q"), *numbers("value")],
+        )
+        charts.append((base.mark_line() + base.mark_circle(size=25)).properties(width=360, height=260))
+    return alt.hconcat(*charts)

@@ -1,0 +1,46 @@
+"""What is said beside scores: whose conventions they follow, what undefined queries count, and what is not exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from calipers.limits.exactness import exactness_notes
+from calipers.results.notes import some
+from calipers.results.scores import Reason, Scores
+
+POLICIES = {"NO_RELEVANT": "empty", "NOTHING_FOUND": "missing", "MISSING": "missing", "DEGENERATE": "degenerate"}
+
+
+def remarks_about(scores: Scores) -> Iterator[str]:
+    """One sentence for each, in the words of `calipers evaluate`; nothing about scores that did not come from runs."""
+    if not scores.definitions:
+        return
+    if like := scores.metadata.get("like"):
+        yield f"like {like}: {scores.metadata['like_sentence']}"
+    for reason in (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING, Reason.DEGENERATE):
+        for plain in (True, False):
+            concerned = [
+                m
+                for m, (definition, count) in enumerate(zip(scores.definitions, scores.undefined(reason), strict=True))
+                if count and plain == ("of" not in definition.parameters)
+            ]
+            if concerned:
+                queries = int((scores.reasons[concerned] == reason).any(axis=(0, 1)).sum())
+                names = some([scores.measures[m] for m in concerned])
+                counted = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
+                yield f"{queries} of {len(scores.queries)} queries for {names}: {reason}; {counted}"
+    yield from exactness_notes(scores.exactness)
+    populations = {d.parameters["population"] for d in scores.definitions if "population" in d.parameters}
+    if populations:
+        yield f"random rankings of the population: {', '.join(sorted(populations))}"
+
+
+def counted_as(said: Mapping[str, Any], policy: str, reason: Reason, plain: bool) -> str:
+    """What such queries count: as was given, or as the convention says."""
+    given = said["empty_plain"] if said[policy] is None and policy == "empty" and plain else said[policy]
+    if isinstance(given, int | float):
+        return f"counted as {given:g}"
+    if given is None and reason == Reason.DEGENERATE:
+        return "counted as 0 where the list reaches the score of all rankings"
+    return "counted as 0" if given is None and plain else "skipped"

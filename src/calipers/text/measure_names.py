@@ -1,0 +1,78 @@
+"""Measures of summaries by name: ROUGE-1 ... ROUGE-9, ROUGE-L, ROUGE-Lsum, BERTScore; U, V1, V2 and E of them.
+
+ROUGE-2(part=recall)      precision, recall or, where nothing is said, f1
+V2(ROUGE-1)               between a random summary and the upper bound
+E(ROUGE-1)                what the random summary itself scores
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from calipers.errors import CalipersError, UnknownName
+from calipers.text.rouge_scores import PARTS, rouge_name
+
+NORMALISED = ("U", "V1", "V2", "E")
+_NORMAL = re.compile(r"(U|V1|V2|E)\((.+)\)$", re.IGNORECASE)
+_PLAIN = re.compile(r"([\w-]+)(?:\(\s*part\s*=\s*(\w+)\s*\))?$")
+
+
+@dataclass(frozen=True)
+class TextMeasure:
+    """A part of ROUGE or BERTScore, as it is or normalised."""
+
+    base: str  # ROUGE-1, ..., BERTScore
+    part: str = "f1"
+    normal: str = ""  # U, V1, V2, E, or nothing
+
+    @property
+    def expects(self) -> bool:
+        """Whether it needs to know what a random summary would score."""
+        return self.normal in ("V1", "V2", "E")
+
+    def named(self, base: str | None = None) -> str:
+        """Its name, with another name for the base where that says more.
+
+        >>> TextMeasure("BERTScore", "recall", "V2").named("BERTScore(roberta-large L17)")
+        'V2(BERTScore(roberta-large L17, part=recall))'
+        """
+        plain = base or self.base
+        if self.part != "f1":
+            plain = f"{plain[:-1]}, part={self.part})" if plain.endswith(")") else f"{plain}(part={self.part})"
+        return f"{self.normal}({plain})" if self.normal else plain
+
+
+def text_measure(name: str) -> TextMeasure:
+    """A measure from its name.
+
+    >>> text_measure("V2(ROUGE-2(part=recall))")
+    TextMeasure(base='ROUGE-2', part='recall', normal='V2')
+    """
+    wrapped = _NORMAL.match(name)
+    inner = wrapped[2] if wrapped else name
+    plain = _PLAIN.match(inner)
+    known = plain and (plain[1].lower() == "bertscore" or plain[1].lower().startswith("rouge-"))
+    if not plain or not known:
+        raise UnknownName(f"'{name}' is not a measure of summaries, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
+    base = "BERTScore" if plain[1].lower() == "bertscore" else rouge_name(plain[1])
+    part = (plain[2] or "f1").lower()
+    if part not in PARTS:
+        raise UnknownName(f"unknown part '{plain[2]}' of '{name}'; there are {', '.join(PARTS)}")
+    measure = TextMeasure(base, part, wrapped[1].upper() if wrapped else "")
+    if measure.expects and base == "ROUGE-Lsum":
+        raise CalipersError(f"{name}: words drawn at random form no sentences; normalise ROUGE-L")
+    return measure
+
+
+def text_measures(names: str | list[str] | tuple[str, ...]) -> list[TextMeasure]:
+    """Measures from names, in one text or several; each once.
+
+    >>> [measure.named() for measure in text_measures("rouge-1 V1(ROUGE-1)")]
+    ['ROUGE-1', 'V1(ROUGE-1)']
+    """
+    texts = [names] if isinstance(names, str) else names
+    words = [word for text in texts for word in re.findall(r"[^\s(]+(?:\((?:[^()]|\([^()]*\))*\))?", text)]
+    if not words:
+        raise CalipersError("no measure is named, such as ROUGE-1, V2(ROUGE-L) or BERTScore")
+    return list(dict.fromkeys(text_measure(word) for word in words))

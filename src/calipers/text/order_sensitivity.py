@@ -1,0 +1,155 @@
+"""Documents from order-insensitive to order-sensitive, and how their tokens lie about them.
+
+Algorithm 2 of Feng (2023): the BERTScore of the k tokens most like the document, less that of the k least like it, in
+absolute value; ascending, the first documents are called heterogeneous and the last homogeneous. The profile of a
+document is the mean and the standard deviation of
+
+    the cosine of each token's vector to the document's, the mean of all (chapter 8.1)
+    the cosine of each token's attention to the document's (chapter 8.6): the attention that it pays to the tokens of
+    the document in the model's last layer, the mean over heads, against the mean of that over all tokens
+
+Chapter 8.6 does not say how a row of attention, which has a number for each token, is compared with a document vector,
+which has one for each dimension; this is the reading in which both have the same length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.results.tables import Cell, Table
+from calipers.text.bertscore import Matcher
+from calipers.text.bertscore_of_summaries import encoded_references
+from calipers.text.bounded_scores import Progress
+from calipers.text.encoder import Encoded, Vectors
+from calipers.text.keywords import expected_parts, expected_texts, similarities, tokens_of_references
+from calipers.text.options import TextOptions
+from calipers.text.rouge_of_summaries import needed_source
+from calipers.text.summaries import Summaries
+
+ORDERS = ("heterogeneity", "mean", "deviation", "id")
+
+
+@dataclass(frozen=True, eq=False)
+class Profiles:
+    """One entry per document in each array."""
+
+    documents: tuple[str, ...]
+    encoder: str
+    tokens: Ints
+    k: Ints
+    most: Floats  # expected BERTScore (F1) of the k most similar tokens
+    least: Floats
+    mean: Floats  # of the tokens' similarity to the document
+    deviation: Floats
+    attention_mean: Floats  # of their attention; NaN where it was not asked for
+    attention_deviation: Floats
+    cut: int  # sources that were longer than the model reads
+
+    @property
+    def difference(self) -> Floats:
+        """|E(most) - E(least)|: small for heterogeneous documents."""
+        return np.abs(self.most - self.least)
+
+    def order(self, by: str = "heterogeneity") -> Ints:
+        """The documents, the most heterogeneous first: by difference, or by the mean or deviation of similarity."""
+        keys = {
+            "heterogeneity": self.difference,
+            "mean": self.mean,
+            "deviation": -self.deviation,
+            "id": np.argsort(np.argsort(self.documents)),
+        }
+        if by not in keys:
+            raise CalipersError(f"unknown order '{by}' of documents; there are {', '.join(ORDERS)}")
+        return np.argsort(keys[by], kind="stable")
+
+    def ends(self, size: int) -> tuple[Ints, Ints]:
+        """The most heterogeneous and the most homogeneous documents, so many of each."""
+        if not 0 < size <= len(self.documents):
+            raise CalipersError(f"there are {len(self.documents)} documents, not {size}")
+        order = self.order()
+        return order[:size], order[len(order) - size :]
+
+    def table(self, by: str = "heterogeneity", top: int | None = None) -> Table:
+        """One row per document; with `top`, only so many at either end of the order."""
+        order = self.order(by).tolist()
+        if top is not None and 2 * top < len(order):
+            order = order[:top] + order[-top:]
+        place = {d: i for i, d in enumerate(self.order(by).tolist(), 1)}
+        named: dict[str, Floats | Ints] = {
+            "tokens": self.tokens, "k": self.k, "E most": self.most, "E least": self.least,
+            "difference": self.difference, "mean": self.mean, "deviation": self.deviation,
+        }  # fmt: skip
+        if not np.isnan(self.attention_mean).all():
+            named |= {"attention mean": self.attention_mean, "attention deviation": self.attention_deviation}
+        rows: list[tuple[Cell, ...]] = [
+            (self.documents[d], place[d], *(values[d].item() for values in named.values())) for d in order
+        ]
+        return Table(("document", "place", *named), tuple(rows), {"encoder": self.encoder})
+
+
+def document_profiles(
+    summaries: Summaries,
+    matcher: Matcher,
+    options: TextOptions | None = None,
+    *,
+    attention: bool = False,
+    progress: Progress | None = None,
+) -> Profiles:
+    """The profile of each document. `progress` is told about texts, then about documents where attention is read."""
+    chosen = options or TextOptions()
+    keywords = chosen.keywords
+    if keywords.k == "candidate" or keywords.choose == "random":
+        raise CalipersError("documents are compared by their most and least similar tokens: k a number, or reference")
+    encoder = matcher.encoder
+    sources = [needed_source(document) for document in summaries.documents]
+    texts = [text for document in summaries.documents for text in document.references]
+    encoded = encoder.encode([*sources, *texts], progress)
+    for document, source in zip(summaries.documents, sources, strict=True):
+        if encoded[source].empty:
+            raise CalipersError(f"the source of document '{document.id}' has no tokens")
+    references = encoded_references(summaries, encoded)
+    sizes = [keywords.k if isinstance(keywords.k, int) else tokens_of_references(known) for known in references]
+    ends = []
+    for choose in ("most", "least"):
+        made = [
+            expected_texts(encoder, encoded[source], k, replace(keywords, choose=choose))
+            for source, k in zip(sources, sizes, strict=True)
+        ]
+        ends.append(expected_parts(matcher, made, references, chosen.several, progress)[:, -1])
+    near = [similarities(encoded[source], keywords.vector) for source in sources]
+    paid = [np.full(1, np.nan)] * len(sources)
+    if attention:
+        weights = encoder.attention(sources, progress)
+        paid = [_attention(encoded[source], each) for source, each in zip(sources, weights, strict=True)]
+    return Profiles(
+        summaries.ids,
+        encoder.name,
+        np.array([(~encoded[source].special).sum() for source in sources]),
+        np.array(sizes),
+        ends[0],
+        ends[1],
+        np.array([each.mean() for each in near]),
+        np.array([each.std() for each in near]),
+        np.array([each.mean() for each in paid]),
+        np.array([each.std() for each in paid]),
+        sum(encoded[source].cut for source in sources),
+    )
+
+
+def steps(summaries: Summaries, attention: bool) -> int:
+    """How far `progress` will go."""
+    documents = len(summaries.documents)
+    texts = {text for document in summaries.documents for text in (document.source, *document.references)}
+    return len(texts) + 2 * documents + (documents if attention else 0)
+
+
+def _attention(source: Encoded, weights: Vectors) -> Floats:
+    """The cosine of what each token attends to, to what they all do in the mean; special tokens are left out."""
+    own = weights[np.ix_(~source.special, ~source.special)].astype(np.float64)
+    whole = own.mean(axis=0)
+    sizes = np.linalg.norm(own, axis=1) * np.linalg.norm(whole)
+    return np.asarray(np.divide(own @ whole, sizes, out=np.zeros(len(own)), where=sizes > 0))

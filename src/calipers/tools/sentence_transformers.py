@@ -1,0 +1,97 @@
+"""Our measures of the retrieval of a sentence-transformers model, while it is trained or after.
+
+    from calipers.tools.sentence_transformers import retrieval_evaluator
+
+    evaluator = retrieval_evaluator(queries, corpus, relevant_docs, "nDCG@10 V2(nDCG@10)")
+    evaluator(model)                                               # {'cosine_nDCG@10': ..., 'cosine_V2(nDCG@10)': ...}
+    SentenceTransformerTrainer(model, evaluator=evaluator, ...)
+
+It is an InformationRetrievalEvaluator: queries and documents are encoded and compared as there, and what is found is
+scored here. Relevant documents may have grades.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Unpack
+
+from calipers.errors import CalipersError
+from calipers.evaluation import Measures, Policies, evaluate
+from calipers.extras import load
+from calipers.measures.forms.base import deepest
+from calipers.measures.grammar import parse_all
+
+MEASURES = "nDCG@10 RR@10 AP@100 Recall@100"
+DEPTH = 1000  # documents of each query that are scored where a measure reads whole lists
+
+
+def retrieval_evaluator(
+    queries: Mapping[str, Any],
+    corpus: Mapping[str, Any],
+    relevant_docs: Mapping[str, Collection[str] | Mapping[str, float]],
+    measures: Measures = MEASURES,
+    *,
+    name: str = "",
+    options: Mapping[str, Any] | None = None,
+    **policies: Unpack[Policies],
+) -> Any:
+    """An evaluator of the shape of InformationRetrievalEvaluator that reports these measures; the first is the primary.
+
+    queries, corpus: {id: text}. relevant_docs: {query: {document, ...}}, or {query: {document: grade}}. depth: how many
+    documents of each query are kept, without it as many as the measures read. options: what their evaluator takes
+    beside, as batch_size, query_prompt, score_functions. Policies are those of `evaluate`.
+    """
+    base: Any = _base()
+    named = parse_all(measures)
+    if not any(relevant_docs.get(query) for query in queries):
+        raise CalipersError("no query has a relevant document")
+    kept = policies.get("depth") or deepest(measure.form for _, measure in named) or DEPTH
+    judged = {
+        query: {d: float(g) for d, g in known.items()} if isinstance(known, Mapping) else dict.fromkeys(known, 1.0)
+        for query, known in relevant_docs.items()
+    }
+
+    class CalipersRetrievalEvaluator(base):  # type: ignore[misc]  # a class that is known only when it is installed
+        def __init__(self) -> None:
+            lists = {f"{key}_at_k": [kept] for key in ("mrr", "ndcg", "accuracy", "precision_recall", "map")}
+            relevant = {query: set(known) for query, known in judged.items()}
+            more = {"write_csv": False, **(options or {})}
+            super().__init__(dict(queries), dict(corpus), relevant, name=name, **lists, **more)
+
+        def compute_metrics(self, queries_result_list: list[Any]) -> dict[str, float]:
+            """The means over the queries."""
+            run = {
+                query: {hit["corpus_id"]: float(hit["score"]) for hit in hits}
+                for query, hits in zip(self.queries_ids, queries_result_list, strict=True)
+            }
+            known = {query: judged[query] for query in self.queries_ids}
+            row = evaluate(known, run, [measure for _, measure in named], warn=False, **policies).mean().rows[0]
+            return {typed: float(value) for (typed, _), value in zip(named, row[1:], strict=True)}  # type: ignore[arg-type]
+
+        def output_scores(self, scores: Mapping[str, float]) -> None:
+            """What is logged there, by their names, is returned here."""
+
+        def __call__(
+            self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1, **more: Any
+        ) -> dict[str, float]:
+            if not (options or {}).get("score_functions"):
+                self.score_functions = {model.similarity_fn_name: model.similarity}
+                self.score_function_names = [model.similarity_fn_name]
+            scores = self.compute_all_metrics(model, output_path=output_path, **more)
+            first = named[0][0]
+            by = max(scores, key=lambda function: scores[function][first])
+            self.primary_metric = f"{by}_{first}"
+            metrics = {f"{function}_{typed}": value for function, of in scores.items() for typed, value in of.items()}
+            metrics = self.prefix_name_to_metrics(metrics, self.name)
+            self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
+            return dict(metrics)
+
+    return CalipersRetrievalEvaluator()
+
+
+def _base() -> Any:
+    what = "evaluators of sentence-transformers"
+    found = load("sentence_transformers", package="sentence-transformers", what=what)
+    new = int(found.__version__.split(".")[0]) >= 6
+    module = "sentence_transformers.sentence_transformer.evaluation" if new else "sentence_transformers.evaluation"
+    return load(module, package="sentence-transformers", what=what).InformationRetrievalEvaluator

@@ -1,0 +1,232 @@
+"""How fast judging settles the order of systems: known judgments are hidden and given back one after the other.
+
+Documents that the judgments lack count as not relevant from the start. Of each way to judge it shows, after so many
+judgments, the share of pairs that are decided and Kendall's tau with the order under all judgments.
+
+    next   the batch that decides most between open pairs, worked out again after each (see `next_best`)
+    depth  the first document of every system, then the second, ... (pooling)
+    mtf    move to front: of each query, the system that found relevant documents lately goes on
+
+Cormack, Palmer & Clarke, Efficient construction of large test collections, SIGIR 1998 (move-to-front pooling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.collection.model import Judgments
+from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments, as_runs
+from calipers.lists import Floats, Ints, Lists, Pool
+from calipers.measures.grammar import parse_all
+from calipers.measures.registry import Measure
+from calipers.results.tables import Table
+from calipers.stats.correlation import kendall_b
+from calipers.unjudged.next_to_judge import values_of
+from calipers.unjudged.open_lists import OpenLists, Ranks, possible_grades
+from calipers.unjudged.score_ranges import Policy, Ranges
+
+WAYS = ("next", "depth", "mtf")
+
+
+@dataclass(frozen=True, eq=False)
+class JudgingSimulation:
+    """How much is decided after so many judgments."""
+
+    measure: str
+    documents: int  # that could be judged
+    rows: tuple[tuple[str, int, float, float], ...]  # method, judgments, share of decided pairs, tau
+
+    def table(self) -> Table:
+        """One row per method and number of judgments: method, judged, decided, tau."""
+        return Table(("method", "judged", "decided", "tau"), self.rows, {"measure": self.measure})
+
+    def needed(self, tau: float = 0.9) -> dict[str, int | None]:
+        """Of each method: the judgments after which tau is reached and not lost again; None where it never is."""
+        found: dict[str, int | None] = {}
+        for method in dict.fromkeys(row[0] for row in self.rows):
+            mine = [row for row in self.rows if row[0] == method]
+            below = [i for i, row in enumerate(mine) if not row[3] >= tau]
+            after = below[-1] + 1 if below else 0
+            found[method] = mine[after][1] if after < len(mine) else None
+        return found
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+
+def simulate_judging(
+    judgments: JudgmentsLike,
+    runs: RunsLike,
+    measure: str | Measure = "nDCG@10",
+    *,
+    ways: Sequence[str] = WAYS,
+    steps: int = 20,
+    budget: int | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> JudgingSimulation:
+    """Hide judgments, give them back in several orders, and see how fast the order of the systems is settled.
+
+    measure: nDCG or a linear one. steps: how often it is looked at; early on more often. budget: stop after so many
+    judgments; without it, after all.
+    """
+    for way in ways:
+        if way not in WAYS:
+            raise CalipersError(f"unknown way to judge '{way}'; expected one of {', '.join(WAYS)}")
+    named = parse_all(measure)
+    if len(named) != 1:
+        raise CalipersError("a simulation is of one measure")
+    known = as_judgments(judgments)
+    name, definition = named[0][0], named[0][1].bind(known.pool)
+    opened = OpenLists.of(known, as_runs(runs), jobs=jobs)
+    if len(opened.systems) < 2:
+        raise CalipersError(f"there is only one system ({opened.systems[0]}): nothing to compare it with")
+    world = _World(opened, name, definition)
+    total = int(world.found.sum())
+    most = total if budget is None else min(budget, total)
+    counts = sorted({round(most * (i / steps) ** 2) for i in range(steps + 1)})
+    rows = []
+    for way in ways:
+        order = None if way == "next" else _depth_order(world) if way == "depth" else _move_to_front(world)
+        shown = np.zeros(len(known), bool)
+        for count in counts:
+            if order is not None:
+                shown[order[:count]] = True
+            elif count:
+                shown[world.best(shown, count - int(shown.sum()))] = True
+            decided, tau = world.state(shown)
+            rows.append((way, count, decided, tau))
+            if progress:
+                progress(1)
+    return JudgingSimulation(name, total, tuple(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenLists(OpenLists):
+    """Lists some of whose judged documents are hidden."""
+
+    hidden: Ints  # of each row, the judged document
+
+    def codes(self, rows: Ints) -> tuple[Ints, Ints]:
+        _, one, code = np.unique(self.hidden[rows], return_index=True, return_inverse=True)
+        return code.reshape(-1), rows[one]
+
+
+class _World:
+    """All judgments, of which some are shown."""
+
+    def __init__(self, opened: OpenLists, name: str, definition: Measure) -> None:
+        self.opened, self.name, self.definition = opened, name, definition
+        self.lists = opened.lists
+        self.grades = possible_grades(opened.judgments, None)
+        self.policy = Policy("average", 0.0, 0.0)
+        self.found = np.zeros(len(opened.judgments), bool)  # by any system
+        self.found[self.lists.document] = True
+        self.truth = self._scores(self.lists).mean(axis=1)
+
+    def _scores(self, lists: Lists) -> Floats:
+        return self.policy.scores(self.definition, lists).reshape(self.opened.shape)
+
+    def ranges(self, shown: NDArray[np.bool_]) -> Ranges:
+        """What is known where only these documents are judged. Those that no system retrieves stay judged."""
+        judged = shown | ~self.found
+        pool, lists = self.lists.pool, self.lists
+        number = np.cumsum(judged) - 1
+        fewer = Pool(np.concatenate([[0], np.cumsum(judged)])[pool.offsets], pool.grade[judged])
+        seen = judged[lists.document]
+        kept = lists.where(seen)
+        assert lists.docid_rank is not None
+        known = Lists(
+            fewer, kept.query, kept.length, kept.offsets, number[kept.document], kept.first, kept.last, kept.docid_rank
+        )
+        row, by_id = np.flatnonzero(~seen), lists.docid_rank
+        hidden = HiddenLists(
+            Judgments(self.opened.judgments.name, self.opened.judgments.queries, fewer, None),
+            self.opened.systems,
+            (),
+            known,
+            np.searchsorted(row, lists.offsets),
+            (Ranks(*(column[row].astype(np.int64) for column in (lists.first, lists.last, by_id, by_id))),),
+            (),
+            (),
+            (),
+            lists.document[row],
+        )
+        score = self._scores(known)
+        nothing: dict[str, Floats] = {}
+        return Ranges(
+            (self.name,), self.opened.systems, self.opened.judgments.queries, nothing, {self.name: score}, nothing,
+            {self.name: "exact"}, hidden.count, self.grades, 0, (), (self.definition,), hidden, self.policy,
+        )  # fmt: skip
+
+    def state(self, shown: NDArray[np.bool_]) -> tuple[float, float]:
+        """The share of pairs that are decided, and tau with the order under all judgments."""
+        ranges = self._at(shown)
+        return float(ranges.pair_ranges().decided.mean()), kendall_b(self.truth, ranges.score[self.name].mean(axis=1))
+
+    def _at(self, shown: NDArray[np.bool_]) -> Ranges:
+        """The last state is kept: the next batch is chosen from it."""
+        key = shown.tobytes()
+        if getattr(self, "_last", (None,))[0] != key:
+            self._last: tuple[bytes, Ranges] = (key, self.ranges(shown))
+        return self._last[1]
+
+    def best(self, shown: NDArray[np.bool_], count: int) -> Ints:
+        """The documents to judge next: what decides most, then by rank."""
+        ranges = self._at(shown)
+        pairs = ranges.pair_ranges()
+        open_pairs = np.zeros((len(ranges.systems),) * 2, bool)
+        open_pairs[pairs.a, pairs.b] = open_pairs[pairs.b, pairs.a] = ~pairs.decided
+        rows = np.arange(len(ranges.lists.first))
+        code, one = ranges.lists.codes(rows)
+        value = values_of(ranges, self.name, rows, code, one, open_pairs, count)
+        depth = np.full(len(one), np.iinfo(np.int64).max)
+        np.minimum.at(depth, code, ranges.lists.place)
+        assert isinstance(ranges.lists, HiddenLists)
+        return ranges.lists.hidden[one[np.lexsort((depth, -value))[:count]]]
+
+
+def _depth_order(world: _World) -> Ints:
+    """Judged documents by the best rank that any system gives them."""
+    lists = world.lists
+    assert lists.docid_rank is not None
+    best = np.full(len(world.found), np.iinfo(np.int64).max)
+    np.minimum.at(best, lists.document, lists.docid_rank)
+    return np.argsort(best, kind="stable")[: int(world.found.sum())]
+
+
+def _move_to_front(world: _World) -> Ints:
+    """One judgment per query in turn; of a query, the system of highest priority goes on down its list, and one that
+    meets a document that is not relevant loses priority.
+    """
+    lists, (systems, queries) = world.lists, world.opened.shape
+    relevant = (lists.pool.grade >= 1).tolist()
+    documents, offsets = lists.document.tolist(), lists.offsets.tolist()
+
+    def of_query(q: int) -> list[int]:
+        at = [offsets[s * queries + q] for s in range(systems)]
+        end = [offsets[s * queries + q + 1] for s in range(systems)]
+        priority = [0] * systems
+        judged: dict[int, None] = {}
+        left = {s for s in range(systems) if at[s] < end[s]}
+        while left:
+            s = max(left, key=lambda s: (priority[s], -s))
+            while at[s] < end[s] and documents[at[s]] in judged:
+                at[s] += 1
+            if at[s] == end[s]:
+                left.discard(s)
+                continue
+            judged[documents[at[s]]] = None
+            if not relevant[documents[at[s]]]:
+                priority[s] -= 1
+        return list(judged)
+
+    turns = [of_query(q) for q in range(queries)]
+    longest = max(map(len, turns))
+    return np.array([turn[i] for i in range(longest) for turn in turns if i < len(turn)], np.int64)

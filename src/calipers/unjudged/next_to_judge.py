@@ -1,0 +1,159 @@
+"""What to judge next: the documents whose grades decide most between systems whose order is open.
+
+An unjudged document d can move the difference of systems A and B by up to
+
+    (largest gain - smallest gain) * |w_A(d) - w_B(d)| / ideal
+
+which is summed over the pairs that are open and averaged over the queries. After each batch of judgments it is to be
+worked out again: pairs get decided, and the ideals change.
+
+Carterette, Allan & Sitaraman, Minimal test collections for retrieval evaluation, SIGIR 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.collection.model import Judgments
+from calipers.collection.sources import RunsLike
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.measures.forms.gradings import CELLS
+from calipers.measures.registry import Measure
+from calipers.results.tables import Table
+from calipers.unjudged.judging_pools import JudgingPool
+from calipers.unjudged.score_ranges import Ranges, ranges
+
+DEFAULT_BUDGET = 200
+
+
+def next_pool(
+    judged: Judgments,
+    runs: RunsLike,
+    measures: str | Measure | Iterable[str | Measure] | None,
+    depth: int | None,
+    budget: int | None,
+    unseen: int,
+    max_grade: float | None,
+    jobs: int | None,
+    progress: Callable[[int], None] | None,
+) -> JudgingPool:
+    """The documents to judge next, what decides most first."""
+    found = ranges(
+        judged, runs, "nDCG@10" if measures is None else measures, unseen=unseen, max_grade=max_grade, jobs=jobs,
+        progress=progress,
+    )  # fmt: skip
+    opened = found.lists
+    rows = np.arange(len(opened.first))
+    if depth is not None:
+        rows = rows[opened.place <= depth]
+    code, one = opened.codes(rows)
+    value = np.zeros(len(one))
+    still_open = 0
+    shares = []
+    for name in found.measures:
+        pairs = found.pair_ranges(name)
+        still_open += int((~pairs.decided).sum())
+        open_pairs = np.zeros((len(found.systems),) * 2, bool)
+        open_pairs[pairs.a, pairs.b] = open_pairs[pairs.b, pairs.a] = ~pairs.decided
+        value += values_of(found, name, rows, code, one, open_pairs, budget or DEFAULT_BUDGET)
+    order = np.argsort(-value, kind="stable")
+    order = order[value[order] > 0][: budget or DEFAULT_BUDGET]
+    taken = np.zeros(len(one), bool)
+    taken[order] = True
+    for name in found.measures:
+        shares += _shares(found, name, rows, taken[code])
+    query = opened.list[one[order]] % opened.shape[1]
+    return JudgingPool(
+        "next",
+        tuple(judged.queries[q] for q in query.tolist()),
+        tuple(opened.names(one[order])),
+        value[order],
+        np.bincount(code, minlength=len(one))[order],
+        Table(("system", "measure", "share"), tuple(shares)),
+        still_open,
+        {"method": "next", "depth": depth, "budget": budget or DEFAULT_BUDGET, "measures": found.measures},
+    )
+
+
+def unit_weights(found: Ranges, measure: str) -> Floats:
+    """Of each unjudged document in each list: by how much its grade can move the score, all else being equal."""
+    form = found.definitions[found.measures.index(measure)].form
+    of, divisor = form.weighted_sum, form.divisor
+    block = found.lists.unknown(found.grades, 0, found.policy.ties)
+    if of is None:
+        raise CalipersError(
+            f"{measure}: what to judge next is known for nDCG and linear measures, in which each document has a weight "
+            "of its own; here what one is worth depends on the grades of others. Use nDCG, P, Recall, DCG or RBP, or "
+            "another method: depth, rbp, interleaved"
+        )
+    of.extreme(block, True)  # refuses what has no range
+    worth = np.asarray(of.value(found.grades))
+    weight = block.weights(of.weight) * (worth.max() - worth.min())
+    if divisor is None:
+        return np.asarray(weight)
+    lists = block.lists
+    by = np.broadcast_to(np.asarray(divisor(of, lists), np.float64), (len(lists),))
+    if divisor.growth(of, block) is not None:  # where nothing is relevant yet, what one document would make of it
+        by = np.maximum(by, worth.max() * of.weight.of_ranks(1).sum())
+    return np.asarray(weight / np.where(by > 0, by, 1.0)[block.list])
+
+
+def values_of(
+    found: Ranges, measure: str, rows: Ints, code: Ints, one: Ints, open_pairs: NDArray[np.bool_], wanted: int
+) -> Floats:
+    """Of each document: by how much judging it can narrow the ranges of open pairs, averaged over queries.
+
+    rows, code, one: unjudged documents of lists, and which are the same. Where there are many documents, only as many
+    are worked out as may be among the `wanted` best; the others count 0.
+    """
+    opened = found.lists
+    weight = unit_weights(found, measure)[rows] / opened.shape[1]
+    system = opened.list[rows] // opened.shape[1]
+    degree = open_pairs.sum(axis=1).astype(np.float64)
+    bound = np.bincount(code, weight * degree[system], len(one))  # |w_A - w_B| <= w_A + w_B
+    order = np.argsort(-bound, kind="stable")
+    order = order[bound[order] > 0]
+    by_code = np.argsort(code, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=len(one)))])
+    value = np.zeros(len(one))
+    systems = len(found.systems)
+    at_once = max(CELLS // systems**2, 1)
+    apart = np.triu(open_pairs, 1)
+    a, b = np.nonzero(apart)
+    for start in range(0, len(order), at_once):
+        chosen = order[start : start + at_once]
+        if start >= wanted and np.partition(value[order[:start]], -wanted)[-wanted] >= bound[chosen[0]]:
+            break
+        count = ends[chosen + 1] - ends[chosen]
+        row = by_code[
+            np.repeat(ends[chosen], count) + np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        ]
+        dense = np.zeros((len(chosen), systems))
+        dense[np.repeat(np.arange(len(chosen)), count), system[row]] = weight[row]
+        value[chosen] = np.abs(dense[:, a] - dense[:, b]).sum(axis=1)
+    return value
+
+
+def _shares(found: Ranges, measure: str, rows: Ints, taken: NDArray[np.bool_]) -> list[tuple[str, str, float]]:
+    """Of each system: the weight of its documents that are judged or taken, as a share of all of them."""
+    of = found.definitions[found.measures.index(measure)].form.weighted_sum
+    assert of is not None
+    block = found.lists.unknown(found.grades, 0, found.policy.ties)
+    systems, queries = found.lists.shape
+    weight = block.weights(of.weight)
+    open_, narrowed = (
+        np.bincount(block.list // queries, each, systems)
+        for each in (weight, np.bincount(rows[taken], weight[rows[taken]], len(weight)))
+    )
+    judged = np.bincount(
+        block.lists.list // queries, of.weight.mean(block.lists.first, block.lists.last), systems
+    )  # fmt: skip
+    total = judged + open_
+    return [
+        (system, measure, float((judged[s] + narrowed[s]) / total[s]) if total[s] > 0 else 1.0)
+        for s, system in enumerate(found.systems)
+    ]

@@ -1,0 +1,180 @@
+"""What changed between two systems: against a plain reading of both rankings, and as the command shows it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import calipers as cal
+from calipers.changes.difference import beyond_rounding
+from calipers.cli import commands
+from calipers.collection.simulate import simulate
+from calipers.errors import CalipersError, CalipersWarning
+from calipers.stats.differences import Differences
+
+SIMULATED = simulate(topics=12, systems={"old": 0.3, "new": 0.5}, retrieved=30, ties=0.2, unjudged=0.3, seed=3)
+QRELS, OLD, NEW = SIMULATED.qrels, SIMULATED.runs["old"], SIMULATED.runs["new"]
+
+
+def found(**more: Any) -> cal.Difference:
+    return cal.difference(QRELS, {"old": OLD}, {"new": NEW}, "nDCG@5 RR AP", **more)
+
+
+def first(ranked: dict[str, float], top: int) -> list[str]:
+    return sorted(ranked, key=lambda document: (ranked[document], document), reverse=True)[:top]
+
+
+def test_documents_are_those_of_a_plain_reading() -> None:
+    for depth, top in ((None, 5), (3, 3)):
+        seen = found(depth=depth)
+        assert seen.top == top
+        for each in seen.queries:
+            old, new = first(OLD[each.query], top), first(NEW[each.query], top)
+            expected = {
+                (document, QRELS[each.query].get(document), *(o.index(document) + 1 if document in o else None
+                                                              for o in (old, new)))
+                for document in {*old, *new}
+                if document not in old or document not in new or old.index(document) != new.index(document)
+            }  # fmt: skip
+            assert {(d.document, d.grade, d.old_rank, d.new_rank) for d in each.documents} == expected
+            assert len(each.documents) == len(expected)
+            assert [d.document for d in each.changed("entered")] == [d for d in new if d not in old]
+            assert [d.document for d in each.changed("left")] == [d for d in old if d not in new]
+
+
+def test_means_and_order_are_those_of_the_scores() -> None:
+    from scipy.stats import ttest_rel
+
+    seen = found()
+    scores = cal.evaluate(QRELS, {"old": OLD, "new": NEW}, "nDCG@5 RR AP")
+    for mean, values in zip(seen.means, scores.values, strict=True):
+        test = ttest_rel(values[1], values[0])
+        interval = test.confidence_interval(0.95)
+        assert (mean.old, mean.new) == pytest.approx(values.mean(axis=1).tolist())
+        assert (mean.low, mean.high, mean.p) == pytest.approx((interval.low, interval.high, test.pvalue))
+        gained = np.round(values[1] - values[0], 12)
+        assert (mean.wins, mean.losses, mean.ties) == tuple(int(n) for n in (
+            (gained > 0).sum(), (gained < 0).sum(), (gained == 0).sum()))  # fmt: skip
+    differences = [each.difference[0] for each in seen.queries]
+    assert differences == sorted(differences, reverse=True)
+    assert [each.query for each in seen.gains + seen.losses[::-1]] == [
+        each.query for each in seen.queries if each.difference[0]
+    ]
+    by_query = dict(zip(scores.queries, scores["nDCG@5"].T.tolist(), strict=True))
+    assert all([each.old[0], each.new[0]] == by_query[each.query] for each in seen.queries)
+
+
+def test_differences_of_rounding_are_none() -> None:
+    scores = np.array([[0.1 + 0.2, 0.5], [0.3, 0.25]])
+    assert beyond_rounding(Differences.of(scores, np.array([0]), np.array([1]))).tolist() == [0.0, 0.25]
+
+
+def test_undefined_queries_are_last_and_runs_without_names_are_old_and_new() -> None:
+    qrels = {"a": {"x": 1}, "b": {"x": 0}, "c": {"x": 1, "y": 1}}
+    run = {"a": {"x": 1.0}, "b": {"x": 1.0}, "c": {"x": 1.0}}
+    seen = cal.difference(qrels, run, {**run, "c": {"y": 1.0}}, "AP", empty="skip")
+    assert (seen.old, seen.new) == ("old", "new")
+    assert (seen.means[0].ties, seen.means[0].queries) == (2, 2)
+    assert seen.queries[-1].query == "b"
+    assert math.isnan(seen.queries[-1].difference[0])
+    assert not seen.gains
+    assert not seen.losses
+    assert [str(d) for d in seen.queries[1].documents] == ["y (1) at 1", "x (1) from 1"]
+
+
+def test_labels_and_subtopics_have_documents_too(tmp_path: Path) -> None:
+    labels, scores = simulate(topics=4, systems=2, retrieved=10, unjudged=0.0, seed=3).write_letor(tmp_path)
+    seen = cal.difference(labels, scores[0], scores[1], "nDCG@50")
+    assert {d.change for each in seen.queries for d in each.documents} == {"entered", "left", "moved"}
+    assert all(d.document and d.grade is not None for each in seen.queries for d in each.documents)
+    nested = {"q": {"1": {"d1": 1, "d2": 1}, "2": {"d1": 2}}}
+    (query,) = cal.difference(nested, {"q": {"d2": 1.0}}, {"q": {"d1": 1.0}}, "StRecall@5").queries
+    assert [str(d) for d in query.documents] == ["d1 (2) at 1", "d2 (1) from 1"]
+    preferred = cal.Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c")])
+    (query,) = cal.difference(preferred, {"q": {"a": 1.0, "c": 2.0}}, {"q": {"a": 2.0, "c": 1.0}}, "prefs_simp").queries
+    assert [str(d) for d in query.documents] == ["a (1) from 2 to 1", "c (0) from 1 to 2"]
+
+
+def test_what_is_wrong_is_one_line_and_what_misleads_is_a_warning(tmp_path: Path) -> None:
+    for wrong, message in (
+        ({"top": -1}, "top -1"), ({"level": 1.0}, "confidence level 1.0"), ({"depth": 0}, "depth 0"),
+    ):  # fmt: skip
+        with pytest.raises(CalipersError, match=message):
+            found(**wrong)
+    with pytest.raises(CalipersError, match=r"the new system is 2 runs \(old, new\): expected one"):
+        cal.difference(QRELS, OLD, {"old": OLD, "new": NEW}, "AP")
+    part = dict(list(NEW.items())[1:])
+    with pytest.warns(CalipersWarning, match="1 of 2 runs lack judged queries"):
+        seen = cal.difference(QRELS, OLD, part, "AP")
+    assert any("lack judged queries" in note for note in seen.notes)
+
+
+def test_the_chart_has_a_bar_for_each_query() -> None:
+    pytest.importorskip("altair")
+    from calipers import plot
+
+    chart = plot.gains_and_losses(found(), "RR").to_dict(validate=False)
+    rows = chart["datasets"][chart["layer"][1]["data"]["name"]]
+    assert [row["difference"] for row in rows] == sorted((q.difference[1] for q in found().queries), reverse=True)
+    assert {row["side"] for row in rows} <= {"better", "the same", "worse"}
+
+
+# -- the command -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    SIMULATED.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> tuple[str, str]:
+    assert commands.run(["diff", "qrels.txt", "old.run", "new.run", "-m", "nDCG@5 RR AP", *arguments]) == code
+    out, err = capfd.readouterr()
+    return out, err
+
+
+def test_the_command_shows_means_gains_and_losses(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    seen = found()
+    out, err = run(capfd, "--limit", "2")
+    assert out.startswith("means\nmeasure ")
+    assert f"the 2 largest gains of {len(seen.gains)}, nDCG@5; documents of the top 5" in out
+    assert str(seen.gains[0].documents[0]) in out
+    assert f"calipers: new against old: {seen.means[0]} (0.95 interval)" in err
+
+
+def test_csv_json_and_markdown(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    seen = found()
+    rows = [*csv.DictReader(io.StringIO(run(capfd, "--format", "csv")[0]))]
+    assert [row["query"] for row in rows] == [each.query for each in seen.queries]
+    assert [*rows[0]] == ["query", *(f"{m} {what}" for m in seen.measures for what in ("old", "new", "difference")),
+                          "entered", "left", "moved"]  # fmt: skip
+    rows = [*csv.DictReader(io.StringIO(run(capfd, "--format", "csv", "--show", "documents")[0]))]
+    assert [*rows[0]] == ["query", "document", "grade", "change", "old_rank", "new_rank"]
+    assert len(rows) == sum(len(each.documents) for each in seen.queries)
+    made = json.loads(run(capfd, "--format", "json")[0])
+    assert made["means"][1]["difference"] == seen.means[1].difference
+    assert [each["query"] for each in made["queries"]] == [each.query for each in seen.queries]
+    assert made["queries"][0]["documents"][0] == {
+        "document": seen.queries[0].documents[0].document, "grade": seen.queries[0].documents[0].grade,
+        "change": seen.queries[0].documents[0].change, "old_rank": seen.queries[0].documents[0].old_rank,
+        "new_rank": seen.queries[0].documents[0].new_rank,
+    }  # fmt: skip
+    text, _ = run(capfd, "--format", "markdown")
+    assert text.startswith("**new** against **old**: nDCG@5 ")
+    assert text.count("<details>") == text.count("</details>") == 2
+    run(capfd, "--format", "csv", "-o", "tables/")
+    assert sorted(file.name for file in (files / "tables").iterdir()) == ["documents.csv", "means.csv", "queries.csv"]
+
+
+def test_one_run_each(files: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert commands.run(["diff", "qrels.txt", "old.run", "*.run"]) == 2
+    assert "the new system is 2 runs (new, old): expected one" in capfd.readouterr().err
