@@ -92,8 +92,8 @@ def data() -> Path:
 
 @pytest.fixture(autouse=True)
 def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables look the same wherever the tests run."""
-    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
+    """Tables look the same wherever the tests run, and commands find no data that they were not given."""
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CALIPERS_DATA"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from collections.abc import Callable
-from itertools import combinations, pairwise
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, pairwise, permutations
 from pathlib import Path
 from statistics import fmean, median, pstdev
 from typing import Any
@@ -18,9 +19,13 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.collection import id_codes as coding
+from calipers.collection.model import DictRun
 from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments
+from calipers.fusion.candidates import Ballots
+from calipers.fusion.combine import fused as fused_run
 from calipers.fusion.methods import METHODS
-from calipers.fusion.oracles import BOUNDS
+from calipers.fusion.oracles import BOUNDS, judged, sorted_score
 from calipers.fusion.scaling import SCALINGS
 from calipers.native.ids import Ids
 
@@ -265,8 +270,8 @@ def above(ranks: list[dict[str, int]], one: str, other: str) -> int:
     return sum(rank.get(one, below) < rank.get(other, below) for rank in ranks)
 
 
-def plain_bound(grades: dict[str, float], lists: list[Ranked], kind: str) -> list[str]:
-    """The definition, step by step, with Warshall's closure for the circles."""
+def kept_above(lists: list[Ranked], kind: str) -> set[tuple[str, str]]:
+    """Which documents have to stand above which: the definition, with Warshall's closure for the circles."""
     documents = sorted({d for scores in lists for d in scores})
     ranks = [{d: place for place, d in enumerate(ranking(scores))} for scores in lists]
     half = len(lists) / 2
@@ -279,29 +284,83 @@ def plain_bound(grades: dict[str, float], lists: list[Ranked], kind: str) -> lis
     reach = set(edges)
     for middle in documents:
         reach |= {(a, d) for a, b in reach if b == middle for c, d in reach if c == middle}
-    grade = {d: grades.get(d, 0) for d in documents}
-    circle = {d: [e for e in documents if e == d or ((d, e) in reach and (e, d) in reach)] for d in documents}
-    order: list[str] = []
-    while len(order) < len(documents):
-        free = [
-            circle[d]
-            for d in documents
-            if d not in order
-            and all(a in order or a in circle[d] for member in circle[d] for a, b in edges if b == member)
-        ]
-        best = min(free, key=lambda group: (-max(grade[d] for d in group), min(group)))
-        order += sorted(best, key=lambda d: (-grade[d], d))
-    return order
+    return {(a, b) for a, b in edges if (b, a) not in reach}
+
+
+def precision(order: Sequence[str], grades: dict[str, float]) -> Fraction:
+    """AP, in fractions."""
+    found = [Fraction(k, i) for k, i in enumerate((i for i, d in enumerate(order, 1) if grades.get(d, 0) >= 1), 1)]
+    return sum(found, Fraction(0)) / max(1, sum(grade >= 1 for grade in grades.values()))
+
+
+def allowed_orders(documents: Sequence[str], edges: set[tuple[str, str]]) -> Iterator[tuple[str, ...]]:
+    for order in permutations(documents):
+        place = {d: i for i, d in enumerate(order)}
+        if all(place[a] < place[b] for a, b in edges):
+            yield order
 
 
 @pytest.mark.parametrize("kind", ["pareto", "majoritarian"])
-@pytest.mark.parametrize("seed", range(12))
-def test_bounds_are_their_definition(kind: str, seed: int) -> None:
-    runs = random_runs(seed, queries=2, runs=2 + seed % 5, documents=12)
-    grades = random_grades(seed, queries=2, documents=12)
-    got = cal.fusion_bound(grades, runs, kind).documents()
-    for query in got:
-        assert list(got[query]) == plain_bound(grades[query], [run[query] for run in runs.values()], kind)
+@pytest.mark.parametrize("seed", range(14))
+def test_oracles_are_the_best_of_all_orders_that_keep_to_the_rule(kind: str, seed: int) -> None:
+    runs = random_runs(seed, queries=2, runs=2 + seed % 4, documents=5 + seed % 3)
+    grades = random_grades(seed, queries=2, documents=5 + seed % 3)
+    made = cal.fusion_bound(grades, runs, kind)
+    assert made.exactness == "exact"
+    assert made.exact_queries == 2
+    for query, got in made.documents().items():
+        lists = [run[query] for run in runs.values()]
+        edges = kept_above(lists, kind)
+        place = {d: i for i, d in enumerate(got)}
+        assert all(place[a] < place[b] for a, b in edges)
+        best = max(precision(order, grades[query]) for order in allowed_orders(sorted(got), edges))
+        assert precision(list(got), grades[query]) == best
+
+
+def test_the_example_in_which_taking_the_best_document_first_is_not_best() -> None:
+    runs = {"A": {"q": {"x": 3, "r": 2, "a": 1}}, "B": {"q": {"a": 3, "x": 2, "r": 1}}}
+    for kind in ("pareto", "majoritarian"):
+        assert bound({"r": 1, "a": 0, "x": 0}, runs, kind) == ["x", "r", "a"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_look_ahead_is_never_worse_than_a_run_that_keeps_to_the_rule(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a look-ahead of one set of documents: still allowed, at least as good as every run, at most exact."""
+    runs = random_runs(seed, queries=3, runs=2 + seed % 4, documents=25)
+    grades = random_grades(seed, queries=3, documents=25)
+    exact = {kind: cal.fusion_bound(grades, runs, kind) for kind in ("pareto", "majoritarian")}
+    monkeypatch.setattr("calipers.fusion.allowed_orders.LAYER", 1)
+    for kind, best in exact.items():
+        made = cal.fusion_bound(grades, runs, kind)
+        assert made.exactness == "look-ahead" or made.documents() == best.documents()
+        for query, got in made.documents().items():
+            edges = kept_above([run[query] for run in runs.values()], kind)
+            place = {d: i for i, d in enumerate(got)}
+            assert all(place[a] < place[b] for a, b in edges)
+            reached = precision(list(got), grades[query])
+            assert reached <= precision(list(best.documents()[query]), grades[query])
+            for run in runs.values():
+                order = ranking(run[query])
+                at = {d: i for i, d in enumerate(order)}
+                if all(at.get(a, 99) < at[b] for a, b in edges if b in at):
+                    assert reached >= precision(order, grades[query])
+
+
+@pytest.mark.parametrize("kind", ["pareto", "majoritarian"])
+def test_the_published_sort_compares_neighbours(kind: str) -> None:
+    """Each document has the rule, or as good a grade, over the next one."""
+    for seed in range(5):
+        runs, grades = random_runs(seed, runs=4, documents=20), random_grades(seed, documents=20)
+        ballots = judged(Ballots.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
+        made = fused_run(ballots, sorted_score(ballots, kind), kind).documents()
+        for query, got in made.items():
+            ranks = [{d: i for i, d in enumerate(ranking(run[query]))} for run in runs.values()]
+            needed = len(runs) if kind == "pareto" else len(runs) / 2
+            for one, other in pairwise(got):
+                up, down = above(ranks, one, other) >= needed, above(ranks, other, one) >= needed
+                assert up > down or (up == down and grades[query].get(one, 0) >= grades[query].get(other, 0))
 
 
 @pytest.mark.parametrize("seed", range(10))

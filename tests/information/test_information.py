@@ -7,6 +7,7 @@ import io
 import math
 import random
 from collections import Counter
+from fractions import Fraction
 from itertools import permutations, product
 from math import log2
 from pathlib import Path
@@ -22,13 +23,13 @@ import calipers as cal
 from calipers import plot
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.information import difference as difference_module
 from calipers.information import rankings, sign_patterns
 from calipers.information.difference import information_difference, same_group_share
 from calipers.information.joint import joint_ric, known_together
-from calipers.information.rankings import MISSING, Preferences, Rankings
+from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.information.ric_validation import ric_study
 from calipers.information.tau import information_tau, tau_of_measures
+from calipers.native import plain, scanner
 from calipers.papers.registry import reproductions
 from conftest import Require
 
@@ -257,6 +258,74 @@ def test_ric_by_counting(grades: list[float], rel: float, ties: bool) -> None:
         assert found.values[1, 0, q] == pytest.approx(math.copysign(wanted, balance) if balance else 0, abs=1e-9)
 
 
+def weighted_by_hand(pool: Pool, run: Ranked, weight: str, p: float, rel: float = 1) -> float:
+    """RIC with weights: c and d as means over every order of the ties, pair by pair."""
+    known = {d: g for d, g in pool.items() if g >= 0}
+    shown = [d for d in run if d in known]
+    levels = sorted({run[d] for d in shown if known[d] >= rel})
+    shown = [d for d in shown if levels and run[d] >= levels[0]]
+    groups = [[d for d in shown if run[d] == score] for score in sorted({run[d] for d in shown}, reverse=True)]
+    right = wrong = whole = Fraction(0)
+    orders = [[d for group in order for d in group] for order in product(*(permutations(group) for group in groups))]
+    for order in orders:
+        place = {d: i for i, d in enumerate(order)}
+        for one, other in permutations(known, 2):
+            if known[one] > known[other]:
+                here, there = place.get(one, math.inf), place.get(other, math.inf)
+                first = min(here, there)
+                worth = Fraction(known[one]) - Fraction(known[other]) if weight == "gain" else Fraction(0)
+                if weight == "top" and first < math.inf:
+                    worth = Fraction(p) ** int(first)
+                whole += worth / len(orders)
+                right += worth / len(orders) * (here < there)
+                wrong += worth / len(orders) * (here > there)
+    told = sum(float(n / whole) * log2(2 * n / (right + wrong)) for n in (right, wrong) if n and whole)
+    return float(told)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("weight", ["gain", "top"])
+@pytest.mark.parametrize("grades", [[0, 1], [-1, 0, 1, 2, 4], [0, 0.5, 1, 2.5]], ids=str)
+def test_weighted_ric_by_counting(grades: list[float], weight: str, ties: bool) -> None:
+    draw = random.Random(f"{grades} {weight} {ties}")
+    pools: dict[str, Pool] = {}
+    run: dict[str, Ranked] = {}
+    for q in range(25):
+        names = [f"d{i}" for i in range(7)]
+        pools[f"q{q}"] = {d: draw.choice(grades) for d in names} | {"d0": 1, "d1": 0}
+        shown = draw.sample(names, draw.randint(1, 7))
+        run[f"q{q}"] = {d: float(draw.randint(0, 2) if ties else i) for i, d in enumerate(shown)} | {"unjudged": 1.0}
+    name = f"RIC(weight={weight}, p=0.7)"
+    found = cal.evaluate(pools, run, [name], empty="skip").values[0, 0]
+    for q in range(25):
+        wanted = weighted_by_hand(pools[f"q{q}"], run[f"q{q}"], weight, 0.7)
+        assert found[q] == pytest.approx(wanted, abs=1e-10), q
+
+
+def test_weighted_ric_is_ric_where_weights_do_not_matter() -> None:
+    pool, runs = drawn_case(3, 4, [0, 1], ties=True)
+    names = ["RIC", "RIC(weight=gain)", "RIC(signed=True)", "RIC(weight=gain,signed=True)"]
+    plain, gain, signed, both = cal.evaluate({"q": pool}, named(runs), names).values[:, :, 0]
+    assert gain == pytest.approx(plain, abs=NEAR)
+    assert both == pytest.approx(signed, abs=NEAR)
+    for bad, words in (("weight=best", "weight=best of 'RIC'"), ("weight=top,p=1", "p=1 of 'RIC'")):
+        with pytest.raises(CalipersError, match=words):
+            cal.parse(f"RIC({bad})")
+
+
+@pytest.mark.parametrize("weight", ["gain", "top"])
+@pytest.mark.parametrize("grades", [(1, 0, 0, 0), (2, 1, 1, 0, 0), (3, 2, 0, 0)], ids=str)
+def test_bounds_of_weighted_ric_hold_for_all_rankings(weight: str, grades: tuple[float, ...]) -> None:
+    pool = {f"d{i}": grade for i, grade in enumerate(grades)}
+    orders = {str(i): {"q": in_order(list(order))} for i, order in enumerate(permutations(pool))}
+    for name in (f"RIC(weight={weight})", f"RIC(weight={weight},signed=True)"):
+        scores = cal.evaluate({"q": pool}, orders, [name]).values[0, :, 0]
+        bounds = cal.bounds({"q": pool}, [name])
+        assert bounds.ideal[name][0] == pytest.approx(scores.max(), abs=NEAR)
+        assert bounds.worst[name][0] <= scores.min() + NEAR
+        assert abs(bounds.expected[name][0] - scores.mean()) <= 4 * bounds.error[name][0] + NEAR
+
+
 def test_a_tied_pair_is_half_each_way() -> None:
     pool = {"r": 1, "s": 1, "a": 0, "b": 0}
     # Of the four pairs r b and s b are right, s a is wrong, and r a is half of each.
@@ -374,13 +443,14 @@ def test_joint_ric_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = [(joint_ric({"q": p}, named(r)).null, direct(p, [x or {"d0": 1.0} for x in r])) for p, r in cases]
     monkeypatch.setattr(rankings, "PAIRS_AT_ONCE", 10)
     monkeypatch.setattr(sign_patterns, "COUNTED_DIRECTLY", 2)
+    monkeypatch.setattr(sign_patterns, "MOST_NATIVE", 2)
     for (pool, runs), (null, joint) in zip(cases, whole, strict=True):
         found = joint_ric({"q": pool}, named(runs))
         np.testing.assert_allclose(found.null, null, atol=NEAR)
         assert found.mean == pytest.approx(joint, abs=NEAR)
 
 
-def random_lists(relevant: int, others: int, systems: int, share: float, seed: int) -> Preferences:
+def random_lists(relevant: int, others: int, systems: int, share: float, seed: int) -> QueryRankings:
     """Systems that know nothing, each with a random part of the judged documents in random order."""
     draw = np.random.default_rng(seed)
     n = relevant + others
@@ -388,7 +458,7 @@ def random_lists(relevant: int, others: int, systems: int, share: float, seed: i
     for line in rank:
         line[draw.permutation(n)[: int(share * n)]] = np.arange(int(share * n))
     grade = np.repeat([1.0, 0.0], [relevant, others])
-    return Preferences("q", 0, grade, rank, grade >= 1)
+    return QueryRankings("q", 0, rank, grade >= 1, pairs_of_grades(grade))
 
 
 @pytest.mark.parametrize(("systems", "bias"), [(5, 0.31), (10, 0.95)])
@@ -401,7 +471,7 @@ def test_systems_that_know_nothing_seem_to_know_much(systems: int, bias: float) 
 
 def test_the_null_value_is_that_of_systems_that_know_nothing() -> None:
     case = random_lists(20, 200, 5, 0.5, 1)
-    judgments = cal.Judgments.from_arrays(case.grade, group=[220])
+    judgments = cal.Judgments.from_arrays(case.relevant.astype(float), group=[220])
     names = tuple(f"s{i}" for i in range(5))
     found = rankings.Rankings(judgments, names, case.rank)
     from calipers.information.joint import joint_of
@@ -466,9 +536,64 @@ def test_the_largest_difference() -> None:
 def test_differences_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     pool, runs = drawn_case(5, 5, [0, 1, 2], ties=True)
     whole = information_difference({"q": pool}, named(runs)).matrix
-    monkeypatch.setattr(difference_module, "CELLS_AT_ONCE", 10)
     monkeypatch.setattr(rankings, "PAIRS_AT_ONCE", 10)
     np.testing.assert_allclose(information_difference({"q": pool}, named(runs)).matrix, whole, atol=NEAR)
+
+
+@pytest.mark.parametrize("grades", [[0, 1], [0, 1, 2, 3]], ids=str)
+def test_preferences_that_grades_imply(grades: list[float]) -> None:
+    """All pairs that grades order, given one by one, in a mixed order: the same bits."""
+    for seed in range(8):
+        pool, runs = drawn_case(seed, 4, grades, ties=seed % 2 == 1)
+        pairs = [("q", a, b) for a, b in permutations(pool, 2) if pool[a] > pool[b]]
+        random.Random(seed).shuffle(pairs)
+        preferred = cal.Preferences.from_pairs(pairs)
+        named_runs = named([run or {"d0": 1.0} for run in runs])
+        graded = {"q": {d: g for d, g in pool.items() if d in {d for _, *two in pairs for d in two}}}
+        lowest = min(g for g in graded["q"].values() if g > min(graded["q"].values()))
+        for find in (joint_ric, information_difference):
+            one, other = find(graded, named_runs, rel=lowest), find(preferred, named_runs)
+            name = "joint" if find is joint_ric else "matrix"
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=NEAR)
+
+
+def test_preferences_need_not_be_an_order() -> None:
+    """a over b, b over c, c over a, and a over b once more: a list has three of four, or two, in order."""
+    preferred = cal.Preferences.from_pairs([("q", *pair) for pair in ("ab", "bc", "ca", "ab")])
+    found = joint_ric(preferred, named([in_order(list(order)) for order in ("abc", "cab", "bca")]))
+    three = 3 / 4 * log2(2 * 3 / 4) + 1 / 4 * log2(2 / 4)
+    assert found.alone[:, 0] == pytest.approx([three, three, 0], abs=NEAR)
+
+
+@pytest.mark.parametrize("words", [1, 5, 300])
+@pytest.mark.parametrize("share", [0.0, 0.002, 0.3])
+def test_shared_bits(words: int, share: float) -> None:
+    """Compiled and plain, dense and sparse rows, against counting bits one by one."""
+    draw = np.random.default_rng(words)
+    one, other = (np.packbits(draw.random((rows, 64 * words)) < share, axis=1).view(np.uint64) for rows in (3, 4))
+    bits = [np.unpackbits(each.view(np.uint8), axis=1).astype(int) for each in (one, other)]
+    for shared in (scanner.shared_bits, plain.shared_bits):
+        assert shared(one, other).tolist() == (bits[0] @ bits[1].T).tolist()
+        assert shared(one, one).tolist() == (bits[0] @ bits[0].T).tolist()
+        with pytest.raises(ValueError, match="rows of one length"):
+            shared(one, other[:, :-1])
+
+
+@pytest.mark.parametrize("lists", [1, 4, 10])
+def test_patterns_are_counted_alike(lists: int) -> None:
+    draw = np.random.default_rng(lists)
+    better, worse = (draw.integers(0, 5, (lists, size)).astype(np.int16) for size in (7, 600))
+    worse[draw.random(worse.shape) < 0.3] = np.iinfo(np.int16).max
+    better[draw.random(better.shape) < 0.3] = np.iinfo(np.int16).max
+    wanted: Counter[int] = Counter()
+    for a, b in product(better.T.astype(int), worse.T.astype(int)):
+        wanted[sum(int(np.sign(y - x)) * 3**i for i, (x, y) in enumerate(zip(a, b, strict=True)))] += 1
+    for count in (scanner.count_patterns, plain.count_patterns):
+        found = np.zeros(3**lists, np.int64)
+        count(better, worse, found)
+        assert {int(at) - len(found) // 2: int(found[at]) for at in np.flatnonzero(found)} == wanted
+        with pytest.raises(ValueError, match="at most ten lists"):
+            count(better, worse, found[:-1])
 
 
 def simulated(systems: int = 8) -> tuple[dict[str, Pool], dict[str, dict[str, Ranked]]]:
@@ -707,15 +832,17 @@ def test_tables_1_and_4_from_a_folder(tmp_path: Path, folder: Path) -> None:
     wanted = np.mean([information_tau(x[q], y[q], [z[q] for z in conditions]) for q in range(6)])
     assert rows["TREC 2010, ERR-IA ; D#-nDCG | nDCG, ERR"][3] == pytest.approx(wanted)
     assert rows["TREC 2011, ERR-IA ; D#-nDCG"][4] == "needs data"
-    (tmp_path / "trec8/runs").mkdir(parents=True)
-    (tmp_path / "trec8/qrels.txt").write_text((folder / "qrels.txt").read_text())
+    eight = tmp_path / "trec/trec8-adhoc"
+    (eight / "runs").mkdir(parents=True)
+    (eight / "qrels.txt").write_text((folder / "qrels.txt").read_text())
     for name, source in (("UB99T", "a0"), ("UB99SW", "b0")):
         text = (folder / f"{source}.run").read_text().replace(f" {source}\n", f" {name}\n")
-        (tmp_path / "trec8/runs" / name).write_text(text)
+        (eight / "runs" / name).write_text(text)
     rows = {str(row[1]): row for row in four.table(tmp_path).rows}
-    found = information_difference(folder / "qrels.txt", [folder / "a0.run", folder / "b0.run"])
+    found = information_difference(folder / "qrels.txt", [folder / "a0.run", folder / "b0.run"], rel=0)
     assert rows["UB99T, UB99SW: id"][3] == pytest.approx(found.matrix[0, 1])
     assert rows["isa25t, cirtc82: id"][4] == "needs data"
+    assert rows["first pairs of one group"][4] == "needs data"
 
 
 # --- real runs --------------------------------------------------------------------------------------------

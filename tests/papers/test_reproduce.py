@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
 from calipers.papers.normalisation_tables import _pad_interval, averages_of
-from calipers.papers.printed_figures import VERDICTS, cut, decimals, judged
+from calipers.papers.printed_figures import VERDICTS, Figure, cut, decimals, judged
+from calipers.papers.readings import search
 from calipers.papers.registry import ALIASES, Reproduction, listing, printed, reproductions
 
 NONE = ("consistent", "needs data")
@@ -242,7 +244,7 @@ def test_folders_without_the_data(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.acceptance
-def test_table_2_of_the_information_paper(data: Path) -> None:
+def test_table_2_of_the_information_paper_from_scores_alone(data: Path) -> None:
     (one,) = reproductions("golbus2013/table-2")
     rows = {row[1]: row for row in one.table(data / "scores").rows}
     assert rows["TREC 8, AP"][4] in ("exact", "within rounding")
@@ -251,10 +253,87 @@ def test_table_2_of_the_information_paper(data: Path) -> None:
     assert rows["TREC 9, AP"][4] == "needs data"
 
 
+# -- readings --------------------------------------------------------------------------------------------------------
+
+
+def test_a_grid_of_readings_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    axes = {"plus": ("0", "1"), "times": ("1", "2", "3")}
+    computed: list[dict[str, str]] = []
+
+    def check(folder: Path | None, reading: Mapping[str, str]) -> list[Figure]:
+        computed.append(dict(reading))
+        if len(computed) == 4:
+            raise KeyboardInterrupt
+        value = (5 + int(reading["plus"])) * int(reading["times"])
+        return [judged("a", "12", value, rounds=True), judged("b", "10", value, rounds=True)]
+
+    with pytest.raises(KeyboardInterrupt):
+        search("paper/table-1", axes, check, None, tmp_path)
+    with open(tmp_path / "paper-table-1.jsonl", "a") as file:
+        file.write('{"reading": {"plus"')  # stopped in the middle of a line
+    found = search("paper/table-1", axes, check, None, tmp_path)
+    assert len(computed) == 4 + 3
+    assert found.best in ({"plus": "0", "times": "2"}, {"plus": "1", "times": "2"})
+    assert found.table().rows[0][2:5] == (1, 0, 2)
+    assert [row[3:5] for row in found.cells().rows] == [(1, 6), (1, 6)]
+    assert search("paper/table-1", axes, check, None, tmp_path).figures == found.figures
+    assert len(computed) == 7, "all of it is known"
+    search("paper/table-1", {**axes, "minus": ("0",)}, check, None, tmp_path)
+    assert len(computed) == 13, "other axes are another search"
+
+
+def test_the_best_readings_are_among_those_that_are_searched() -> None:
+    with_grid = [each for each in reproductions() if each.under is not None]
+    assert {each.id for each in with_grid} >= {
+        f"golbus2013/{name}" for name in ("table-2", "table-3", "table-4", "figure-2")
+    }
+    assert {each.id.split("/")[0] for each in with_grid} == {"golbus2013", "karmaker2022", "feng2023"}
+
+
+@pytest.mark.acceptance
+def test_table_4_of_the_information_paper(data: Path) -> None:
+    """All ten information differences, and nine of ten differences in AP, come out without the cut and at depth 100."""
+    (one,) = reproductions("004/table-4")
+    rows = {str(row[1]): row for row in one.table(data).rows}
+    assert rows["UB99T, UB99SW: id"][0] == "004/table-4"
+    assert {row[4] for cell, row in rows.items() if cell.endswith(": id")} == {"exact"}
+    apart = [cell for cell, row in rows.items() if cell.endswith("|delta AP|") and row[4] != "exact"]
+    assert apart == ["isa25t, cirtc82: |delta AP|"]
+    (five,) = reproductions("golbus2013/figure-5")
+    assert five.table(data).rows[0][3] == pytest.approx(0.86, abs=0.02)
+
+
+@pytest.mark.acceptance
+def test_figure_2_of_the_information_paper(data: Path) -> None:
+    (one,) = reproductions("golbus2013/figure-2")
+    rows = {str(row[1]): row for row in one.table(data).rows}
+    assert len(rows) == 12
+    assert rows["tau, TREC 8, AP, top ten"][3] == pytest.approx(29 / 45)
+    assert {row[4] for cell, row in rows.items() if cell.endswith("all systems") and cell.startswith("tau,")} == {
+        "consistent"
+    }
+
+
+@pytest.mark.acceptance
+def test_table_3_of_the_information_paper(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two groups are too few for a correlation, and enough to see where the joint value lies."""
+    from calipers.papers import golbus2013
+
+    known = golbus2013.collection(data, "TREC 8")
+    assert known is not None
+    joint, null, corrected = golbus2013.joint_values(known, 2, 0)
+    naive = golbus2013._fused_ric(known, 2, "naive", "")
+    assert np.abs(joint - naive["whole", 0]).max() < 0.05, "not cut, the joint value is close to naive"
+    assert (naive["whole", 1] - joint > 0.1).all(), "cut, it is far below"
+    assert (null > 0.4).all()
+    assert (corrected < joint).all()
+
+
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
-def test_the_command() -> None:
+def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CALIPERS_DATA", raising=False)
     runner = CliRunner()
     listed = runner.invoke(root, ["reproduce", "--list"], standalone_mode=False)
     assert "karmaker2022/table-9" in listed.stdout
@@ -269,8 +348,26 @@ def test_the_command() -> None:
     for arguments, message in (
         ((), "name a table"),
         (("karmaker2022/table-99",), "nothing to reproduce is called 'karmaker2022/table-99'"),
+        (("karmaker2022/table-10", "--grid"), "no reading to search"),
+        (("karmaker2022/table-9", "--cells"), "are for --grid"),
+        (("golbus2013/table-4", "--grid"), "needs the data"),
     ):
         assert message in str(runner.invoke(root, ["reproduce", *arguments], standalone_mode=False).exception)
+
+
+def test_the_grid_as_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CALIPERS_DATA", raising=False)
+    ask = ["reproduce", "karmaker2022/table-19", "--grid", "--cache", str(tmp_path / "done"), "--format", "json"]
+    found = CliRunner().invoke(root, ask, standalone_mode=False)
+    assert found.exception is None
+    rows = json.loads(found.stdout)
+    assert len(rows) == 8
+    assert rows[0]["reading"] == "denominator absolute, scores means over cutoffs, slips mended"
+    assert (tmp_path / "done/karmaker2022-table-19.jsonl").exists()
+    cells = json.loads(CliRunner().invoke(root, [*ask, "--cells"], standalone_mode=False).stdout)
+    giving = {row["cell"]: row["readings that give it"] for row in cells}
+    assert giving["MQ2007, MSP-V1, all"] == 0
+    assert giving["MQ2007, MSP-V2, all"] > 0
 
 
 def test_numbers_are_other_names() -> None:
@@ -286,7 +383,6 @@ def test_numbers_are_other_names() -> None:
 
 def test_others_can_add_to_the_list() -> None:
     from calipers.papers import registry
-    from calipers.papers.printed_figures import Figure
 
     registry.reproduction("999/table-1", "made up")(lambda folder: [Figure("a", "1", 1.0, "exact")])
     try:

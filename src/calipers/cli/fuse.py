@@ -94,8 +94,9 @@ class Kept:
     "--bound",
     "rule",
     type=LibraryChoice("calipers.fusion.oracles:BOUNDS"),
-    help="Instead: the most that any fusion could reach (naive), or that one by a rule does, found greedily (pareto, "
-    "majoritarian), for one who knows the judgments; needs --qrels.",
+    help="Instead: what one who knows the judgments could make of the runs: naive, the most that any fusion could "
+    "reach; pareto or majoritarian, the best in AP that respects unanimity or the majority of the runs, exact where "
+    "few relevant documents are held up; needs --qrels.",
 )
 @click.option("--qrels", metavar="JUDGMENTS", type=FILE, help="The judgments that --bound sorts by.")
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list take part.")
@@ -141,7 +142,7 @@ def command(
         raise CalipersError("--bound needs the judgments: --qrels FILE")
     opened = runs.runs()
     from calipers.fusion.combine import fuse
-    from calipers.fusion.oracles import GREEDY, fusion_bound
+    from calipers.fusion.oracles import fusion_bound, oracle_note
 
     with progress(len(opened), "runs") as advance:
         if bound.rule is not None and bound.qrels is not None:
@@ -152,8 +153,8 @@ def command(
                 opened, fusion.method or "combmnz", normalize=fusion.normalize, weights=_weights(fusion.weights),
                 k=fusion.constant, p=fusion.persistence, **vars(kept), jobs=jobs, progress=advance,
             )  # fmt: skip
-    if bound.rule in GREEDY:
-        note(f"{bound.rule}: {GREEDY[bound.rule]}")
+    if bound.rule is not None:
+        note(oracle_note(bound.rule, made))
     warn(_warnings(made, fusion, bound), strict)
     _write(made, output)
 

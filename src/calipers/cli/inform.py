@@ -181,7 +181,7 @@ def joint(
     check_number_of_lists(len(runs))
     rankings = _rankings(known, runs, lists)
     with progress(len(known.queries), "queries") as advance:
-        found = joint_of(rankings, draws, seed, advance)
+        found = joint_of(rankings, draws, seed, advance, lists.jobs)
     _note_skipped(found.skipped, len(known.queries))
     note(f"null value: {draws} draws, seed {seed}")
     best = found.alone.mean(axis=1)
@@ -256,7 +256,7 @@ def difference(
         warn=False,
     )  # fmt: skip
     with progress(len(known.queries), "queries") as advance:
-        found = difference_of(rankings, scores.values[0], advance)
+        found = difference_of(rankings, scores.values[0], advance, lists.jobs)
     _note_skipped(found.skipped, len(known.queries))
     table = found.table() if bins is None else found.within_bins(bins)
     if of_group is not None:

@@ -88,7 +88,7 @@ def fusion(
     \b
     calipers study fusion qrels.txt runs/* --samples 100 --size 10 --plot fusion.html
     """  # fmt: skip
-    from calipers.fusion.oracles import GREEDY
+    from calipers.fusion.oracles import RULES
     from calipers.fusion.study import FUSIONS, fusion_study
 
     known, runs = inputs.open()
@@ -98,8 +98,8 @@ def fusion(
     if study.skipped:
         note(f"{study.skipped} of {len(known.queries)} queries have judgments that tell no documents apart; skipped")
     for kind in fusions:
-        if kind in GREEDY:
-            note(f"{kind}: {GREEDY[kind]}")
+        if kind in RULES:
+            note(f"{kind}: an oracle that respects {RULES[kind]} of the runs, by look-ahead for some queries; no bound")
     joint, null = float(study.joint.mean()), float(study.null.mean())
     note(
         f"{groups.samples} groups of {groups.size} of {len(study.systems)} systems, seed {groups.seed}; joint RIC "

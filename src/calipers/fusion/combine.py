@@ -26,7 +26,8 @@ class FusedRun(RowsRun):
     of: tuple[str, ...] = ()  # their names
     constant: int = 0  # lists in which all documents had one score
     alone: int = 0  # queries that only one of the runs answers
-    exactness: str = "exact"  # of a bound: greedy where no bound is proved
+    exactness: str = "exact"  # of an oracle: look-ahead where a better order may exist
+    exact_queries: int | None = None  # of an oracle: for how many queries no order that keeps to its rule is better
 
     def __repr__(self) -> str:
         rows = self.load()

@@ -1,17 +1,19 @@
-"""What fusing some runs could reach, for one who knows the judgments.
+"""What fusing some runs could reach, for one who knows the judgments: a bound, and two oracles that keep to a rule.
 
-    naive         every candidate by its grade: nothing that is made of these runs can be better
-    pareto        what all runs put above something stays above it; apart from that, by grade
+    naive         every candidate by its grade: a bound, nothing that is made of these runs can be better
+    pareto        what all runs put above something stays above it; apart from that, as good as possible
     majoritarian  what at least half of the runs put above something, and not half the other way round, stays above it;
-                  apart from that, by grade
+                  apart from that, as good as possible
 
-"Above, and otherwise by grade" is no order: runs A B C D and C D A B, B and D relevant, put A over B, B over C by
-grade, C over D, and D over A by grade. So the result of sorting with it would depend on the sort. Here what has to stay
-above what is a directed graph; documents on a cycle are taken as one; and of those with nothing left
-above them the one with the best grade comes next, ties by id, ascending: A B C D.
+Only `naive` is a bound. The other two respect unanimity or the majority, as a fusion need not. What has to stay above
+what is a directed graph. Documents on a cycle are free among themselves: runs that disagree in a circle have no say. Of
+all orders that keep to the graph the best in AP (relevant is grade 1 or more) is searched for, exactly where few
+relevant documents are held up, else by a look-ahead that is never worse than the order of a run that keeps to the rule;
+under unanimity every run does.
 
-So only `naive` is a bound. The other two take the best document that is allowed at each rank, and an order that puts a
-worse one first may reach a better one sooner: they are greedy, and a fusion that keeps to the same rule may score more.
+Montague sorts with a comparator instead ("above, and otherwise by grade"). That is no order: runs A B C D and C D A B,
+B and D relevant, put A over B, B over C by grade, C over D, and D over A by grade, so the result depends on the sort.
+`sorted_score` does it all the same, by a merge sort from the order of grades, to repeat what was published.
 
 Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth College 2002.
 """
@@ -29,16 +31,18 @@ from calipers.collection.model import Judgments
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments
+from calipers.fusion.allowed_orders import Above, Found, best_order
 from calipers.fusion.candidates import Ballots, Ranks
 from calipers.fusion.combine import FusedRun, fused, several
+from calipers.fusion.pairwise import merge_sorted
 from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import encode
 
 BOUNDS = ("naive", "pareto", "majoritarian")
-GREEDY = dict.fromkeys(BOUNDS[1:], "found greedily, so no bound: a fusion that keeps to the same rule may score more")
+RULES = {"pareto": "unanimity", "majoritarian": "the majority"}  # that an oracle respects; naive respects nothing
 UNJUDGED = 0.0  # the grade of what nobody judged
+RELEVANT = 1.0  # the least grade that AP counts
 MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
-Above = NDArray[np.bool_]
 
 
 def fusion_bound(
@@ -52,10 +56,11 @@ def fusion_bound(
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> FusedRun:
-    """The run that an upper bound on metasearch stands for: naive, pareto or majoritarian.
+    """What one who knows the judgments could make of some runs: naive, pareto or majoritarian.
 
-    Montague calls all three bounds; pareto and majoritarian are greedy here, and their `exactness` says so: another
-    order by the same rule may score more.
+    Montague calls all three upper bounds. Only naive is one; pareto and majoritarian are oracles that respect unanimity
+    or the majority of the runs. `exactness` of the run says whether they are the best such order in AP for all queries
+    (exact) or come from a look-ahead for some, and `exact_queries` for how many they are exact.
 
     Unjudged documents count as grade 0. Queries without judgments are left out. depth and keep as for `fuse`.
 
@@ -70,8 +75,22 @@ def fusion_bound(
         raise CalipersError(f"depth {depth} is not a whole number of at least 1")
     known = as_judgments(judgments)
     ballots = judged(Ballots.of(several(runs), depth, jobs, progress), known)
-    made = fused(ballots, bound_score(ballots, kind), name or kind, keep)
-    return replace(made, exactness="greedy" if kind in GREEDY else "exact")
+    score, exact = oracle_score(ballots, kind)
+    made = fused(ballots, score, name or kind, keep)
+    return replace(made, exactness="exact" if exact.all() else "look-ahead", exact_queries=int(exact.sum()))
+
+
+def oracle_note(kind: str, made: FusedRun) -> str:
+    """What a bound or an oracle is, and where it is exact."""
+    if kind not in RULES:
+        return f"{kind}: a bound; no fusion of these runs can score more"
+    total = len(made.load().queries)
+    exact = made.exact_queries or 0
+    rest = "" if exact == total else f", by look-ahead for {total - exact}: there a better one may exist"
+    return (
+        f"{kind}: an oracle that respects {RULES[kind]} of the runs, no bound; the best such order in AP for {exact} "
+        f"of {total} queries{rest}"
+    )
 
 
 def check_kind(kind: str) -> None:
@@ -100,10 +119,13 @@ def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
     return replace(ballots, grade=grade)
 
 
-def bound_score(ballots: Ballots, kind: str) -> Floats:
-    """A score for each candidate that says nothing but the order of the bound: n for the first of n, 1 for the last."""
+def oracle_score(ballots: Ballots, kind: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """A score for each candidate that says nothing but the order: n for the first of n, 1 for the last.
+
+    And for each query whether no order that keeps to the rule has a larger AP.
+    """
     assert ballots.grade is not None
-    score = np.empty(len(ballots))
+    score, exact = np.empty(len(ballots)), np.ones(len(ballots.queries), bool)
     grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
     for q, (start, end) in enumerate(zip(ballots.offsets[:-1].tolist(), ballots.offsets[1:].tolist(), strict=True)):
         by_id: Ints = np.lexsort(ballots.words[start:end].T[::-1])
@@ -111,8 +133,52 @@ def bound_score(ballots: Ballots, kind: str) -> Floats:
         if kind == "naive":
             order: Ints = np.argsort(-worth, kind="stable")
         else:
-            order = emitted(worth, *stays_above(ballots.ranks(q)[:, by_id], ballots.missing, kind == "pareto"))
+            found = _oracle(worth, ballots.ranks(q)[:, by_id], ballots.missing, kind == "pareto")
+            order, exact[q] = found.order, found.exact
         score[start + by_id[order]] = np.arange(end - start, 0, -1)
+    return score, exact
+
+
+def _oracle(worth: Floats, rank: Ranks, missing: int, unanimous: bool) -> Found:
+    """The best order of one query's documents, which are given by ascending id."""
+    upper, above = stays_above(rank, missing, unanimous)
+    component, condensed = _condensed(len(worth), upper, above)
+    greedy = emitted(worth, component, condensed)
+    above &= component[upper][:, None] != component
+    relevant = np.flatnonzero(worth >= RELEVANT)
+    relevant = relevant[np.argsort(-worth[relevant], kind="stable")]
+    places = [np.flatnonzero(each[relevant] != missing) for each in rank]
+    runs = [at[np.argsort(each[relevant[at]])].tolist() for at, each in zip(places, rank, strict=True)]
+    return best_order(relevant.tolist(), above, upper, greedy, runs)
+
+
+def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None) -> Floats:
+    """The same by a merge sort whose comparator is "above, and otherwise by grade".
+
+    It starts from the order of grades, or from another order of the candidates.
+    """
+    assert ballots.grade is not None
+    grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
+    order = ballots.ordered(grade)
+    if kind == "naive":
+        return _places(ballots, order)
+    order = order if start is None else start
+    needed = len(ballots.runs) if kind == "pareto" else len(ballots.runs) / 2
+    rank = ballots.all_ranks().T.copy()
+
+    def second_first(one: Ints, other: Ints) -> NDArray[np.bool_]:
+        above = (rank[one] < rank[other]).sum(axis=1) >= needed
+        below = (rank[one] > rank[other]).sum(axis=1) >= needed
+        return np.asarray(np.where(above == below, grade[other] > grade[one], below))
+
+    return _places(ballots, merge_sorted(order, ballots.offsets, second_first))
+
+
+def _places(ballots: Ballots, order: Ints) -> Floats:
+    """n for the first of the n candidates of a query, 1 for the last."""
+    score = np.empty(len(order))
+    size = np.diff(ballots.offsets)
+    score[order] = np.repeat(ballots.offsets[1:], size) - np.arange(len(order))
     return score
 
 
@@ -140,9 +206,11 @@ def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above
     return upper, above
 
 
-def emitted(worth: Floats, upper: Ints, above: Above) -> Ints:
-    """The documents in an order that keeps to the graph, the best that is free at each step; given by ascending id."""
-    component, above = _condensed(len(worth), upper, above)
+def emitted(worth: Floats, component: Ints, above: Above) -> Ints:
+    """The documents in an order that keeps to a graph of components, the best that is free at each step.
+
+    Documents are given by ascending id; above: [component, component].
+    """
     by_grade = np.argsort(-worth, kind="stable")  # inside a cycle: by grade, then id
     inside = by_grade[np.argsort(component[by_grade], kind="stable")]
     start = np.searchsorted(component[inside], np.arange(above.shape[1] + 1))

@@ -6,9 +6,12 @@ Majorities can form a cycle (a over b, b over c, c over a), so there may be no o
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from calipers.fusion.candidates import Ballots, Ranks
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.fusion.candidates import Ballots
 from calipers.lists import Floats, Ints
 
 CELLS_AT_ONCE = 1 << 20  # of a block of pairs: what fits a cache
@@ -20,35 +23,49 @@ def condorcet_order(ballots: Ballots, weight: Floats, start: Ints) -> Floats:
 
     A stable merge sort from the order `start`: a document goes before one that stands above it only where runs of more
     weight want it so. Majorities being no order, another sort may give another result; but in this one each document
-    has the majority, or half, over the next. All merges of one level advance together, a document each.
+    has the majority, or half, over the next.
     """
-    rank, order = ballots.all_ranks().T.copy(), start.copy()  # a candidate's ranks side by side
+    rank, total = ballots.all_ranks().T.copy(), weight.sum()  # a candidate's ranks side by side
+
+    def second_first(one: Ints, other: Ints) -> NDArray[np.bool_]:
+        above, below = rank[one], rank[other]
+        sign = (above < below).view(np.int8) - (above > below).view(np.int8)
+        return np.asarray(sign @ weight < -NOISE * total)
+
+    order = merge_sorted(start, ballots.offsets, second_first)
     begin, end = ballots.offsets[:-1], ballots.offsets[1:]
-    width = 1
-    while width < int((end - begin).max(initial=0)):
-        left = np.concatenate([np.arange(b, e, 2 * width) for b, e in zip(begin.tolist(), end.tolist(), strict=True)])
-        stop = np.repeat(end, -(-(end - begin) // (2 * width)))
-        paired = left + width < stop
-        left, stop = left[paired], stop[paired]
-        order = _merged(order, rank, weight, left, left + width, np.minimum(left + 2 * width, stop))
-        width *= 2
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     query = np.repeat(np.arange(len(begin)), end - begin)
     return (end[query] - place).astype(np.float64)
 
 
-def _merged(order: Ints, rank: Ranks, weight: Floats, left: Ints, middle: Ints, right: Ints) -> Ints:
+def merge_sorted(start: Ints, offsets: Ints, second_first: Callable[[Ints, Ints], NDArray[np.bool_]]) -> Ints:
+    """A stable merge sort of each segment by a comparator of rows, all merges of one level a row each at a time."""
+    order = start.copy()
+    begin, end = offsets[:-1], offsets[1:]
+    width = 1
+    while width < int((end - begin).max(initial=0)):
+        left = np.concatenate([np.arange(b, e, 2 * width) for b, e in zip(begin.tolist(), end.tolist(), strict=True)])
+        stop = np.repeat(end, -(-(end - begin) // (2 * width)))
+        paired = left + width < stop
+        left, stop = left[paired], stop[paired]
+        order = _merged(order, second_first, left, left + width, np.minimum(left + 2 * width, stop))
+        width *= 2
+    return order
+
+
+def _merged(
+    order: Ints, second_first: Callable[[Ints, Ints], NDArray[np.bool_]], left: Ints, middle: Ints, right: Ints
+) -> Ints:
     """Merge order[left:middle] with order[middle:right], for all of them."""
     place = np.arange(len(order))
     # Where the right part runs out first, what is left of the left part goes behind all of it.
     rows = np.repeat(left, middle - left) + _counted(middle - left)
     place[rows] += np.repeat(right - middle, middle - left)
-    i, j, total = left.copy(), middle.copy(), weight.sum()
+    i, j = left.copy(), middle.copy()
     while len(i):
-        one, other = rank[order[i]], rank[order[j]]
-        sign = (one < other).view(np.int8) - (one > other).view(np.int8)
-        later = sign @ weight < -NOISE * total  # the one from the right part comes first
+        later = second_first(order[i], order[j])  # the one from the right part comes first
         taken = np.where(later, j, i)
         place[taken] = taken + np.where(later, i - middle, j - middle)
         i += ~later

@@ -21,7 +21,7 @@ from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import FusedRun, fused
 from calipers.fusion.methods import METHODS, Votes
-from calipers.fusion.oracles import BOUNDS, bound_score, judged
+from calipers.fusion.oracles import BOUNDS, judged, oracle_score, sorted_score
 from calipers.information.joint import joint_of
 from calipers.information.rankings import Rankings
 from calipers.information.sign_patterns import check_number_of_lists
@@ -31,6 +31,7 @@ from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import rank_correlation
 
 FUSIONS = ("combanz", "combmnz", "condorcet", "majoritarian", "pareto", "naive")  # table 3
+ORACLES = ("search", "sort")
 SAMPLES = 100
 SIZE = 10
 DRAWS = 5
@@ -98,14 +99,20 @@ def fusion_study(
     depth: int | None = None,
     draws: int = DRAWS,
     seed: int = SEED,
+    oracles: str = "search",
+    keep: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> FusionStudy:
     """Draw groups of `size` systems, and compare what each knows together with RIC of its fusions and bounds.
 
     fusions: methods of `fuse`, and the bounds naive, pareto, majoritarian. draws: of the null value, for each sample.
-    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped.
+    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. oracles: pareto and
+    majoritarian are searched for (search), or sorted with a comparator as in the literature (sort). keep: the length of
+    fused lists.
     """
+    if oracles not in ORACLES:
+        raise CalipersError(f"oracles={oracles} is not one of {', '.join(ORACLES)}")
     for name in fusions:
         if name not in METHODS and name not in BOUNDS:
             raise CalipersError(f"unknown fusion '{name}'; expected one of {', '.join((*METHODS, *BOUNDS))}")
@@ -124,12 +131,12 @@ def fusion_study(
     information = None
     for number, group in enumerate(groups.tolist()):
         part = replace(rankings, systems=tuple(rankings.systems[s] for s in group), rank=rankings.rank[group])
-        information = joint_of(part, draws, seed + number)
+        information = joint_of(part, draws, seed + number, jobs=jobs)
         joint.append(information.mean)
         null.append(information.null_mean)
         best.append(float(information.alone.mean(axis=1).max()))
         drawn = ballots.only(group)
-        made = {name: _fused(drawn, name, normalize) for name in fusions}
+        made = {name: _fused(drawn, name, normalize, oracles, keep) for name in fusions}
         scores = evaluate(known, list(made.values()), f"RIC(rel={rel:g})", empty="skip", warn=False)
         for name, values in zip(fusions, scores.values[0], strict=True):
             found[name].append(float(np.nanmean(values)))
@@ -145,7 +152,9 @@ def fusion_study(
         best=np.array(best),
         queries=len(information.queries),
         skipped=information.skipped,
-        metadata={"samples": samples, "size": size, "normalize": normalize, "rel": rel, "draws": draws, "seed": seed},
+        metadata={"samples": samples, "size": size, "normalize": normalize, "rel": rel, "draws": draws, "seed": seed}
+        | ({} if oracles == "search" else {"oracles": oracles})
+        | ({} if keep is None else {"keep": keep}),
     )
 
 
@@ -155,7 +164,8 @@ def _groups(systems: int, samples: int, size: int, seed: int) -> Iterator[list[i
         yield sorted(random.choice(systems, size, replace=False).tolist())
 
 
-def _fused(ballots: Ballots, name: str, normalize: str) -> FusedRun:
+def _fused(ballots: Ballots, name: str, normalize: str, oracles: str, keep: int | None) -> FusedRun:
     if name in BOUNDS:
-        return fused(ballots, bound_score(ballots, name), name)
-    return fused(ballots, METHODS[name].fuse(Votes(ballots, np.ones(len(ballots.runs)), normalize)), name)
+        score = sorted_score(ballots, name) if oracles == "sort" else oracle_score(ballots, name)[0]
+        return fused(ballots, score, name, keep)
+    return fused(ballots, METHODS[name].fuse(Votes(ballots, np.ones(len(ballots.runs)), normalize)), name, keep)

@@ -14,19 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, evaluate
-from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
+from calipers.information.rankings import MISSING, QueryRankings, Rankings, has_ties, in_parallel
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.metaeval.query_sets import RememberedRun
+from calipers.native.scanner import shared_bits
 from calipers.results.tables import ShownAsTable, Table
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20
 LINKAGES = ("average", "complete", "single", "weighted")
-CELLS_AT_ONCE = 2_000_000  # systems x pairs of documents in one product; up to 2^24 a float32 counts exactly
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ class InformationDifference(ShownAsTable):
 
 
 def information_difference(
-    judgments: JudgmentsLike,
+    judgments: JudgmentsLike | Preferences,
     runs: RunsLike,
     *,
     rel: float = 1.0,
@@ -124,26 +126,29 @@ def information_difference(
     A         B                         0.6334    0.0000
     <BLANKLINE>
     """
-    known = as_judgments(judgments)
+    known = judgments.judgments if isinstance(judgments, Preferences) else as_judgments(judgments)
     systems = [RememberedRun(run) for run in as_runs(runs)]
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({systems[0].name}): nothing to compare it with")
-    rankings = Rankings.of(known, systems, rel, ties, depth, jobs)
+    rankings = Rankings.of(judgments, systems, rel, ties, depth, jobs)
     scores = evaluate(known, systems, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs, warn=False)
-    return difference_of(rankings, scores.values[0], progress)
+    return difference_of(rankings, scores.values[0], progress, jobs)
 
 
 def difference_of(
-    rankings: Rankings, ap: Floats, progress: Callable[[int], None] | None = None
+    rankings: Rankings, ap: Floats, progress: Callable[[int], None] | None = None, jobs: int | None = None
 ) -> InformationDifference:
     """The differences of rankings that are read already; ap: [system, query of the judgments]."""
     size = len(rankings.systems)
     total, alone, places = np.zeros((size, size)), np.zeros(size), []
-    for query in rankings.queries():
-        ric, joint = known_by_two(query)
+
+    def of_query(query: QueryRankings) -> tuple[int, Floats, Floats]:
+        return query.place, *known_by_two(query)
+
+    for place, ric, joint in in_parallel(of_query, rankings.queries(), jobs):
         total += 2 * joint - ric[:, None] - ric
         alone += ric
-        places.append(query.place)
+        places.append(place)
         if progress:
             progress(1)
     if not places:
@@ -161,39 +166,64 @@ def difference_of(
     )
 
 
-def known_by_two(query: Preferences) -> tuple[Floats, Floats]:
+def known_by_two(query: QueryRankings) -> tuple[Floats, Floats]:
     """On one query: the RIC of each system, and the joint RIC of each two.
 
-    Of two systems there are nine patterns; which pairs of documents show (+, +), (+, -) and (-, -) is a product of
-    matrices, and the others follow from what each system does alone.
+    Of two systems there are nine patterns. Which pairs of documents each system has in the right and in the wrong order
+    is kept as bits. The bits that two systems share are (+, +) and (+, -); how many pairs neither of them shows follows
+    from the documents that both lack, and all other patterns from these and from what each system does alone.
     """
     rank = query.until_last_relevant()
-    size = len(rank)
-    plus, minus = np.zeros(size), np.zeros(size)
-    agree, oppose, both_wrong = (np.zeros((size, size)) for _ in range(3))
-    ways = ways_to_break_ties(rank)
-    pairs = 0
-    for better, worse in query.pairs():
-        pairs += len(better)
-        for tied in ways:
-            for start in range(0, len(better), step := max(1, CELLS_AT_ONCE // size)):
-                sign = _signs(rank, better[start : start + step], worse[start : start + step], tied)
-                above, below = (sign > 0).astype(np.float32), (sign < 0).astype(np.float32)
-                plus += above.sum(axis=1, dtype=np.float64)
-                minus += below.sum(axis=1, dtype=np.float64)
-                agree += above @ above.T
-                oppose += above @ below.T
-                both_wrong += below @ below.T
-    only_plus = plus[:, None] - agree - oppose  # + of one, where the other shows neither document
-    only_minus = minus[:, None] - both_wrong - oppose.T
+    above, tied, below = _bits(query, rank)
+    agree, oppose = (shared_bits(above, each).astype(np.float64) for each in (above, below))
+    if tied.any():  # half of each tied pair is (+) and half (-), and both systems break one tie the same way
+        with_above, with_tied, with_below = (shared_bits(tied, each) for each in (above, tied, below))
+        agree += (with_above + with_above.T + with_tied) / 2
+        oppose += (with_above.T + with_below) / 2
+    neither = _neither(query, rank)
+    right = np.diagonal(agree)
+    wrong = query.size - right - np.diagonal(neither)
+    shown = right + wrong
+    both_wrong = shown[:, None] + shown - query.size + neither - agree - oppose - oppose.T
+    only_plus = right[:, None] - agree - oppose  # + of one, where the other shows neither document
+    only_minus = wrong[:, None] - both_wrong - oppose.T
     one_sided = order_information(only_plus, only_minus)
     joint = order_information(agree, both_wrong) + order_information(oppose, oppose.T) + one_sided + one_sided.T
-    counted = pairs * len(ways)
-    return order_information(plus, minus) / counted, joint / counted
+    return order_information(right, wrong) / query.size, joint / query.size
 
 
-def _signs(rank: NDArray[np.int32], better: Ints, worse: Ints, tied: int) -> NDArray[np.int8]:
-    return sign_of(rank[:, better], rank[:, worse], tied)
+def _bits(query: QueryRankings, rank: NDArray[np.int32]) -> tuple[Words, Words, Words]:
+    """[system, word]: bits of the pairs of documents that a system has in the right order; tied; in the wrong order."""
+    blocks: tuple[list[Words], ...] = ([], [], [])
+    ties = has_ties(rank)
+    for better, worse in query.sides(rank, 0):
+        shape = np.broadcast_shapes(better.shape, worse.shape)
+        length = int(np.prod(shape[1:-1])) * -(-shape[-1] // 8)
+        packed = [np.zeros((len(rank), -(-length // 8) * 8), np.uint8) for _ in blocks]
+        missing = np.iinfo(better.dtype).max
+        for s, (one, other) in enumerate(zip(better, worse, strict=True)):
+            packed[0][s, :length] = np.packbits(one < other, axis=-1).reshape(-1)
+            packed[2][s, :length] = np.packbits(one > other, axis=-1).reshape(-1)
+            if ties[s]:
+                packed[1][s, :length] = np.packbits((one == other) & (one != missing), axis=-1).reshape(-1)
+        for kept, words in zip(blocks, packed, strict=True):
+            kept.append(words.view(np.uint64))
+    above, tied, below = (kept[0] if len(kept) == 1 else np.hstack(kept) for kept in blocks)
+    return above, tied, below
+
+
+def _neither(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:
+    """[system, system]: the pairs of whose documents neither system shows any."""
+    lacks = (rank == MISSING).astype(np.float64)
+    found = np.zeros((len(rank), len(rank)))
+    for each in query.pairs:
+        better, worse = lacks[:, each.better], lacks[:, each.worse]
+        if each.crossed:
+            found += (better @ better.T) * (worse @ worse.T)
+        else:
+            both = better * worse
+            found += both @ both.T
+    return found
 
 
 def same_group_share(table: Table, groups: Mapping[str, str], top: int = 27, by: str = COLUMNS[2]) -> float:

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
-from calipers.information.sign_patterns import check_number_of_lists, merged, tally, told, written
-from calipers.lists import Floats
+from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
+from calipers.information.sign_patterns import Tally, check_number_of_lists, told
+from calipers.lists import Floats, Ints
+from calipers.measures.information import order_information
 from calipers.results.tables import ShownAsTable, Table
 
 DRAWS = 20
@@ -74,7 +76,7 @@ class JointInformation(ShownAsTable):
 
 
 def joint_ric(
-    judgments: JudgmentsLike,
+    judgments: JudgmentsLike | Preferences,
     runs: RunsLike,
     *,
     rel: float = 1.0,
@@ -99,21 +101,31 @@ def joint_ric(
     if draws < 1:
         raise CalipersError(f"draws {draws} is not a whole number of at least 1")
     rankings = Rankings.of(judgments, runs, rel, ties, depth, jobs)
-    return joint_of(rankings, draws, seed, progress)
+    return joint_of(rankings, draws, seed, progress, jobs)
 
 
 def joint_of(
-    rankings: Rankings, draws: int = DRAWS, seed: int = SEED, progress: Callable[[int], None] | None = None
+    rankings: Rankings,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    progress: Callable[[int], None] | None = None,
+    jobs: int | None = None,
 ) -> JointInformation:
     """The joint value of rankings that are read already."""
     check_number_of_lists(len(rankings.systems))
     names, joint, null, alone = [], [], [], []
-    for query in rankings.queries():
-        rank = query.until_last_relevant()
-        names.append(query.query)
-        joint.append(known_together(query, rank))
-        alone.append([known_together(query, rank[s : s + 1]) for s in range(len(rank))])
-        null.append([known_together(query, shuffled) for shuffled in _shuffled(query, draws, seed)])
+
+    def of_query(query: QueryRankings) -> tuple[str, float, Floats, list[float]]:
+        pattern, count, opposite = tally(query, query.until_last_relevant()).counts()
+        singles = alone_of(pattern, count, len(rankings.systems))
+        null = [known_together(query, each) for each in _shuffled(query, draws, seed)]
+        return query.query, told(count, opposite), singles, null
+
+    for name, own, singles, shuffled in in_parallel(of_query, rankings.queries(), jobs):
+        names.append(name)
+        joint.append(own)
+        alone.append(singles)
+        null.append(shuffled)
         if progress:
             progress(1)
     if not names:
@@ -129,17 +141,33 @@ def joint_of(
     )
 
 
-def known_together(query: Preferences, rank: NDArray[np.int32]) -> float:
+def known_together(query: QueryRankings, rank: NDArray[np.int32]) -> float:
     """The joint RIC of some systems on one query, from ranks that are cut already."""
-    parts = []
-    for better, worse in query.pairs():
-        for tied in ways_to_break_ties(rank):
-            signs = (sign_of(each[better], each[worse], tied) for each in rank)
-            parts.append(tally(written(signs, len(rank), len(better)), len(rank)))
-    return told(*merged(parts))
+    _, count, opposite = tally(query, rank).counts()
+    return told(count, opposite)
 
 
-def _shuffled(query: Preferences, draws: int, seed: int) -> Iterator[NDArray[np.int32]]:
+def tally(query: QueryRankings, rank: NDArray[np.int32]) -> Tally:
+    """How many pairs of a query have each pattern; twice that where tied pairs are taken each way."""
+    counted = Tally(len(rank))
+    for tied in ways_to_break_ties(rank):
+        for better, worse in query.sides(rank, tied):
+            counted.add(better, worse)
+    return counted
+
+
+def alone_of(pattern: Ints, count: Ints, lists: int) -> Floats:
+    """RIC of each system, from the patterns of all."""
+    right, wrong = np.zeros(lists), np.zeros(lists)
+    rest = pattern.astype(np.int64)
+    for i in range(lists):
+        sign = (rest + 1) % 3 - 1
+        right[i], wrong[i] = count[sign > 0].sum(), count[sign < 0].sum()
+        rest = (rest - sign) // 3
+    return np.asarray(order_information(right, wrong) / count.sum())
+
+
+def _shuffled(query: QueryRankings, draws: int, seed: int) -> Iterator[NDArray[np.int32]]:
     """Copies of the systems, each with its ranks shuffled among the judged documents by itself."""
     random = np.random.default_rng([seed, query.place])
     for _ in range(draws):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments, Run
+from calipers.collection.preferences import Preferences
+from calipers.collection.reader import processors
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
@@ -17,7 +22,9 @@ from calipers.evaluation import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
 
 MISSING = np.iinfo(np.int32).max  # the rank of what is not retrieved, or was cut off
-PAIRS_AT_ONCE = 4_000_000
+PAIRS_AT_ONCE = 1_000_000
+Ranks = NDArray[np.signedinteger[Any]]
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +35,12 @@ class Rankings:
     systems: tuple[str, ...]
     rank: NDArray[np.int32]  # [system, row of the pool]
     rel: float = 1.0
+    preferences: Preferences | None = None  # where pairs were judged instead of documents
 
     @classmethod
     def of(
         cls,
-        judgments: JudgmentsLike,
+        judgments: JudgmentsLike | Preferences,
         runs: RunsLike,
         rel: float = 1.0,
         ties: str = "average",
@@ -43,7 +51,8 @@ class Rankings:
         """Read some runs."""
         if ties not in TIE_RULES:
             raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
-        known = as_judgments(judgments)
+        preferences = judgments if isinstance(judgments, Preferences) else None
+        known = preferences.judgments if preferences else as_judgments(judgments)
         systems: list[Run] = as_runs(runs)
         rank = np.full((len(systems), len(known)), MISSING, np.int32)
         start = 0
@@ -53,7 +62,7 @@ class Rankings:
             start += len(batch)
             if progress:
                 progress(len(batch))
-        return cls(known, tuple(name for name, _ in distinct_names(systems)), rank, rel)
+        return cls(known, tuple(name for name, _ in distinct_names(systems)), rank, rel, preferences)
 
     @property
     def finds_nothing(self) -> list[str]:
@@ -61,26 +70,60 @@ class Rankings:
         found = (self.rank != MISSING).any(axis=1)
         return [system for system, some in zip(self.systems, found.tolist(), strict=True) if not some]
 
-    def queries(self) -> Iterator[Preferences]:
+    def queries(self) -> Iterator[QueryRankings]:
         """The queries whose judgments tell some documents apart and call some relevant, one by one."""
         pool = self.judgments.pool
         for q, name in enumerate(self.judgments.queries):
             rows = np.arange(pool.offsets[q], pool.offsets[q + 1])
             grade = pool.grade[rows]
             rows, grade = rows[grade >= 0], grade[grade >= 0]
-            if len(grade) and grade.min() < grade.max() and grade.max() >= self.rel:
-                yield Preferences(name, q, grade, self.rank[:, rows], grade >= self.rel)
+            relevant = grade >= self.rel
+            if not relevant.any():
+                continue
+            if self.preferences is not None:
+                pairs: tuple[Pairs, ...] = (Pairs(*self.preferences.pairs_of(q), crossed=False),)
+            else:
+                pairs = pairs_of_grades(grade)
+            if pairs:
+                yield QueryRankings(name, q, self.rank[:, rows], relevant, pairs)
 
 
 @dataclass(frozen=True, eq=False)
-class Preferences:
-    """One query: the grades of its documents, and the rank that each system gives them."""
+class Pairs:
+    """Some pairs of one query's documents: each of the better ones with each of the worse ones, or one by one."""
+
+    better: Ints
+    worse: Ints
+    crossed: bool = True
+
+    def __len__(self) -> int:
+        return len(self.better) * len(self.worse) if self.crossed else len(self.better)
+
+
+def pairs_of_grades(grade: Floats) -> tuple[Pairs, ...]:
+    """The pairs of documents of different grades: those of each grade with all of lower ones, in blocks."""
+    found = []
+    for level in np.unique(grade)[:0:-1]:
+        better, worse = np.flatnonzero(grade == level), np.flatnonzero(grade < level)
+        step = max(1, PAIRS_AT_ONCE // len(worse))
+        found += [Pairs(better[start : start + step], worse) for start in range(0, len(better), step)]
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRankings:
+    """One query: the rank that each system gives its documents, and the pairs that the judgments order."""
 
     query: str
     place: int  # among the queries of the judgments
-    grade: Floats
     rank: NDArray[np.int32]  # [system, document]
     relevant: NDArray[np.bool_]
+    pairs: tuple[Pairs, ...]
+
+    @cached_property
+    def size(self) -> int:
+        """How many pairs there are."""
+        return sum(len(each) for each in self.pairs)
 
     def until_last_relevant(self, rank: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
         """The ranks of each system with its list cut after the last relevant document."""
@@ -88,20 +131,27 @@ class Preferences:
         shown = np.where(self.relevant & (rank != MISSING), rank, -1).max(axis=1, keepdims=True, initial=-1)
         return np.where(rank <= shown, rank, np.int32(MISSING))
 
-    def pairs(self) -> Iterable[tuple[Ints, Ints]]:
-        """The pairs of documents of different grades, in blocks: the better ones, and the worse ones."""
-        return self._one_block if len(self.grade) ** 2 <= PAIRS_AT_ONCE else self._blocks()
+    def sides(self, rank: NDArray[np.int32], tied: int) -> Iterator[tuple[Ranks, Ranks]]:
+        """Block by block, numbers that compare as the ranks of the better and of the worse document of each pair do.
 
-    @cached_property
-    def _one_block(self) -> tuple[tuple[Ints, Ints], ...]:
-        return tuple(self._blocks())
+        [system, ...], to be compared by broadcasting. Where both documents are missing the numbers are equal. `tied`
+        says which number is the smaller one where ranks are equal: 1 the better document's, -1 the other's.
+        """
+        numbers = spread(rank)
+        missing = np.iinfo(numbers.dtype).max
+        for each in self.pairs:
+            better, worse = numbers[:, each.better], numbers[:, each.worse]
+            if tied:
+                better[better != missing] -= tied
+            yield (better[:, :, None], worse[:, None, :]) if each.crossed else (better, worse)
 
-    def _blocks(self) -> Iterator[tuple[Ints, Ints]]:
-        step = max(1, PAIRS_AT_ONCE // len(self.grade))
-        for start in range(0, len(self.grade), step):
-            better, worse = np.nonzero(self.grade[start : start + step, None] > self.grade)
-            if len(better):
-                yield better + start, worse
+
+def spread(rank: NDArray[np.int32]) -> Ranks:
+    """Twice the ranks, in as few bytes as they need; what is missing has the largest number."""
+    missing = rank == MISSING
+    deepest = int(np.where(missing, 0, rank).max(initial=0))
+    kind = next(kind for kind in (np.int16, np.int32, np.int64) if 2 * deepest + 1 < np.iinfo(kind).max)
+    return np.asarray(np.where(missing, np.iinfo(kind).max, 2 * rank.astype(kind)), kind)
 
 
 def ways_to_break_ties(rank: NDArray[np.int32]) -> tuple[int, ...]:
@@ -110,14 +160,28 @@ def ways_to_break_ties(rank: NDArray[np.int32]) -> tuple[int, ...]:
     All systems break a tie of the same two documents the same way. So systems that agree in everything agree here too,
     and the information difference of a system from itself is 0.
     """
+    return (1, -1) if has_ties(rank).any() else (0,)
+
+
+def has_ties(rank: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """The systems that give one rank to two documents."""
     ordered = np.sort(rank, axis=1)
-    tied = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != MISSING)
-    return (1, -1) if tied.any() else (0,)
+    return np.asarray(((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] != MISSING)).any(axis=1))
 
 
-def sign_of(above: NDArray[np.int32], below: NDArray[np.int32], tied: int) -> NDArray[np.int8]:
-    """1 where the first rank is the higher one, -1 where it is the lower one, 0 where both documents are missing."""
-    sign = (above < below).view(np.int8) - (above > below).view(np.int8)
-    if tied:
-        sign[(above == below) & (above != MISSING)] = tied
-    return sign
+def in_parallel(
+    work: Callable[[QueryRankings], Result], queries: Iterator[QueryRankings], jobs: int | None = None
+) -> Iterator[Result]:
+    """The results for some queries, in their order, several at a time: NumPy and the compiled code release the GIL."""
+    workers = jobs or processors()
+    if workers == 1:
+        yield from map(work, queries)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[Result]] = deque()
+        for query in queries:  # few at a time: bits of all queries at once would fill the memory
+            waiting.append(pool.submit(work, query))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

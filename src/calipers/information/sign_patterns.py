@@ -7,16 +7,20 @@ or neither is there). So the same pair the other way round has the negative numb
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.native.scanner import count_patterns
 
 Signs = NDArray[np.int8]
+Ranks = NDArray[np.signedinteger[Any]]
 
 MOST_LISTS = 40  # (3^40 - 1) / 2 is the largest number of this kind in 64 bits
+MOST_NATIVE = 10  # lists that the compiled counter takes
 COUNTED_DIRECTLY = 12  # lists whose 3^m patterns are an array to count in
 
 
@@ -38,34 +42,65 @@ def written(signs: Iterable[Signs], lists: int, size: int) -> Ints:
     return code
 
 
-def tally(codes: Ints, lists: int) -> tuple[Ints, Ints]:
-    """The distinct patterns, and how many pairs have each."""
-    if lists <= COUNTED_DIRECTLY:
-        middle = (3**lists - 1) // 2
-        count = np.bincount(codes + middle, minlength=3**lists)
-        found = np.flatnonzero(count)
-        return found - middle, count[found]
-    return np.unique(codes, return_counts=True)
+def patterns_of_ranks(better: Ranks, worse: Ranks) -> Ints:
+    """The pattern of each pair, from [list, ...] numbers of which the smaller one stands above."""
+    shape = np.broadcast_shapes(better.shape[1:], worse.shape[1:])
+    lists = len(better)
+    kind: type[np.signedinteger[Any]] = np.int16 if lists <= 10 else np.int32 if lists <= 20 else np.int64
+    kind = max(kind, better.dtype.type, key=lambda each: np.dtype(each).itemsize)
+    better, worse = better.astype(kind, copy=False), worse.astype(kind, copy=False)
+    code, sign = np.zeros(shape, kind), np.empty(shape, kind)
+    for i in reversed(range(lists)):
+        np.subtract(worse[i], better[i], out=sign)
+        np.clip(sign, -1, 1, out=sign)
+        code *= 3
+        code += sign
+    return code.reshape(-1)
 
 
-def merged(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
-    """Counts of several blocks of pairs as one."""
-    if len(parts) == 1:
-        return parts[0]
-    pattern, place = np.unique(np.concatenate([codes for codes, _ in parts]), return_inverse=True)
-    return pattern, np.bincount(place.reshape(-1), np.concatenate([count for _, count in parts])).astype(np.int64)
+class Tally:
+    """How many pairs have each pattern."""
+
+    def __init__(self, lists: int) -> None:
+        self.lists = lists
+        self._middle = (3**lists - 1) // 2
+        self._dense: NDArray[np.int64] | None = np.zeros(3**lists, np.int64) if lists <= COUNTED_DIRECTLY else None
+        self._parts: list[tuple[Ints, Ints]] = []
+
+    def add(self, better: Ranks, worse: Ranks) -> None:
+        """Count the pairs of documents with these numbers, [list, ...] each, of which the smaller one stands above."""
+        if self.lists <= MOST_NATIVE and better.dtype == np.int16 and better.ndim == 3:
+            assert self._dense is not None
+            count_patterns(better[:, :, 0], worse[:, 0, :], self._dense)
+            return
+        codes = patterns_of_ranks(better, worse)
+        if self._dense is None:
+            self._parts.append(np.unique(codes, return_counts=True))
+        else:
+            place = codes.astype(np.intp)
+            place += self._middle
+            self._dense += np.bincount(place, minlength=len(self._dense))
+
+    def counts(self) -> tuple[Ints, Ints, Ints]:
+        """The distinct patterns, how many pairs have each, and how many have the opposite one."""
+        if self._dense is not None:
+            found = np.flatnonzero(self._dense)
+            return found - self._middle, self._dense[found], self._dense[len(self._dense) - 1 - found]
+        pattern, place = np.unique(np.concatenate([codes for codes, _ in self._parts]), return_inverse=True)
+        count = np.bincount(place.reshape(-1), np.concatenate([count for _, count in self._parts])).astype(np.int64)
+        at = np.minimum(np.searchsorted(pattern, -pattern), len(pattern) - 1)
+        return pattern, count, np.where(pattern[at] == -pattern, count[at], 0)
 
 
-def told(pattern: Ints, count: Floats | Ints) -> float:
+def told(count: Floats | Ints, opposite: Floats | Ints) -> float:
     """What patterns tell about the order of a pair, in bits: the sum of f(s) lg(2 f(s) / (f(s) + f(-s))).
 
     The pairs are all oriented the right way round; f(s) is the share of those with pattern s.
 
-    >>> told(np.array([4, -2, 2]), np.array([4, 1, 1])).hex() == (2 / 3).hex()
+    >>> told(np.array([4, 1, 1]), np.array([0, 1, 1])).hex() == (2 / 3).hex()
     True
     """
-    order = np.argsort(pattern)
-    pattern, count = pattern[order], np.asarray(count, np.float64)[order]
-    place = np.minimum(np.searchsorted(pattern, -pattern), len(pattern) - 1)
-    opposite = np.where(pattern[place] == -pattern, count[place], 0.0)
-    return float((count * np.log2(2 * count / (count + opposite))).sum() / count.sum())
+    both = opposite > 0  # where only one of the two occurs, it tells everything
+    one, other = count[both].astype(np.float64), opposite[both]
+    total = float(count.sum())
+    return float((total - one.sum() + (one * np.log2(2 * one / (one + other))).sum()) / total)

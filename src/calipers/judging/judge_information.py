@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.model import Run
 from calipers.errors import CalipersError
-from calipers.information.rankings import MISSING, Preferences, Rankings
+from calipers.information.rankings import MISSING, QueryRankings, Rankings
 from calipers.information.sign_patterns import check_number_of_lists, written
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints
@@ -90,7 +90,7 @@ def knowledge_of(
         pairs = OrderedByJudges.of(labels)
         if pairs is not None and relevant.any():
             counted += 1
-            seen = Preferences(name, q, labels[0], rankings.rank[:, span], relevant)
+            seen = QueryRankings(name, q, rankings.rank[:, span], relevant, ())
             bits.append(pairs.told(seen.until_last_relevant()))
             random = np.random.default_rng([seed, q])
             shuffled = (random.permuted(seen.rank, axis=1) for _ in range(draws))

@@ -6,22 +6,33 @@ Of the pairs of judged documents with different grades, c is the share that the 
 share in the wrong one; of the others it shows neither document. A shown document stands above a missing one. The list
 is condensed (judged documents only, a grade below 0 being none) and cut after the last relevant one.
 
+Pairs may have weights; c and d are then shares of the whole weight:
+
+    weight=uniform   all pairs alike, as in the paper
+    weight=gain      |difference of the grades|: confusing far apart grades is worse
+    weight=top       p^(rank - 1) of the higher one of the two documents in the condensed list: pairs at the top count;
+                     a pair that the list does not show weighs nothing, so what is not found costs nothing
+
 Golbus & Aslam, A mutual information-based framework for the analysis of information retrieval systems, SIGIR 2013.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.random_rankings import sampled_error, sampled_mean
-from calipers.measures.registry import measure
+from calipers.measures.registry import is_finite, measure
 from calipers.record import Record
 
+WEIGHTS = ("uniform", "gain", "top")
 
-@measure("RIC", rel=1, signed=False)
-def relevance_information_correlation(rel: float, signed: bool) -> Form:
+
+@measure("RIC", rel=1, signed=False, weight="uniform", p=0.8)
+def relevance_information_correlation(rel: float, signed: bool, weight: str, p: float) -> Form:
     """Relevance information correlation: how many bits the order of two documents tells about which is the better one.
 
     Drawn are pairs of judged documents with different grades; c is the share that stands in the right order, d the
@@ -31,11 +42,18 @@ def relevance_information_correlation(rel: float, signed: bool) -> Form:
     the perfect one, and the cut after the last relevant document does not prevent it; RIC(signed=True) counts such
     lists below 0. A list with half of its pairs in order scores 0, whichever half that is. Ranks do not matter, so that
     it suits the search for everything rather than the top of a list, and a query with few judged pairs says little.
-    With several grades below rel the cut hides how well those are ordered.
+    With several grades below rel the cut hides how well those are ordered. weight=gain or weight=top (with its p)
+    weigh pairs by the difference of their grades, or by how far up they stand; the latter no longer asks for recall.
     """
     if not isinstance(signed, bool):
         raise CalipersError(f"signed={signed} of 'RIC' is neither True nor False")
-    return PairInformation(rel, signed)
+    if weight not in WEIGHTS:
+        raise CalipersError(f"weight={weight} of 'RIC' is not one of {', '.join(WEIGHTS)}")
+    if not is_finite(p) or not 0 < p < 1:
+        raise CalipersError(f"p={p} of 'RIC' is not a number between 0 and 1")
+    if weight == "uniform":
+        return PairInformation(rel, signed)
+    return WeightedPairInformation(rel, signed, weight, float(p))
 
 
 class PairInformation(Form):
@@ -70,8 +88,11 @@ class PairInformation(Form):
     def reader(self) -> str:
         return "None: a pair of judged documents is drawn, and the list is asked which one is the better."
 
+    def pairs(self, lists: Lists) -> OrderedPairs:
+        return lists.once(("ordered pairs", self.rel), lambda: ordered_pairs(lists, self.rel))
+
     def score(self, lists: Lists) -> Floats:
-        pairs = lists.once(("ordered pairs", self.rel), lambda: ordered_pairs(lists, self.rel))
+        pairs = self.pairs(lists)
         bits = order_information(pairs.concordant, pairs.discordant)
         if self.signed:
             bits = np.copysign(bits, pairs.concordant - pairs.discordant)
@@ -119,6 +140,24 @@ class PairInformation(Form):
         return np.where(np.isnan(best), np.nan, np.where(crossed, nearest, np.minimum(best, reverse)))
 
 
+class WeightedPairInformation(PairInformation):
+    """The same with weights of pairs."""
+
+    weight: str = "gain"
+    p: float = 0.8
+
+    def pairs(self, lists: Lists) -> OrderedPairs:
+        key = ("weighted pairs", self.rel, self.weight, self.p)
+        if self.weight == "gain":
+            return lists.once(key, lambda: gain_weighted_pairs(lists, self.rel))
+        return lists.once(key, lambda: top_weighted_pairs(lists, self.rel, self.p))
+
+    def _balanced(self, population: Population) -> Floats:
+        """No order scores less than 0; which comes nearest is not known."""
+        best = super().ideal(population)
+        return np.where(np.isnan(best), np.nan, 0.0)
+
+
 class OrderedPairs(Record):
     """Of each list: how many pairs of documents of different grades it has in the right and in the wrong order."""
 
@@ -157,12 +196,72 @@ def ordered_pairs(lists: Lists, rel: float) -> OrderedPairs:
     if shown.tied:
         groups = shown.groups
         wrong += groups.sum_by_list(_unlike_pairs(groups.row_group, level, len(groups))) / 2
-    defined = (pool.count((pool.grade >= rel) & (pool.grade >= 0)) > 0)[lists.query]
+    defined = _defined(pool, rel)[lists.query]
     return OrderedPairs(
         concordant=shown.sum(known.lower[shown.document]) - wrong,
         discordant=shown.sum(known.higher[shown.document]) - kept + wrong,
         all=np.where(defined, known.pairs[lists.query], 0.0),
     )
+
+
+def gain_weighted_pairs(lists: Lists, rel: float) -> OrderedPairs:
+    """The same with pairs weighted by the difference of their grades, a pair inside a tie half each way.
+
+    A document x is above worse ones y of weight grade(x) n - sum of grade(y), n being their number: all of the pool,
+    less those that stand above x or beside it in a tie. What is beside it counts half each way.
+    """
+    pool = lists.pool
+    known = pool.once("grade levels", lambda: GradeLevels.of(pool))
+    lower, higher = pool.once("sums of grades", lambda: known.sums(pool))
+    shown = until_last_relevant(lists, rel)
+    level, grade = known.level[shown.document], shown.grade
+    right, wrong, beside = np.zeros(len(shown)), np.zeros(len(shown)), np.zeros(len(shown))
+    for better, of_pool, count, total in ((1.0, lower, known.lower, right), (-1.0, higher, known.higher, wrong)):
+        own = level if better > 0 else -level
+        below = [count[shown.document] - _worse_above(shown, own, None, True)]
+        below.append(of_pool[shown.document] - _worse_above(shown, own, grade, True))
+        total += shown.sum(better * (grade * below[0] - below[1]))
+    if shown.tied:
+        for values, sign in ((None, 1.0), (grade, -1.0)):
+            apart = _worse_above(shown, level, values, True) - _worse_above(shown, level, values, False)
+            beside += shown.sum(sign * (grade * apart if values is None else apart))
+    weight = pool.sum(np.where(pool.grade >= 0, pool.grade * known.lower - lower, 0.0))
+    return OrderedPairs(right + beside / 2, wrong + beside / 2, np.where(_defined(pool, rel), weight, 0.0)[lists.query])
+
+
+def top_weighted_pairs(lists: Lists, rel: float, p: float) -> OrderedPairs:
+    """The same with pairs weighted by p^(rank - 1) of the higher document, the mean over the ranks of its tie.
+
+    Two documents of one tie of m weigh the mean over the places of the higher one, which is the r-th of the tie for
+    m - r of the m (m - 1) / 2 pairs of places.
+    """
+    pool = lists.pool
+    known = pool.once("grade levels", lambda: GradeLevels.of(pool))
+    shown = until_last_relevant(lists, rel)
+    level = known.level[shown.document]
+    groups = shown.groups
+    size = groups.count(np.ones(len(level), bool))  # judged documents only: the list is condensed
+    before = groups.above(size)
+    # Means over the ranks of a tie, from sums of p^r and of r p^r.
+    with np.errstate(under="ignore"):
+        share = (1 - p**size) / (1 - p)
+        alone = p**before * share / size
+        moment = (1 - (size + 1) * p**size + size * p ** (size + 1)) / (1 - p) ** 2  # of r p^(r - 1)
+        pairs = np.maximum(size * (size - 1) / 2, 1.0)
+        together = p**before * (size * share - moment) / pairs
+    own = alone[groups.row_group]
+    right = shown.sum(own * (known.lower[shown.document] - _worse_above(shown, level, None, True)))
+    wrong = shown.sum(own * (known.higher[shown.document] - _worse_above(shown, -level, None, True)))
+    beside = groups.sum_by_list(together * _unlike_pairs(groups.row_group, level, len(groups)))
+    total = right + wrong + beside
+    # A list that shows nothing tells nothing: its weight is that of nothing, and its score 0.
+    weight = np.where(_defined(pool, rel)[lists.query] & (known.pairs[lists.query] > 0), np.maximum(total, 1e-300), 0.0)
+    return OrderedPairs(right + beside / 2, wrong + beside / 2, weight)
+
+
+def _defined(pool: Pool, rel: float) -> Any:
+    """Of each query: whether one of its documents is relevant."""
+    return pool.count((pool.grade >= rel) & (pool.grade >= 0)) > 0
 
 
 def until_last_relevant(lists: Lists, rel: float) -> Lists:
@@ -199,6 +298,21 @@ class GradeLevels(Record):
         higher[rows] = ends[query] - bounds[run + 1]
         return cls(level, lower, higher, pool.sum(lower))
 
+    def sums(self, pool: Pool) -> tuple[Floats, Floats]:
+        """Of each row of the pool: the sum of the grades of the worse and of the better documents of its query."""
+        rows = np.lexsort((self.level, pool.query))
+        rows = rows[pool.grade[rows] >= 0]
+        query = pool.query[rows]
+        total = np.concatenate([[0.0], np.cumsum(pool.grade[rows])])
+        starts = np.searchsorted(query, np.arange(pool.queries))
+        ends = np.searchsorted(query, np.arange(pool.queries), "right")
+        lower, higher = np.zeros(len(self.level)), np.zeros(len(self.level))
+        at = starts[query] + self.lower[rows].astype(np.int64)
+        lower[rows] = total[at] - total[starts[query]]
+        at = ends[query] - self.higher[rows].astype(np.int64)
+        higher[rows] = total[ends[query]] - total[at]
+        return lower, higher
+
 
 def _unlike_pairs(group: Ints, level: Ints, groups: int) -> Floats:
     """Of each group of rows: the pairs of rows with different levels."""
@@ -207,6 +321,30 @@ def _unlike_pairs(group: Ints, level: Ints, groups: int) -> Floats:
     kind, count = np.unique(group.astype(np.int64) * levels + level, return_counts=True)
     alike = np.bincount(kind // levels, count.astype(np.float64) ** 2, groups)
     return np.asarray((size**2 - alike) / 2)
+
+
+def _worse_above(lists: Lists, level: Ints, values: Floats | None, beside: bool) -> Floats:
+    """Of each row: how many rows of a lower level stand above it, or the sum of their values.
+
+    With `beside`, those that are tied with it count as well. The method is that of `_in_wrong_order`, row by row.
+    """
+    member = lists.list.astype(np.int64)
+    level = level - level.min(initial=0)
+    order = np.lexsort((level if beside else -level, lists.first, member))
+    level, worth = level[order], np.ones(len(level)) if values is None else values[order]
+    found = np.zeros(len(level))
+    for bit in reversed(range(int(level.max(initial=0)).bit_length())):
+        together = (member << 32) | (level >> (bit + 1))
+        by = np.argsort(together, kind="stable")
+        together, ones = together[by], (level[by] >> bit) & 1
+        zeros = np.concatenate([[0.0], np.cumsum((1 - ones) * worth[by])])
+        fresh = np.ones(len(by), bool)
+        fresh[1:] = together[1:] != together[:-1]
+        start = np.flatnonzero(fresh)[np.cumsum(fresh) - 1]
+        found[by] += ones * (zeros[:-1] - zeros[start])
+    placed = np.empty_like(found)
+    placed[order] = found
+    return placed
 
 
 def _in_wrong_order(lists: Lists, level: Ints) -> Floats:

@@ -11,7 +11,7 @@ from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AsDouble
 from cpython.ref cimport PyObject
 from libc.math cimport floor, isfinite
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 from libcpp cimport bool as cbool
 from libcpp.algorithm cimport reverse, sort, upper_bound
@@ -23,6 +23,13 @@ import os
 from calipers.native.scan_error import BINARY, TOO_LONG, ScanError, duplicate
 
 COMPILED = True
+
+
+cdef extern from "_bits.hpp" namespace "calipers" nogil:
+    void count_shared "calipers::shared_bits"(const uint64_t*, size_t, const uint64_t*, size_t, size_t, int64_t*) noexcept
+    void add_patterns "calipers::count_patterns"(
+        const int16_t*, size_t, const int16_t*, size_t, size_t, int64_t*
+    ) noexcept
 
 
 cdef extern from "_scanner.hpp" namespace "calipers" nogil:
@@ -1454,6 +1461,51 @@ def symmetric_means(size, start, members, stop, Py_ssize_t depth):
                     mean[j] = (1.0 - share if share < 1.0 else 0.0) * mean[j] + share * passing * mean[j - 1]
             mean += depth + 1
     return through.reshape(groups, depth + 1)
+
+
+def shared_bits(one, other):
+    """[row of one, row of other]: how many bits two rows have in common; both are arrays of 64-bit words.
+
+    Where both are the same array, each two rows are compared once.
+    """
+    import numpy
+
+    if one.ndim != 2 or other.ndim != 2 or one.shape[1] != other.shape[1]:
+        raise ValueError("expected two matrices with rows of one length")
+    cdef size_t ones = one.shape[0], others = other.shape[0], words = one.shape[1]
+    cdef Borrowed first = Borrowed(numpy.ascontiguousarray(one).reshape(-1), "uint64")
+    cdef Borrowed second = first if other is one else Borrowed(numpy.ascontiguousarray(other).reshape(-1), "uint64")
+    found = numpy.empty(ones * others, "int64")
+    cdef Borrowed counts = Borrowed(found, "int64", True)
+    with nogil:
+        count_shared(
+            <const uint64_t*> first.view.buf, ones, <const uint64_t*> second.view.buf, others, words,
+            <int64_t*> counts.view.buf,
+        )
+    return found.reshape(ones, others)
+
+
+def count_patterns(better, worse, counts):
+    """Add up the patterns of signs over each pair of a better and a worse document: [list, document] numbers each.
+
+    A sign is 1 where a list gives the better document the smaller number, -1 the larger, 0 the same; the pattern s is
+    counted at the middle of `counts`, 3^lists long, plus the sum of s_i 3^i.
+    """
+    import numpy
+
+    cdef size_t lists = better.shape[0], betters = better.shape[1], worses = worse.shape[1]
+    if worse.shape[0] != lists or lists > 10 or <size_t> len(counts) != <size_t> 3**lists:
+        raise ValueError("expected at most ten lists, and a place for each of their patterns")
+    cdef Borrowed first = Borrowed(numpy.ascontiguousarray(better).reshape(-1), "int16")
+    cdef Borrowed second = Borrowed(numpy.ascontiguousarray(worse).reshape(-1), "int16")
+    cdef Borrowed found = Borrowed(counts, "int64", True)
+    if first.view.itemsize != 2 or second.view.itemsize != 2 or found.view.itemsize != 8:
+        raise ValueError("expected numbers of 16 bits, and counts of 64")
+    with nogil:
+        add_patterns(
+            <const int16_t*> first.view.buf, betters, <const int16_t*> second.view.buf, worses, lists,
+            <int64_t*> found.view.buf,
+        )
 
 
 def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, precision):

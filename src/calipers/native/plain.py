@@ -630,6 +630,44 @@ def symmetric_means(
     return result
 
 
+def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """[row of one, row of other]: how many bits two rows have in common; both are arrays of 64-bit words.
+
+    >>> shared_bits(np.array([[7], [1]], np.uint64), np.array([[5], [2], [8]], np.uint64)).tolist()
+    [[2, 1, 0], [1, 0, 0]]
+    """
+    if one.ndim != 2 or other.ndim != 2 or one.shape[1] != other.shape[1]:
+        raise ValueError("expected two matrices with rows of one length")
+    found = np.zeros((len(one), len(other)), np.int64)
+    for start in range(0, one.shape[1], words := 1 << 12):  # so many words have fewer bits than a float32 can count
+        bits = [
+            np.unpackbits(np.ascontiguousarray(each[:, start : start + words]).view(np.uint8), axis=1)
+            for each in ((one,) if other is one else (one, other))
+        ]
+        left = bits[0].astype(np.float32)
+        found += (left @ (left if other is one else bits[1].astype(np.float32)).T).astype(np.int64)
+    return found
+
+
+def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int64]) -> None:
+    """Add up the patterns of signs over each pair of a better and a worse document: [list, document] numbers each.
+
+    A sign is 1 where a list gives the better document the smaller number, -1 the larger, 0 the same; the pattern s is
+    counted at the middle of `counts`, 3^lists long, plus the sum of s_i 3^i.
+    """
+    if len(better) != len(worse) or len(better) > 10 or len(counts) != 3 ** len(better):
+        raise ValueError("expected at most ten lists, and a place for each of their patterns")
+    code, sign = (np.zeros((better.shape[1], worse.shape[1]), np.int16) for _ in range(2))
+    for above, below in zip(better[::-1], worse[::-1], strict=True):
+        np.subtract(below[None, :], above[:, None], out=sign)
+        np.clip(sign, -1, 1, out=sign)
+        code *= 3
+        code += sign
+    place = code.reshape(-1).astype(np.intp)
+    place += len(counts) // 2
+    counts += np.bincount(place, minlength=len(counts))
+
+
 def _is_single(precision: Precision) -> bool:
     if precision not in ("double", "single"):
         raise ValueError(f"precision is 'double' or 'single', not {precision!r}")

@@ -27,7 +27,8 @@ from calipers.papers.printed_figures import (
     attainable,
     judged,
 )
-from calipers.papers.registry import printed, reproduction
+from calipers.papers.readings import Reading
+from calipers.papers.registry import printed, reproduction, reproduction_of_readings
 from calipers.stats.correlation import kendall_b
 
 TESTS = 140  # 28 pairs of methods at 5 cutoffs
@@ -165,7 +166,16 @@ def _power_beside(document: str, base: str) -> Any:
 # -- PAD ---------------------------------------------------------------------------------------------
 
 
-def _pad(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
+# What equation 8 leaves open: of which scores, and what stands below the line where both are negative.
+PAD_AXES = {
+    "denominator": ("absolute", "literal"),
+    "scores": ("means over cutoffs", "each cutoff"),
+    "slips": ("mended", "as printed"),
+}
+PAD_BEST = {"denominator": "absolute", "scores": "means over cutoffs", "slips": "mended"}
+
+
+def _pad(document: str, name: str, folder: Path | None, reading: Reading = PAD_BEST) -> Iterator[Figure]:
     table = printed(document)[name]
     study = LetorStudy.of(folder)
     for collection, measure, of_set, figure in _cells(table):
@@ -176,10 +186,15 @@ def _pad(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
         elif of_set != "all":
             yield Figure(cell, figure, None, NEEDS_DATA)
         else:
-            yield _pad_of_printed(cell, figure, measure, collection)
+            yield _pad_of_printed(cell, figure, measure, collection, reading)
 
 
-def _pad_of_printed(cell: str, figure: str, measure: str, collection: str) -> Figure:
+def _pad_of_printed(cell: str, figure: str, measure: str, collection: str, reading: Reading) -> Figure:
+    if reading != PAD_BEST:
+        scores = scores_of(measure, collection, mended=reading["slips"] == "mended")
+        columns = [scores.mean(axis=1)] if reading["scores"] == PAD_BEST["scores"] else list(scores.T)
+        found = [percentage_absolute_difference(each, reading["denominator"]) for each in columns]
+        return judged(cell, figure, float(np.mean(found)))
     averages = averages_of(measure, collection)
     value = percentage_absolute_difference(averages)
     reason = ""
@@ -328,6 +343,15 @@ def _title(table: Any, what: str) -> str:
 
 def _add(document: str, name: str, table: Any) -> None:
     check, what = _KINDS[table["kind"]]
+
+    if table["kind"] == "pad":
+
+        def under(folder: Path | None, reading: Reading) -> Sequence[Figure]:
+            return list(_pad(document, name, folder, reading))
+
+        id, title = f"{document}/{name}", _title(table, what)
+        reproduction_of_readings(id, title, DATA, LAYOUT, axes=PAD_AXES, best=PAD_BEST)(under)
+        return
 
     def run(folder: Path | None) -> Sequence[Figure]:
         return list(check(document, name, folder))

@@ -59,19 +59,22 @@ def judged(
     reason: str = "",
     otherwise: str = "",
     least: int = 0,
+    rounds: bool = False,
 ) -> Figure:
     """The verdict on a figure that was computed; `interval`: what the rounding of its sources allows.
 
     `reason` is given with an exact figure, `otherwise` with one that differs. `least`: the decimals that all figures of
-    a table have, where zeros at the end are not printed.
+    a table have, where zeros at the end are not printed. `rounds`: the paper rounds its figures.
     """
     digits, value = max(decimals(printed), least), float(printed)
     if math.isnan(computed):
         return Figure(cell, printed, None, DIFFERS, otherwise or "undefined")
-    if math.isclose(cut(computed, digits), value, abs_tol=10.0 ** -(digits + 2)):
+    if not rounds and math.isclose(cut(computed, digits), value, abs_tol=10.0 ** -(digits + 2)):
         return Figure(cell, printed, computed, EXACT, reason)
     half = 0.5 * 10.0**-digits
     if abs(computed - value) <= half * (1 + 1e-9):
+        if rounds:
+            return Figure(cell, printed, computed, EXACT, reason)
         return Figure(cell, printed, computed, ROUNDING, reason or "rounded, where other figures are cut off")
     if interval is not None:
         low, high = interval

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cache
 from importlib import import_module
@@ -14,9 +14,11 @@ from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.papers.printed_figures import VERDICTS, Figure
+from calipers.papers.readings import Axes, GridSearch, Reading, readings_of, search
 from calipers.results.tables import Table
 
 Check = Callable[[Path | None], Sequence[Figure]]
+CheckReading = Callable[[Path | None, Reading], Sequence[Figure]]
 
 # The modules that add to the list.
 _MODULES = ("normalisation_tables", "summeval_printed", "golbus2013")
@@ -33,6 +35,21 @@ class Reproduction:
     check: Check
     data: str = ""  # that some of its figures need, in short
     layout: str = ""  # what a folder with it must hold
+    axes: Axes = field(default_factory=dict)  # what the paper leaves open
+    under: CheckReading | None = None  # the same under any reading
+
+    def grid(
+        self,
+        folder: str | Path | None = None,
+        cache: str | Path | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> GridSearch:
+        """The figures under every reading of what the paper leaves open."""
+        if self.under is None:
+            raise CalipersError(
+                f"{self.id} leaves nothing open: there is no grid of readings; --list shows what has one"
+            )
+        return search(self.id, self.axes, self.under, _folder(folder), cache, progress)
 
     def table(self, folder: str | Path | None = None) -> Table:
         """table, cell, printed, computed, verdict, reason."""
@@ -52,6 +69,20 @@ def reproduction(id: str, title: str, data: str = "", layout: str = "") -> Calla
     def add(check: Check) -> Check:
         _FOUND[id] = Reproduction(id, title, check, data, layout)
         return check
+
+    return add
+
+
+def reproduction_of_readings(
+    id: str, title: str, data: str = "", layout: str = "", *, axes: Axes, best: Reading
+) -> Callable[[CheckReading], CheckReading]:
+    """Add a table whose paper leaves something open; `best` is the reading that a search found to give most figures."""
+    assert set(best) == set(axes), id
+    assert all(best[name] in axes[name] for name in axes), id
+
+    def add(under: CheckReading) -> CheckReading:
+        _FOUND[id] = Reproduction(id, title, lambda folder: under(folder, best), data, layout, axes, under)
+        return under
 
     return add
 
@@ -81,9 +112,9 @@ def reproductions(*patterns: str) -> list[Reproduction]:
 
 
 def listing() -> Table:
-    """What can be reproduced: table, title, data."""
-    rows = tuple((each.id, each.title, each.data) for each in reproductions())
-    return Table(("table", "title", "data"), rows)
+    """What can be reproduced: table, title, data, and how many readings its paper leaves open."""
+    rows = tuple((each.id, each.title, each.data, len(readings_of(each.axes))) for each in reproductions())
+    return Table(("table", "title", "data", "readings"), rows)
 
 
 @cache

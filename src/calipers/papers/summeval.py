@@ -33,7 +33,11 @@ LAYOUT = (
 )
 
 
-def correlations(name: str, folder: Path | None) -> list[Figure]:
+LEVELS = ("pooled", "summary", "system")
+ROUGES = ("ROUGE-1", "ROUGE-2", "ROUGE-L")
+
+
+def correlations(name: str, folder: Path | None, rouge: str = ROUGES[0], level: str = LEVELS[0]) -> list[Figure]:
     """The correlations of a table; those that cannot be computed from what the folder has need data."""
     table = printed("feng2023")[name]
     cells: Mapping[str, Mapping[str, str]] = {row: table["cells"][row] for row in ROWS}
@@ -47,7 +51,7 @@ def correlations(name: str, folder: Path | None) -> list[Figure]:
             for aspect, figure in figures.items()
         ]
     if name == "table-9.1":
-        computed, why = _rouge(path)
+        computed, why = _rouge(path, rouge, level)
     else:
         assert encoder is not None
         computed, why = _bertscore(path, encoder, name)
@@ -82,16 +86,24 @@ Reasons = dict[tuple[str, str], str]
 
 
 @cache
-def _rouge(path: Path) -> tuple[Values, Reasons]:
-    given = _summaries(path)
-    scores = evaluate_summaries(given, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1)").scores
-    levels = {level: _values(scores, given, level) for level in ("pooled", "summary", "system")}
+def _rouge(path: Path, measure: str, level: str) -> tuple[Values, Reasons]:
+    values = {each: _at_level(path, measure, each) for each in LEVELS}
     why = {
-        key: f"ROUGE-1, tau-b over all summaries; {levels['summary'][key]:.3f} at the summary level, "
-        f"{levels['system'][key]:.3f} at the system level"
-        for key in levels["pooled"]
+        key: f"{measure}, tau-b over all summaries {values['pooled'][key]:.3f}, at the summary level "
+        f"{values['summary'][key]:.3f}, at the system level {values['system'][key]:.3f}"
+        for key in values[level]
     }
-    return levels["pooled"], why
+    return values[level], why
+
+
+@cache
+def _rouge_scores(path: Path, measure: str) -> Scores:
+    return evaluate_summaries(_summaries(path), f"{measure} V1({measure}) V2({measure})").scores
+
+
+@cache
+def _at_level(path: Path, measure: str, level: str) -> Values:
+    return _values(_rouge_scores(path, measure), _summaries(path), level)
 
 
 @cache
