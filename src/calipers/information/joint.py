@@ -21,6 +21,7 @@ from calipers.errors import CalipersError
 from calipers.information.rankings import Preferences, Rankings, sign_of, ways_to_break_ties
 from calipers.information.sign_patterns import check_number_of_lists, merged, tally, told, written
 from calipers.lists import Floats
+from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table
 
 DRAWS = 20
@@ -70,7 +71,10 @@ class JointInformation(ShownAsTable):
         return Table(("query", "joint", "null_mean", "null_sd", "best alone"), rows, self.metadata)
 
     def __repr__(self) -> str:
-        return f"<JointInformation: {len(self.systems)} systems, {len(self.queries)} queries>\n{self.table()}"
+        return (
+            f"<JointInformation: {counted(len(self.systems), 'system')}, "
+            f"{counted(len(self.queries), 'query')}>\n{self.table()}"
+        )
 
 
 def joint_ric(
