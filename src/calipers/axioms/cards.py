@@ -28,7 +28,7 @@ class Card:
     range: str
     reader: str  # the user model
     exactness: str  # of averages over ties, and so of expected values
-    properties: Properties | None  # of measures of diversity none are derived
+    properties: Properties | None  # derived for measures of one grade per document
     citation: tuple[str, ...]
     parameters: tuple[tuple[str, str, str, str], ...] = ()  # name, default, choices, meaning
     aliases: tuple[str, ...] = ()
@@ -74,8 +74,8 @@ def measure_card(measure: Examined) -> Card:
     >>> card.range
     '0 to 1'
     """
-    if isinstance(measure, str) and (by_subtopic := _of_subtopics(measure)) is not None:
-        return by_subtopic
+    if isinstance(measure, str) and (other := _of_other_judgments(measure)) is not None:
+        return other
     subject = subject_of(measure)
     properties = examine(subject)
     declaration = subject.measure.declaration if isinstance(subject.measure, Measure) else None
@@ -107,10 +107,10 @@ def _names(declaration: Declaration) -> dict[str, Any]:
     return {"parameters": tuple(parameters_of(declaration)), "aliases": tuple(aliases)}
 
 
-def _of_subtopics(name: str) -> Card | None:
-    """The card of a measure of diversity, for which no properties are derived."""
+def _of_other_judgments(name: str) -> Card | None:
+    """The card of a measure of other judgments than one grade per document, for which no properties are derived."""
     known = look_up(name.partition("@")[0].partition("(")[0].strip())
-    if known is None or known[0].reads != "subtopics":
+    if known is None or known[0].reads == "grades":
         return None
     declaration = known[0]
     measure = parse(name if "@" in name or "(" in name else declaration.example)

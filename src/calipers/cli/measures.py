@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
 
 from calipers.cli.options import MeasureNames
@@ -25,12 +27,12 @@ def command(names: tuple[str, ...], output: Output) -> None:
 
         output.write_text("\n".join(str(measure_card(name)) for text in names for name in words_of(text)))
         return
-    from calipers.measures.registry import declared, other_names
+    from calipers.measures.registry import Reads, declared, other_names
     from calipers.results.tables import Table
 
     rows = [
         (each.name, each.sentence.partition("\n")[0], ", ".join(other_names(each)))
-        for reads in ("grades", "subtopics")
+        for reads in get_args(Reads)
         for each in sorted(declared(reads), key=lambda each: each.name.lower())
     ]
     output.write(Table(("measure", "what it is", "other names"), tuple(rows)))

@@ -65,6 +65,10 @@ PARAMETERS = {
     "documents": Parameter("the documents of the collection", takes="a whole number"),
     "alpha": Parameter("how likely a document that answers an intent satisfies its reader", takes=_SHARE),
     "graded": Parameter("whether grades count, or only whether they reach rel", ("True", "False")),
+    "retrieved": Parameter("how many of the two documents must be retrieved for a pair to count", takes="0, 1 or 2"),
+    "fulfilled": Parameter("whether only preferences that the ranking fulfils are counted", ("True", "False")),
+    "as_printed": Parameter("as trec_eval prints it: pairs of two documents that are not relevant count too",
+                            ("True", "False")),
     "gamma": Parameter("the share of intent recall", takes=_SHARE),
     "of": Parameter("the measure that is normalised, with its own cutoff and parameters", takes="a measure"),
     "population": Parameter(
