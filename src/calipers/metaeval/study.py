@@ -25,7 +25,7 @@ from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.metaeval.consistency import Stability, split_half_swap_rate, stability, swap_rate
 from calipers.metaeval.distance import percentage_absolute_difference
 from calipers.metaeval.families import Family, base_measure, confronted, families, place_in
-from calipers.metaeval.power import DiscriminativePower, conflicts, power_of
+from calipers.metaeval.power import Conflicts, DiscriminativePower, conflicts, power_of
 from calipers.metaeval.query_sets import (
     BY_DIFFERENCE,
     BY_GRADES,
@@ -244,12 +244,19 @@ class MetaEvaluation:
             opposite: list[Cell] = []
             for name in self.sets:
                 compared = self.compared[name]
-                found = None if compared is None else conflicts(compared, self.placed[one], self.placed[other])
+                found = None if compared is None else self._conflicts(compared, one, other)
                 counts.append(math.nan if found is None else found.count)
                 opposite.append(math.nan if found is None else found.opposite)
             rows.append((self.families[one].name, self.families[other].name, *counts, *opposite))
         columns = ("measure", "against", *self.sets, *(f"{name} opposite" for name in self.sets))
         return Table(columns, tuple(rows), self._about())
+
+    def _conflicts(self, compared: Comparison, one: int, other: int) -> Conflicts | None:
+        """None where the two have no cutoff in common, as AP beside nDCG at two cutoffs."""
+        try:
+            return conflicts(compared, self.placed[one], self.placed[other])
+        except CalipersError:
+            return None
 
     def power_table(self) -> Table:
         """Significant tests, and their share of all tests (8, 18)."""
