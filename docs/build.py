@@ -53,6 +53,7 @@ PARTS: dict[str, tuple[str, ...]] = {
         "decisions/0002-reading",
         "decisions/0003-start-up",
         "decisions/0005-rooms",
+        "decisions/0006-what-random-rankings-shuffle",
         "adding-a-measure",
     ),
     "Measures": ("measures/README",),

@@ -23,6 +23,7 @@ from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision as Precision
 from calipers.native.columns import Retrieved
+from calipers.plurals import counted
 from calipers.record import Record
 from calipers.results.averages import mean
 from calipers.results.notes import notes_about, seen_in
@@ -530,16 +531,20 @@ def refuse_undefined(reasons: Any, measures: Sequence[str], queries: Sequence[st
 def refuse_flat(name: str, measure: Measure, flat: int, queries: int, largest_pool: int) -> None:
     """Stop where a normalised measure has nothing between random and ideal for most queries."""
     if 2 * flat > queries:
+        population = measure.parameters["population"]
         raise CheckFailed(
-            f"{name}: for {flat} of {queries} queries every ranking of the population "
-            f"'{measure.parameters['population']}' scores the same, so that nothing lies between random and ideal; "
-            f"populations that would work: {_working_populations(largest_pool)}"
+            f"{name}: for {flat} of {counted(queries, 'query')} every ranking of the population '{population}' scores "
+            "the same, "
+            "so that nothing lies between random and ideal; populations that would work: "
+            f"{_working_populations(largest_pool, population)}"
         )
 
 
-def _working_populations(largest_pool: int) -> str:
-    """Populations that have documents of different worth for most queries."""
-    enough = 2 * largest_pool + 1000
-    return (
-        f"retrieved (a re-ranking of each run's own documents), collection(N) with the size N, as collection({enough})"
-    )
+def _working_populations(largest_pool: int, population: str) -> str:
+    """Populations other than this that may have documents of different worth for most queries."""
+    others = {
+        "union": "union (the pool and the unjudged documents above judged ones)",
+        "retrieved": "retrieved (a re-ranking of each run's own documents)",
+        "collection": f"collection(N) with the size N, as collection({2 * largest_pool + 1000})",
+    }
+    return ", ".join(sentence for name, sentence in others.items() if name != population)

@@ -200,7 +200,7 @@ class Population:
         )
 
 
-def _distinct(values: Floats) -> Floats:
+def _distinct(values: NDArray[Any]) -> NDArray[Any]:
     """The different values, ascending. `np.unique` would load all of numpy.ma, a tenth of what a short run takes."""
     ordered = np.sort(values)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
@@ -227,6 +227,7 @@ class Lists:
     last: Ints
     docid_rank: Ints | None = None  # its rank where ties go by document id, descending (trec_eval)
     input_rank: Ints | None = None  # its rank where ties keep the order of the input
+    before_ties: Ints | None = None  # `last_judged` of each list, where ties have been broken since
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -299,6 +300,38 @@ class Lists:
         return self.once(
             "shuffled", lambda: Population(self.pool, self.query, self.length, self.offsets, self.document)
         )
+
+    @property
+    def last_judged(self) -> Ints:
+        """The last rank that a judged document of each list could take, however ties are broken; 0 without one."""
+        if self.before_ties is not None:
+            return self.before_ties
+        rank = np.zeros(len(self), np.int64)
+        some = np.diff(self.offsets) > 0
+        rank[some] = self.last[self.offsets[1:][some] - 1]
+        return rank
+
+    def with_judged(self) -> tuple[Population, Ints]:
+        """All that is judged for the query and the unjudged documents that the list ranks above a judged one.
+
+        Those below its last judged one push nothing down. Such a set is the query's pool and so many unjudged
+        documents, so that it is the same for many lists: the different sets, and which of them is whose.
+        """
+        return self.once("with judged", self._with_judged)
+
+    def _with_judged(self) -> tuple[Population, Ints]:
+        unjudged = self.last_judged - np.diff(self.offsets)
+        if not unjudged.any():
+            return self.pool.everything, self.query
+        most = int(unjudged.max()) + 1
+        code = self.query.astype(np.int64) * most + unjudged
+        different = _distinct(code)
+        query = different // most
+        offsets = np.concatenate([[0], np.cumsum(self.pool.size[query])])
+        before = np.repeat(self.pool.offsets[query] - offsets[:-1], self.pool.size[query])
+        document = np.arange(offsets[-1]) + before
+        size = self.pool.size[query] + different % most
+        return Population(self.pool, query, size, offsets, document), np.searchsorted(different, code)
 
     def where(self, chosen: NDArray[np.bool_]) -> Lists:
         """The same lists with only the chosen rows: the others become as good as unjudged."""
@@ -378,6 +411,7 @@ class Lists:
             last=start + judged - 1,
             docid_rank=again(self.docid_rank),
             input_rank=again(self.input_rank),
+            before_ties=None,
             memo={},
         )
 
@@ -395,7 +429,7 @@ class Lists:
         return np.where(above, self.first + from_top, self.last - from_bottom)
 
     def _ranked(self, rank: Ints) -> Lists:
-        ranked = replace(self, first=rank, last=rank, memo={})
+        ranked = replace(self, first=rank, last=rank, before_ties=self.last_judged, memo={})
         if len(rank) and (np.diff(rank) <= 0)[self.list[1:] == self.list[:-1]].any():
             return ranked._rows(np.lexsort((rank, self.list)), self.offsets)
         return ranked

@@ -305,7 +305,7 @@ def test_streams_that_nobody_needs_may_be_closed_or_full(folder: Path, tmp_path:
     for stream in ("<&-", "2>&-", "2>/dev/full", "<&- 2>&-"):
         done = shell(f"{command} {stream}", tmp_path)
         assert (done.returncode, done.stdout) == (0, plain.stdout), stream
-    done = shell(f"{command} -o out.csv <&- >&- 2>&-; cat out.csv", tmp_path)
+    done = shell(f"{command} -o out.txt <&- >&- 2>&-; cat out.txt", tmp_path)
     assert done.stdout == plain.stdout
 
 
@@ -439,7 +439,7 @@ def test_nor_by_a_command_on_a_terminal(tmp_path: Path, form: str, require: Requ
     (tmp_path / "q").write_bytes(b"1 0 a 1\n1 0 b 0\n")
     (tmp_path / "r").write_bytes(b"1 Q0 a 1 2 \x1b[31m\x9b31m\n1 Q0 b 2 1 \x1b[31m\x9b31m\n")
     script = require.tool("script")
-    for command in (f"evaluate q r --format {form}", "trec_eval q r", "evaluate q nothing\x1b[31m"):
+    for command in (f"evaluate q - --format {form} < r", "trec_eval q r", "evaluate q nothing\x1b[31m"):
         typed = f"{sys.executable} -m calipers {command}".replace("\x1b[31m", "$'\\x1b[31m'")
         done = subprocess.run(
             [script, "-qec", f"bash -c \"{typed}\"", "/dev/null"], cwd=tmp_path, capture_output=True, check=False,

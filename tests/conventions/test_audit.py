@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from dataclasses import replace
 from itertools import permutations
 from math import log2
 from pathlib import Path
@@ -17,9 +19,12 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.cli.commands import COMMANDS, root
-from calipers.conventions import CONVENTIONS, TOOLS, Convention
+from calipers.collection.simulate import simulate
+from calipers.conventions import CONVENTIONS, TOOLS, Convention, LabelRange
 from calipers.conventions.auditing.attribution import SWITCHES, shapley, turned
+from calipers.conventions.auditing.multiverse import multiverse
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 D3 = 1 / log2(3)
 
@@ -181,7 +186,7 @@ def test_orders_and_significance() -> None:
     assert found.correlations()["calipers", "letor4"] == -1
     assert [row[:4] for row in found.swaps().rows] == [("calipers", "letor4", "flat", "deep")]
     assert found.significance().columns == ("tools", "significant", "appear", "vanish", "turn")
-    assert "change places between calipers and letor4" in found.advice()
+    assert "1 pair of systems changes places between calipers and letor4" in found.advice()
     changes = found.changes()
     assert {row[1] for row in changes.rows} <= {"appears", "vanishes", "turns"}
     assert "Audit: 2 systems x 2 tools" in repr(found)
@@ -292,8 +297,8 @@ def test_formats_and_choices(files: Path) -> None:
     tools = ("--tool", "yahoo", "--tool", "sklearn", "--reference", "trec_eval")
     done = run("-m", "nDCG@10 AP", *tools, "--format", "json")
     found = json.loads(done.stdout)
-    assert found["figures-AP"][0] == {"system": "one", "trec_eval": found["figures-AP"][0]["trec_eval"], "yahoo": "n/a",
-                                      "sklearn": "n/a"}  # fmt: skip
+    assert [*found["figures-AP"][0]] == ["system", "trec_eval", "calipers", "yahoo", "sklearn"]  # evaluate's own too
+    assert (found["figures-AP"][0]["yahoo"], found["figures-AP"][0]["sklearn"]) == ("n/a", "n/a")
     assert "n/a, yahoo (AP)" in done.stderr
     Path("ours.toml").write_text('gain = "linear"\nempty = 1\n')
     assert "ours" in run("--tool", "ours.toml").stdout
@@ -373,3 +378,76 @@ def test_the_37_runs_of_dl19(data: Path) -> None:
     wanted: Any = cal.evaluate(qrels, runs[:3], "nDCG@10", like="trec_eval-9").mean()
     for system, figure in wanted.rows:
         assert found.figures()[system, "trec_eval-9"] == pytest.approx(figure, abs=1e-12)
+
+
+# --- labels below 0, and printed numbers --------------------------------------------------------------------
+
+
+def test_labels_below_0_count_as_0_where_a_tool_has_none() -> None:
+    """One -1 used to leave nine columns without a figure. bpref and RIC read -1 otherwise than 0, nDCG does not."""
+    qrels = {"q1": {"a": 2, "b": -1, "c": 1}, "q2": {"d": 1, "e": 0}}
+    runs = {"one": {"q1": {"b": 3.0, "a": 2.0, "c": 1.0}, "q2": {"e": 2.0, "d": 1.0}}}
+    clamped = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"d": 1, "e": 0}}
+    found = cal.audit(qrels, runs, "nDCG@10")
+    assert not found.unavailable
+    for tool in CONVENTIONS.values():
+        if tool.name in TOOLS:
+            assert (tool.name in found.raised) == (tool.labels.lowest is not None)
+            expected = cal.evaluate(clamped, runs, "nDCG@10", like=tool).mean()["one", "nDCG@10"]
+            assert found.figures()["one", tool.name] == pytest.approx(expected, abs=1e-12)
+    assert set(found.raised.values()) == {1}
+    ours = Convention("ours", labels=LabelRange(lowest=0))
+    parts = cal.audit(qrels, runs, "num_nonrel_judged_ret", like=[ours]).attribution("ours")
+    assert (parts.causes, parts.settings) == (("grades below 0",), (("as they are", "as 0"),))
+    assert parts.parts[0, 0] == parts.difference[0] == 1  # b is a judged document that is not relevant, for them
+
+
+def test_the_tools_own_default_is_a_column_whatever_the_reference() -> None:
+    qrels, run = {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}
+    found = cal.audit(qrels, run, "nDCG@10", like=["yahoo"], reference="letor4")
+    assert found.figures().columns == ("system", "letor4", "calipers", "yahoo")
+    assert found.figures()["run", "calipers"] == cal.evaluate(qrels, run, "nDCG@10").mean()["run", "nDCG@10"]
+    linear = cal.audit(qrels, run, "nDCG(gain=linear)@10", like=["yahoo", "definition"])
+    assert len({*linear.figures().rows[0][1:]}) == 1  # what was asked for is asked of all
+    assert "gain" not in linear.attribution("yahoo").causes
+
+
+def test_the_multiverse_has_every_tool_and_every_combination() -> None:
+    chances: dict[str, Any] = {"ties": 0.5, "missing": 0.1, "empty": 0.2, "unjudged": 0.3, "grades": (0.6, 0.25, 0.15)}
+    simulation = simulate(topics=8, systems=3, pool=8, retrieved=12, **chances, seed=4)
+    system = [*simulation.runs][1]
+    found = multiverse(simulation.qrels, simulation.runs, "nDCG@5", "0.5", system=system)
+    for tool in TOOLS:
+        scores = cal.evaluate(simulation.qrels, simulation.runs, "nDCG@5", like=tool, warn=False)
+        figure = float(scores.mean()[system, "nDCG@5"])
+        printed = replace(found, number=f"{figure:.6f}")
+        assert tool in {name for c, _ in printed.matches for name in printed.tools[c]}
+        assert {s for _, s in printed.matches} == {1}
+        assert replace(found, number=f"{100 * figure:.4f}").matches == printed.matches  # as a percentage
+        assert tool in printed.table().rows[0][2] + printed.sentences()[0]
+    for c, convention in enumerate(found.conventions[::41]):  # each figure is what evaluate says
+        expected = cal.evaluate(simulation.qrels, simulation.runs, "nDCG@5", like=convention, warn=False).mean()
+        assert found.figures[41 * c].tolist() == pytest.approx(expected.column("nDCG@5"), abs=1e-12)
+    named = [name for tools in found.tools for name in tools]
+    assert len(named) == len({*named})
+    assert {"calipers", *TOOLS} <= {*named}
+    assert sum(row[1] for row in found.orders().rows) == len(found.conventions)
+
+
+def test_the_order_of_the_systems_survives_or_does_not() -> None:
+    qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2, "d": 1, "e": 0}}
+    better = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"c": 3.0, "d": 2.0, "e": 1.0}}
+    worse = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"e": 3.0, "d": 2.0, "c": 1.0}}
+    found = multiverse(qrels, {"better": better, "worse": worse}, "RR", "1.0")
+    assert found.sentences()[0].startswith("1.0 is the RR of better under ")
+    assert "the order of the 2 systems is the same under all" in found.sentences()[1]
+    assert multiverse(qrels, {"better": better}, "RR", "0.77").sentences() == [
+        f"none of {counted(len(found.conventions), 'known convention')} prints 0.77; the nearest is 1.0000, better "
+        "like calipers"
+    ]
+    short = {"q1": {"a": 1.0}, "q2": {"c": 1.0}}  # perfect, but shorter than k: 0 for LETOR's scripts
+    deep = {"q1": {"b": 4.0, "a": 3.0, "x": 2.0}, "q2": {"e": 4.0, "c": 3.0, "x": 2.0}}
+    turned = multiverse(qrels, {"short": short, "deep": deep}, "nDCG@2", "0.5")
+    assert re.search(r"does not survive: it is another under \d+ of \d+ known conventions", turned.sentences()[-1])
+    with pytest.raises(cal.CalipersError, match="'seven' is not a number"):
+        multiverse(qrels, {"better": better}, "RR", "seven")

@@ -118,7 +118,7 @@ def both(frames, simulated, measures, columns=None, coverage=True, **options):
 
 
 def test_every_measure_gives_the_scores_of_the_local_engine(frames, simulated):
-    populations = [f"V2(nDCG@10, population={population})" for population in ("retrieved", "collection(500)")]
+    populations = [f"V2(nDCG@10, population={population})" for population in ("pool", "retrieved", "collection(500)")]
     both(frames, simulated, [*examples(), *populations])
 
 
@@ -353,8 +353,8 @@ def test_a_measure_that_has_nothing_to_work_on_is_refused_at_once(session, tmp_p
     from calipers.engine import spark
 
     frames = frames_of(session, tmp_path, {f"q{i}": {"a": 1} for i in range(4)}, {"one": {"q0": {"a": 1.0}}})
-    with pytest.raises(CheckFailed, match=r"V2\(nDCG@5\): for 4 of 4 queries every ranking of the population 'pool'"):
-        spark.evaluate(*frames, ["V2(nDCG@5)"])
+    with pytest.raises(CheckFailed, match=r"for 4 of 4 queries every ranking of the population 'pool'"):
+        spark.evaluate(*frames, ["V2(nDCG@5, population=pool)"])
 
 
 def test_a_large_query_is_named_and_skew_is_in_the_logs(session, frames, caplog):

@@ -8,6 +8,7 @@ import random
 import warnings
 import weakref
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from hypothesis.extra.numpy import arrays
 import calipers as cal
 import oracle
 from calipers.limits.normalisation import Limits, upper, v1, v2, v2s, worst_to_ideal
+from calipers.metaeval.query_sets import RememberedRun
 from oracle_measures import LARGEST, MEASURES
 
 NEAR = 1e-12
@@ -124,9 +126,66 @@ def test_population_collection_adds_documents_that_are_not_relevant() -> None:
     )
 
 
+UNION = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"d": 1, "e": 0}, "q3": {"f": 0, "g": 1}}
+WITH_UNJUDGED = {
+    "one": {"q1": {"u": 4.0, "c": 3.0, "v": 2.0, "a": 1.0}, "q2": {"d": 2.0, "w": 1.0}},
+    "two": {"q1": {"a": 2.0, "u": 2.0}, "q2": {"e": 3.0, "d": 2.0}, "q3": {"x": 3.0, "y": 2.0, "z": 1.0}},
+}
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG@2", "RR", "P@1", "ERR", "bpref"])
+def test_the_union_is_what_is_judged_and_what_the_run_ranks_above_it(name: str) -> None:
+    """Every order of the pool and of the list's unjudged documents, scored one by one; a tie is counted whole."""
+    above = {("one", "q1"): "uv", ("two", "q1"): "u"}
+    found = cal.bounds(UNION, [name], population="union", runs=WITH_UNJUDGED)
+    scores = cal.evaluate(UNION, WITH_UNJUDGED, [name, f"V2({name})"], warn=False)
+    assert scores.definitions[1].parameters["population"] == "union"
+    for s, system in enumerate(WITH_UNJUDGED):
+        for q, (query, pool) in enumerate(UNION.items()):
+            documents = [*pool, *above.get((system, query), "")]
+            orders = {
+                str(i): {query: {document: -float(rank) for rank, document in enumerate(order)}}
+                for i, order in enumerate(permutations(documents))
+            }
+            every = cal.evaluate({query: pool, "largest": {"x": 2}}, orders, name, warn=False)[name][:, 0]
+            a, e, u = scores[name][s, q], every.mean(), every.max()
+            assert found.n[s, q] == len(documents)
+            assert found.expected[name][s, q] == pytest.approx(e, rel=NEAR)
+            assert found.ideal[name][s, q] == pytest.approx(u, rel=NEAR)
+            assert found.worst[name][s, q] == pytest.approx(every.min(), rel=NEAR)
+            assert scores[f"V2({name})"][s, q] == pytest.approx((a - e) / (u - e if a >= e else e), rel=1e-9, abs=NEAR)
+
+
+def test_the_union_is_the_pool_where_everything_is_judged() -> None:
+    """As in learning to rank, where V2 stays what the papers print, bit by bit."""
+    runs = {"q1": {"c": 2.0, "b": 1.0, "a": 0.5}, "q2": {"e": 2.0, "d": 1.0}}
+    names = [f"{wrap}(AP{option})" for wrap in ("V1", "V2", "V2s", "W", "Z") for option in ("", ", population=pool")]
+    scores = cal.evaluate(UNION, runs, names, warn=False)
+    assert (scores.values[0::2] == scores.values[1::2]).all()
+
+
+@pytest.mark.acceptance
+def test_on_trec_covid_the_best_system_is_above_random(data: Path) -> None:
+    """Random rankings of the pool alone, of documents that no system was given, beat every system by AP."""
+    judgments = cal.read_qrels(data / "trec/covid-round1/qrels-rnd1.txt")
+    runs = [RememberedRun(run) for run in cal.read_runs(data / "trec/covid-round1/runs/[a-d]*")]
+    scores = cal.evaluate(judgments, runs, ["AP", "V2(AP)", "V2(AP, population=pool)"], warn=False)
+    mean = scores.values.mean(axis=2)
+    assert (mean[2] < 0).all()
+    assert mean[1].max() > 0.1
+    random_ap = cal.bounds(judgments, "AP", population="union", runs=runs).expected["AP"].mean(axis=1)
+    assert (random_ap < 0.2).all()
+    assert mean[0].max() > random_ap.max()
+
+
 @pytest.mark.parametrize(
     ("population", "message"),
-    [("pol", "unknown population"), ("collection(1)", "smaller"), ("retrieved", "needs a run")],
+    [
+        ("pol", "unknown population"),
+        ("collection(1)", "smaller"),
+        ("retrieved", "needs a run"),
+        ("union", "needs a run"),
+    ],
 )
 def test_populations_that_cannot_be(population: str, message: str) -> None:
     with pytest.raises(cal.CalipersError, match=message):
@@ -222,7 +281,8 @@ def test_judgments_with_positives_only_are_refused_with_advice() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1, "b": 0}}
     run = {q: {"a": 2.0, "b": 1.0, "c": 0.5} for q in qrels}
     with pytest.raises(cal.CheckFailed, match=r"retrieved .* collection\(N\)"):
-        cal.evaluate(qrels, run, "V2(RR)")
+        cal.evaluate(qrels, run, "V2(RR, population=pool)")
+    assert not np.isnan(cal.evaluate(qrels, run, "V2(RR)")["V2(RR)"]).any()  # what the run returned leaves room
     assert cal.evaluate(qrels, run, "V2(RR, population=retrieved)")["V2(RR, population=retrieved)"].shape == (1, 3)
 
 

@@ -48,7 +48,7 @@ def collection() -> tuple[dict[str, dict[str, float]], dict[str, dict[str, dict[
 def test_cutoffs_make_a_family_and_normalisation_has_a_base(collection: tuple[Any, Any]) -> None:
     scores = cal.evaluate(*collection, [*MEASURES, "AP(rel=2)", "RBP(p=0.8)@10"])
     found = families(scores)
-    assert [f.name for f in found] == ["nDCG", "V1(nDCG)", "V2(nDCG)", "AP(rel=2)", "RBP(p=0.8)"]
+    assert [f.name for f in found] == ["nDCG", "V1(nDCG)", "V2(nDCG)", "AP(rel=2)", "RBP(p=0.8)@10"]
     assert found[1].members == (2, 3)
     assert found[1].cutoffs == ("5", "10")
     assert [f.base for f in found] == [None, "nDCG", "nDCG", None, None]

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from calipers.axioms.examined_measures import Examined, subject_of
 from calipers.axioms.table_notes import NOTES
 from calipers.axioms.verdicts import NINE, Properties, examine
+from calipers.measures.dialects import trec_names
 from calipers.measures.forms.base import OPAQUE, Form, number
-from calipers.measures.registry import Declaration, Measure
+from calipers.measures.grammar import parse
+from calipers.measures.parameters import parameters_of
+from calipers.measures.registry import Declaration, Measure, look_up, other_names
+from calipers.results.tables import Table
 
 
 @dataclass(frozen=True)
@@ -23,30 +28,41 @@ class Card:
     range: str
     reader: str  # the user model
     exactness: str  # of averages over ties, and so of expected values
-    properties: Properties
+    properties: Properties | None  # derived for measures of one grade per document
     citation: tuple[str, ...]
+    parameters: tuple[tuple[str, str, str, str], ...] = ()  # name, default, choices, meaning
+    aliases: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"# {self.measure}", ""]
         if self.sentence:
             lines += [self.sentence, ""]
         lines += [f"    {self.formula}", *(f"    {line}" for line in self.where), ""]
-        lines += [f"- **Range:** {self.range}", f"- **Reader:** {self.reader}", f"- **Ties:** {self.exactness}", ""]
-        lines += ["| property | | why |", "| --- | --- | --- |"]
-        for name in NINE:
-            verdict = self.properties[name]
-            why = str(verdict).partition(": ")[2] if verdict.how != "searched" else "no counterexample"
-            known = {"refuted": "no", "proved": "yes, proved", "searched": f"yes up to {verdict.searched}"}[verdict.how]
-            note = f" ({verdict.note})" if verdict.note else ""
-            lines.append(f"| {name} | {known}{note} | {why} |")
-        letters = sorted({verdict.note for verdict in self.properties} - {""})
-        lines += ["", *(f"{letter}. {NOTES[letter]}  " for letter in letters), _legend(self.properties)]
+        facts = {"Range": self.range, "Reader": self.reader, "Ties": self.exactness}
+        facts["Other names"] = ", ".join(self.aliases)
+        lines += [*(f"- **{what}:** {fact}" for what, fact in facts.items() if fact), ""]
+        if self.parameters:
+            lines += Table(("parameter", "default", "choices", "meaning"), self.parameters).to_markdown().splitlines()
+            lines.append("")
+        lines += _properties(self.properties) if self.properties is not None else []
         if self.citation:
             lines += ["", *(f"- {line}" for line in self.citation)]
         return "\n".join(lines) + "\n"
 
     def _repr_markdown_(self) -> str:
         return str(self)
+
+
+def _properties(properties: Properties) -> list[str]:
+    lines = ["| property | | why |", "| --- | --- | --- |"]
+    for name in NINE:
+        verdict = properties[name]
+        why = str(verdict).partition(": ")[2] if verdict.how != "searched" else "no counterexample"
+        known = {"refuted": "no", "proved": "yes, proved", "searched": f"yes up to {verdict.searched}"}[verdict.how]
+        note = f" ({verdict.note})" if verdict.note else ""
+        lines.append(f"| {name} | {known}{note} | {why} |")
+    letters = sorted({verdict.note for verdict in properties} - {""})
+    return [*lines, "", *(f"{letter}. {NOTES[letter]}  " for letter in letters), _legend(properties)]
 
 
 def measure_card(measure: Examined) -> Card:
@@ -58,6 +74,8 @@ def measure_card(measure: Examined) -> Card:
     >>> card.range
     '0 to 1'
     """
+    if isinstance(measure, str) and (other := _of_other_judgments(measure)) is not None:
+        return other
     subject = subject_of(measure)
     properties = examine(subject)
     declaration = subject.measure.declaration if isinstance(subject.measure, Measure) else None
@@ -80,6 +98,34 @@ def measure_card(measure: Examined) -> Card:
         exactness=(subject.whole or form).ties,
         properties=properties,
         citation=_citation(declaration) if declaration is not None else (),
+        **(_names(declaration) if declaration is not None else {}),
+    )
+
+
+def _names(declaration: Declaration) -> dict[str, Any]:
+    aliases = dict.fromkeys([*other_names(declaration), *trec_names(declaration.name)])
+    return {"parameters": tuple(parameters_of(declaration)), "aliases": tuple(aliases)}
+
+
+def _of_other_judgments(name: str) -> Card | None:
+    """The card of a measure of other judgments than one grade per document, for which no properties are derived."""
+    known = look_up(name.partition("@")[0].partition("(")[0].strip())
+    if known is None or known[0].reads == "grades":
+        return None
+    declaration = known[0]
+    measure = parse(name if "@" in name or "(" in name else declaration.example)
+    stated = _stated_formula(measure)
+    return Card(
+        measure=name,
+        sentence=declaration.sentence,
+        formula=stated or f"{declaration.name} = {_spoken(declaration.sentence)}",
+        where=(),
+        range="",
+        reader="",
+        exactness=measure.form.ties,
+        properties=None,
+        citation=_citation(declaration),
+        **_names(declaration),
     )
 
 

@@ -18,6 +18,7 @@ from calipers.measures.forms.base import Proofs
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import NEEDED, Declaration, Measure
 from calipers.measures.values import Worth
+from calipers.plurals import counted
 from calipers.record import Record, values_of
 
 Examined = str | Measure | Declaration | Form | Callable[[Floats], float]
@@ -111,7 +112,7 @@ def subject_of(examined: Examined) -> Subject:
     if isinstance(examined, str):
         subjects = subjects_of([examined])
         if len(subjects) != 1:
-            raise CalipersError(f"'{examined}' names {len(subjects)} measures; expected one")
+            raise CalipersError(f"'{examined}' names {counted(len(subjects), 'measure')}; expected one")
         return subjects[0]
     if isinstance(examined, Measure):
         return Subject(repr(examined), _bound(examined), examined.cutoff)
@@ -135,13 +136,16 @@ def subjects_of(names: Iterable[str]) -> list[Subject]:
     """The measures that some names stand for. A cutoff may be left out even where evaluation needs one."""
     found: dict[str, Subject] = {}
     for text in names:
-        words = _WORD.findall(text)
-        if not words or any(word[0] in "(){}" for word in words):
-            words = [text]  # which is refused with the reason
-        for word in words:
+        for word in words_of(text):
             for subject in _parsed(word):
                 found[subject.name] = subject
     return list(found.values())
+
+
+def words_of(text: str) -> list[str]:
+    """The names in a text."""
+    words = _WORD.findall(text)
+    return [text] if not words or any(word[0] in "(){}" for word in words) else words  # refused with the reason
 
 
 def _parsed(word: str) -> list[Subject]:

@@ -28,7 +28,8 @@ def pages(folder: Path) -> dict[Path, str]:
     """Each derived page and its text. What is written by hand around derived parts stays."""
     cards = {each.name: measure_card(card_name(each)) for each in declared() if _is_ours(each)}
     found = {folder / "measures" / f"{name}.md": str(card) for name, card in cards.items()}
-    found[folder / "measures" / "README.md"] = _index([(name, card.properties) for name, card in cards.items()])
+    known = [(name, card.properties) for name, card in cards.items() if card.properties is not None]
+    found[folder / "measures" / "README.md"] = _index(known)
     found[folder / "properties.md"] = _filled(folder / "properties.md")
     return found
 

@@ -9,10 +9,11 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import together
-from calipers.cli.options import Profile, alpha_option, depth_option, jobs_option, note, progress
+from calipers.cli.options import Profile, alpha_option, depth_option, draw, jobs_option, note, plot_option, progress
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.printing import show as show_text
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 from calipers.results.printable import visible
 
 if TYPE_CHECKING:
@@ -53,10 +54,20 @@ class Tools:
 
 @dataclass(frozen=True)
 class ExplainedQuery:
-    """The query whose arithmetic is shown, and whose list of it."""
+    """The query whose arithmetic is shown, and whose list of it; or the printed number that is to be explained."""
 
     query: str | None
     system: str | None
+    number: str | None
+
+
+@dataclass(frozen=True)
+class How:
+    """How lists are read, and at which level differences are significant."""
+
+    depth: int | None
+    alpha: float
+    jobs: int | None
 
 
 @click.command("audit")
@@ -72,9 +83,16 @@ class ExplainedQuery:
 @together("explain", ExplainedQuery)
 @click.option("--explain", "query", metavar="QUERY",
               help="Instead: the arithmetic of one query, term by term, under the reference and a tool.")  # fmt: skip
-@click.option("--system", metavar="NAME", help="Whose list --explain shows [default: the first].")
+@click.option("--number", metavar="NUMBER",
+              help="Instead: which tools and conventions print this figure, to its digits, and whether the order of "
+                   "the systems survives all of them.")  # fmt: skip
+@click.option("--system", metavar="NAME",
+              help="Whose list --explain shows [default: the first], whose figure --number is [default: "
+                   "any].")  # fmt: skip
 @click.option("--show", type=click.Choice(SHOWN), multiple=True,
               help="One of the tables; may be repeated [default: all but parts].")  # fmt: skip
+@plot_option("why the tools' figures differ")
+@together("how", How)
 @depth_option
 @alpha_option
 @jobs_option
@@ -84,9 +102,8 @@ def command(
     tools: Tools,
     explain: ExplainedQuery,
     show: tuple[str, ...],
-    depth: int | None,
-    alpha: float,
-    jobs: int | None,
+    plot: str | None,
+    how: How,
     output: Output,
 ) -> None:
     """Every tool's figures for the same rankings, side by side, and why they differ.
@@ -97,25 +114,60 @@ def command(
     calipers audit test.svm a.txt b.txt c.txt -m "nDCG@10"
     calipers audit qrels.txt runs/* -m "nDCG@10 AP" --tool trec_eval --tool lightgbm
     calipers audit test.svm a.txt -m "nDCG@10" --tool letor4 --explain 18219
+    calipers audit test.svm a.txt b.txt c.txt -m "nDCG@10" --number 0.7183
     """
     from calipers.conventions.auditing.audit import audit
 
     wanted = list(inputs.wanted("nDCG@10"))
     known, runs = inputs.open()
+    if plot is not None and (explain.query is not None or explain.number is not None):
+        raise CalipersError("--plot draws the causes: leave out --explain and --number")
     if explain.query is not None:
-        output.write_several(_explained(known, runs, explain, wanted, tools, depth))
+        output.write_several(_explained(known, runs, explain, wanted, tools, how.depth))
+        return
+    if explain.number is not None:
+        _explain_number(known, runs, explain, wanted, how, output)
         return
     with progress(len(runs), "runs") as advance:
         found = audit(
-            known, runs, wanted, like=tools.chosen(), reference=tools.reference, depth=depth, alpha=alpha, jobs=jobs,
-            progress=advance,
-        )  # fmt: skip
+            known, runs, wanted, like=tools.chosen(), reference=tools.reference, **vars(how), progress=advance
+        )
     _say(found)
     output.write_several(_tables(found, show, output.format))
     if output.format == "table" and output.file is None:
         show_text("\n" + visible(found.advice(), keep="\n") + "\n")
     else:
         note(found.advice())
+    draw(plot, lambda charts: charts.stacked(*(charts.tool_causes(found, name) for name in found.measures)))
+
+
+def _explain_number(
+    known: Judgments, runs: list[Run], explain: ExplainedQuery, wanted: list[str], how: How, output: Output
+) -> None:
+    from calipers.conventions.auditing.multiverse import multiverse
+    from calipers.results.tables import Table
+
+    tables: dict[str, tuple[str, Table]] = {}
+    for name in wanted:
+        with progress(len(runs), "runs") as advance:
+            found = multiverse(
+                known, runs, name, str(explain.number), system=explain.system, depth=how.depth, jobs=how.jobs,
+                progress=advance,
+            )  # fmt: skip
+        for sentence in found.sentences():
+            note(sentence)
+        table = found.table()
+        title = f"{name}: the conventions that print {explain.number}"
+        if output.format == "table" and len(table.rows) > MANY_ROWS:
+            title += f", the first {MANY_ROWS} of {len(table.rows)}"
+            table = Table(table.columns, table.rows[:MANY_ROWS], table.metadata)
+        if table.rows or output.format != "table":
+            tables[f"number-{name}"] = (title, table)
+        if len(found.systems) > 1:
+            orders = f"{name}: the orders of the systems under all known conventions"
+            tables[f"orders-{name}"] = (orders, found.orders())
+    if tables:
+        output.write_several(tables)
 
 
 def _explained(
@@ -154,7 +206,7 @@ def _is_able(rescorer: Any, name: str, tool: Any) -> bool:
     try:
         measure = rescorer.measure(name, tool)
         rescorer.scores(name, tool)
-        return tool.offers(measure) and tool.refusal(rescorer.judgments, [measure]) is None
+        return tool.offers(measure) and tool.refusal(rescorer.known(tool), [measure]) is None
     except CalipersError:
         return False
 
@@ -172,6 +224,9 @@ def _say(found: Audit) -> None:
     for sentence in exactness_notes(found.exactness):
         note(sentence)
     note(", ".join(f"{count} {what}" for what, count in facts.items() if count))
+    if found.raised:
+        count = counted(max(found.raised.values()), "label")
+        note(f"{count} below 0 counted as 0 for {', '.join(found.raised)}, which have none below 0")
     reasons: dict[str, list[str]] = {}
     for (name, tool), reason in found.unavailable.items():
         reasons.setdefault(reason, []).append(f"{tool} ({name})")

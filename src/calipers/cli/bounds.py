@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice
-from calipers.cli.options import like_option, note, population_option
+from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.options import draw, like_option, note, plot_option, population_option
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Which bounds: exact, sampled or published ones."""
+
+    sd: str
+    expected: str
+    ideal: str
 
 
 @click.command("bounds")
 @inputs(optional=True)
 @population_option
 @like_option
+@together("bounds", Kind)
 @click.option(
     "--sd", type=LibraryChoice("calipers.limits.pool_bounds:SD_CHOICES"), default="exact", show_default=True,
     help="Draw random rankings where the standard deviation has no closed form.",
@@ -27,16 +38,10 @@ from calipers.errors import CalipersError
               show_default=True, help="The attainable ideal, or the published one of SP and AP.")  # fmt: skip
 @click.option("--residual", is_flag=True,
               help="Instead: what judging unjudged documents could lead to (linear measures).")  # fmt: skip
+@plot_option("how many queries have which random score")
 @output
 def command(
-    inputs: Inputs,
-    population: str,
-    like: Any,
-    sd: str,
-    expected: str,
-    ideal: str,
-    residual: bool,
-    output: Output,
+    inputs: Inputs, population: str, like: Any, bounds: Kind, residual: bool, plot: str | None, output: Output
 ) -> None:
     """What the best, the worst and a random ranking of each query's documents would score.
 
@@ -46,23 +51,30 @@ def command(
     calipers bounds qrels.txt run.txt -m "RBP(p=0.8)" --residual
     """
     from calipers.limits.exactness import exactness_notes
-    from calipers.limits.pool_bounds import bounds, residuals
+    from calipers.limits.normalisation import OF_LISTS, what_is_shuffled
+    from calipers.limits.pool_bounds import bounds as bounds_of
+    from calipers.limits.pool_bounds import residuals
 
     wanted = inputs.wanted()
     names = list(wanted)
     known = inputs.read_judgments(inputs.judgments, wanted.values())
     runs = inputs.runs() if inputs.systems else None
     if residual:
+        if plot is not None:
+            raise CalipersError("--plot draws bounds: leave out --residual")
         if runs is None:
             raise CalipersError("--residual needs a system")
         output.write(residuals(known, runs, names).table())
         return
-    found = bounds(known, names, population=population, runs=runs, like=like, sd=sd, expected=expected, ideal=ideal)
+    if runs is None and population == "union":
+        population = "pool"  # the same where there is no run
+    found = bounds_of(known, names, population=population, runs=runs, like=like, **vars(bounds))
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
-    if runs is not None and population != "retrieved":
+    if runs is not None and population not in OF_LISTS:
         note(f"the bounds of the population {population} do not depend on the systems")
     for sentence in exactness_notes(found.inexact):
         note(sentence)
-    note(f"random rankings of the population: {population}")
+    note(what_is_shuffled(population))
     output.write(found.table())
+    draw(plot, lambda charts: charts.stacked(*(charts.expected_histogram(found, name) for name in names)))

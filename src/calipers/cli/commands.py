@@ -19,6 +19,7 @@ COMMANDS = {
     "pool": "Which documents to judge, first or next; whether a collection is reusable.",
     "queries": "The type of each query: how far systems get above a random ranking.",
     "audit": "Every tool's figures for the same rankings, and why they differ.",
+    "measures": "Every measure in one line, or all about one: formula, parameters, properties.",
     "properties": "What measures do whatever the data: bounded, monotone, localized ...",
     "trec_eval": "Print what trec_eval prints, from its own options.",
     "compare": "Which systems really differ: tests, intervals, effect sizes, who beats whom.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,16 +11,19 @@ from calipers.cli.inputs import Inputs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
+    draw,
     how_to_read,
     measures_option,
     note,
     optional_systems,
+    plot_option,
     repeats_option,
     warn,
 )
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
+from calipers.plurals import counted, verb
 
 if TYPE_CHECKING:
     from calipers.planning.repeats import RepeatedRuns
@@ -39,7 +42,7 @@ class ComparisonMethod:
 
     test: str
     correction: str
-    baseline: str | None
+    baseline: tuple[str, ...]
     alpha: float
     level: float | None
     samples: Any
@@ -74,7 +77,9 @@ class Reproduced:
     "holm", "calipers.stats.comparison:TESTS",
     others=", Dunnett's against --baseline, or posterior probabilities (bayes)",
 )  # fmt: skip
-@click.option("--baseline", metavar="SYSTEM", help="Compare the other systems with this one only.")
+@click.option("--baseline", metavar="SYSTEM", multiple=True,
+              help="Compare the other systems with this one only: its name, tag, file or path; may be "
+                   "repeated.")  # fmt: skip
 @click.option(
     "--level", type=float, help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
 )
@@ -105,6 +110,7 @@ class Reproduced:
     "decides) or variance (with --repeats); may be repeated [default: pairs and wins as a table, wins alone for many "
     "pairs; pairs in the other formats].",
 )
+@plot_option("who differs from whom")
 @lists
 @several_outputs
 def command(
@@ -113,6 +119,7 @@ def command(
     repeats: str | None,
     reproduction: Reproduced,
     show: tuple[str, ...],
+    plot: str | None,
     lists: ListPolicies,
     output: Output,
 ) -> None:
@@ -123,6 +130,7 @@ def command(
 
     \b
     calipers compare qrels.txt runs/* -m "nDCG@10 AP" --baseline bm25 --correction holm
+    calipers compare qrels.txt old=a.run new=b.run -m "nDCG@10" --baseline old
     calipers compare qrels.txt runs/* -m "AP" --test tukey --show matrix
     calipers compare matrix.csv -m "AP" --test randomization --format csv
     calipers compare qrels.txt runs/* -m "nDCG@10" --equivalence 0.01
@@ -138,18 +146,24 @@ def command(
         return
     if not inputs.judgments:
         raise click.MissingParameter(param_hint="'JUDGMENTS'", param_type="argument", ctx=click.get_current_context())
+    # With --repeats a baseline is a system of several runs, known once their names have been read.
+    baselines = method.baseline if repeats is not None else inputs.baselines(method.baseline)
+    method = replace(method, baseline=baselines)
     scores = inputs.scores(lists)
     if repeats is not None:
         if (method.test, method.effect) != ("t", "d") or method.equivalence is not None:
             raise CalipersError("--repeats has a t test of its own: leave out --test, --effect and --equivalence")
         from calipers.planning.repeats import repeated_runs
 
+        if len(baselines) > 1:
+            raise CalipersError("--repeats takes one --baseline")
         of = repeated_runs(
-            scores, repeats, correction=method.correction, baseline=method.baseline, alpha=method.alpha,
-            level=method.level,
+            scores, repeats, correction=method.correction, baseline=baselines[0] if baselines else None,
+            alpha=method.alpha, level=method.level,
         )  # fmt: skip
         say_repeats(of)
         output.write_several(_tables(of.comparison, of.scores, show, output.format, of))
+        _conclude(of.comparison, plot)
         return
     if "variance" in show:
         raise CalipersError("--show variance needs --repeats: several runs of a system")
@@ -158,6 +172,14 @@ def command(
     compared = compare(scores, **vars(method))
     _say(compared, scores, lists.strict)
     output.write_several(_tables(compared, scores, show, output.format))
+    _conclude(compared, plot)
+
+
+def _conclude(compared: Comparison, plot: str | None) -> None:
+    """What it comes down to, and its chart."""
+    for sentence in compared.conclusions():
+        note(sentence)
+    draw(plot, lambda charts: charts.stacked(*(charts.differences(compared, name) for name in compared.measures)))
 
 
 def _reproducibility(
@@ -180,11 +202,13 @@ def _say(compared: Comparison, scores: Scores, strict: bool) -> None:
     from calipers.stats.leave_one_out import influence, influence_warnings
 
     about = compared.metadata
-    sampled = f", {about['samples']} samples, seed {about['seed']}" if "samples" in about else ""
+    sampled = f", {counted(about['samples'], 'sample')}, seed {about['seed']}" if "samples" in about else ""
     corrected = "" if about["correction"] == "none" else f", corrected by {about['correction']}"
     within = f", rope {about['rope']:g}" if "rope" in about else ""
-    many = f"{len(compared.a)} {'pair' if len(compared.a) == 1 else 'pairs'}"
-    note(f"{many}, {about['test']} test{within}{sampled}{corrected}, alpha {compared.alpha:g}")
+    note(
+        f"{counted(len(compared.a), 'pair')}, {about['test']} test{within}{sampled}{corrected}, alpha "
+        f"{compared.alpha:g}"
+    )
     if "equivalence" in about:
         verdicts = [verdict for row in compared.verdicts for verdict in row]
         note(
@@ -192,7 +216,8 @@ def _say(compared: Comparison, scores: Scores, strict: bool) -> None:
             f"{about['equivalence']:g}, {verdicts.count('undecided')} undecided; {about['level']:.4g} intervals"
         )
     warnings = [
-        f"{incomplete} of {pairs} pairs miss queries under {measure}, which are undefined for one of the systems "
+        f"{incomplete} of {counted(pairs, 'pair')} {verb(incomplete, 'misses', 'miss')} queries under {measure}, which "
+        "are undefined for one of the systems "
         f"(the fewest have {fewest} of {about['queries']}); left out pairwise"
         for measure, incomplete, fewest, pairs in compared.incomplete().rows
         if incomplete
@@ -203,10 +228,14 @@ def _say(compared: Comparison, scores: Scores, strict: bool) -> None:
 def say_repeats(found: RepeatedRuns) -> None:
     runs = ", ".join(f"{system} {count}" for system, count in zip(found.systems[:10], found.repeats[:10], strict=True))
     more = f" and {len(found.systems) - 10} more" if len(found.systems) > 10 else ""
-    note(f"{sum(found.repeats)} runs of {len(found.systems)} systems ({runs}{more}); a run's luck is a random effect")
+    note(
+        f"{counted(sum(found.repeats), 'run')} of {counted(len(found.systems), 'system')} ({runs}{more}); a run's "
+        "luck is a random effect"
+    )
     for measure, values in zip(found.measures, found.values, strict=True):
         if left_out := found.metadata["queries"] - values.shape[1]:
-            note(f"{left_out} of {found.metadata['queries']} queries are undefined for a run under {measure}; left out")
+            of = counted(found.metadata["queries"], "query")
+            note(f"{left_out} of {of} undefined for a run under {measure}; left out")
 
 
 def _tables(

@@ -32,15 +32,16 @@ from calipers.errors import CalipersError
 def command(source: str, output: str, what: str | None, name: str | None, reading: Reading) -> None:
     """Write judgments or a run in another format.
 
-    The ending of OUT says which: .parquet, .json, .jsonl, .csv, .tsv, anything else is TREC's; and .gz, .bz2, .xz,
-    .zst, .lz4 behind it.
+    The ending of OUT says which: .parquet, .json, .jsonl, .csv, .tsv, and TREC's for .txt, .run and what is no other
+    format's; .gz, .bz2, .xz, .zst or .lz4 may follow. An ending of a format that is not written is refused.
 
     \b
     calipers convert run.txt.gz run.parquet
     calipers convert qrels.json qrels.txt --as judgments
     """
-    from calipers.collection.writing import write_qrels, write_run
+    from calipers.collection.writing import format_of, write_qrels, write_run
 
+    format_of(output)  # which refuses what cannot be written before anything is read
     what = what or _holds(source, reading)
     if what == "judgments":
         write_qrels(reading.read_judgments(source), output)

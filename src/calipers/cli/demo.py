@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from calipers.cli.options import TYPED, OutputFolder, note, seed_option, show
+from calipers.plurals import counted
 
 MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(nDCG@10)"
 QUALITY = {"ideal": 1.0, "strong": 0.6, "fair": 0.4, "weak": 0.2, "random": 0.0}
@@ -37,7 +38,7 @@ def command(context: click.Context, output: str, letor: bool, seed: int) -> None
     simulation = simulate(topics=50, systems=QUALITY, retrieved=200, ties=0.1, unjudged=0.2, seed=seed)
     folder = Path(output)
     qrels, runs = simulation.write(folder)
-    note(f"wrote a collection of 50 topics and {len(QUALITY)} systems to {folder} (seed {seed})")
+    note(f"wrote a collection of 50 topics and {counted(len(QUALITY), 'system')} to {folder} (seed {seed})")
     collection = [str(qrels), *map(str, runs)]
     _call(context, evaluate, [*collection, "-m", MEASURES], f'{qrels} {folder / "*.run"} -m "{MEASURES}"')
     if missing := [name for name in EXTRA if find_spec(name) is None]:

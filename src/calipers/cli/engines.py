@@ -14,6 +14,7 @@ import click
 from calipers.cli.option_groups import together
 from calipers.cli.options import note, warn
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 from calipers.results.notes import RunSummary, notes_about, some
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ def evaluate_on_spark(
     from calipers.conventions import convention
     from calipers.extras import load
 
-    if shown.baseline is not None:
-        raise CalipersError("--baseline is not for --engine spark: its marks need all scores in one place")
+    if shown.marks or shown.plot:
+        what = "--plot" if shown.plot else "--baseline" if shown.baseline else "--test"
+        raise CalipersError(f"{what} is not for --engine spark: it needs all scores in one place")
     if other := [name for name in LOCAL if getattr(inputs, name) is not None]:
         raise CalipersError(f"--{other[0].removesuffix('_grades').replace('_', '-')} is not for --engine spark")
     for path in (inputs.judgments, *inputs.systems):
@@ -98,12 +100,15 @@ def _files(systems: Sequence[str]) -> list[str]:
     """Globs and directories as elsewhere; a directory of Parquet files is one table, and addresses are Spark's own."""
     from pathlib import Path
 
-    from calipers.collection.run_names import files_of
+    from calipers.collection.run_names import named_files
 
     found: list[str] = []
     for system in systems:
         whole = "://" in system or (Path(system).is_dir() and any(Path(system).glob("*.parquet")))
-        found += [system] if whole else files_of(system)
+        named = [(None, system)] if whole else named_files(system)
+        if given := [name for name, _ in named if name]:
+            raise CalipersError(f"the Spark engine names systems by their files: leave out '{given[0]}='")
+        found += [file for _, file in named]
     return found
 
 
@@ -155,12 +160,15 @@ def _note_undefined(summary: Summary, scores: Any) -> None:
         of_measure = summary.of_measure[reason].items()
         names = [name for name, count in of_measure if count and about(scores, name)["normalised"] is not plain]
         if names:
-            counted = counted_as(said, POLICIES[reason.name], reason, plain)
-            note(f"{queries} of {summary.queries} queries for {some(names)}: {reason}; {counted}")
+            policy = counted_as(said, POLICIES[reason.name], reason, plain)
+            note(f"{queries} of {counted(summary.queries, 'query')} for {some(names)}: {reason}; {policy}")
     for sentence in exactness_notes(said["exactness"]):
         note(sentence)
     if populations := {about(scores, name)["population"] for name in summary.measures} - {None}:
-        note(f"random rankings of the population: {', '.join(sorted(populations))}")
+        from calipers.limits.normalisation import what_is_shuffled
+
+        for population in sorted(populations):
+            note(what_is_shuffled(population))
 
 
 def _table(summary: Summary, interval: float | None) -> Table:

@@ -10,7 +10,7 @@ import click
 from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import note, warn
+from calipers.cli.options import draw, note, plot_option, warn
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.cli.reading_progress import progress_option, reading
@@ -20,16 +20,34 @@ if TYPE_CHECKING:
     from calipers.cli.fast_evaluate import Answer
     from calipers.collection.model import Judgments
     from calipers.results.scores import Scores
+    from calipers.results.tables import Table
 
 
 @dataclass(frozen=True)
 class ScoreTables:
-    """Which table is shown: every query, or means, with intervals or with marks of significance."""
+    """What is shown: every query, or means, with intervals or with marks of significance; and a chart."""
 
     per_query: bool
     interval: float | None
     interval_by: str
     baseline: str | None
+    test: str | None
+    plot: str | None
+
+    @property
+    def marks(self) -> bool:
+        """Whether it is a table of means whose differences from a baseline are tested."""
+        return self.baseline is not None or self.test is not None
+
+    def check(self, format: str) -> None:
+        """Refuse marks that have no place, before anything is read."""
+        if self.marks and (self.per_query or self.interval is not None):
+            raise CalipersError("--baseline and --test mark means: leave out --per-query and --interval")
+        if self.test is not None and self.baseline is None and format not in FOR_PAPERS:
+            raise CalipersError("--test needs --baseline SYSTEM, which the other systems are tested against")
+
+
+FOR_PAPERS = ("markdown", "latex", "html")
 
 
 @click.command("evaluate")
@@ -42,7 +60,10 @@ class ScoreTables:
               help="Student's interval, on the logit scale, or the BCa bootstrap's; auto is Student's, and logit where "
                    "that would leave the measure's range.")  # fmt: skip
 @click.option("--baseline", metavar="SYSTEM",
-              help="Mark significant differences from this system, in Markdown and LaTeX.")  # fmt: skip
+              help="Mark means that differ significantly from this system's: its name, tag, file or path.")  # fmt: skip
+@click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"),
+              help="The test behind the marks, corrected by Holm's method [default: t].")  # fmt: skip
+@plot_option("the mean of each system with its confidence interval")
 @click.option("--intents", metavar="FILE", help="For diversity: lines of query, subtopic and its probability.")
 @lists
 @engine_options
@@ -66,7 +87,8 @@ def command(
     calipers evaluate qrels.txt runs/*.gz -m "nDCG@{5,10} AP RR P@10 Recall@1000 RBP(p=0.8)"
     calipers evaluate qrels.txt run.txt -q --format csv
     calipers evaluate qrels.txt run.txt --like trec_eval-9 -m "map ndcg_cut_10 P_5"
-    calipers evaluate qrels.txt runs/*.gz -m "nDCG@10 AP" --format latex --baseline bm25
+    calipers evaluate qrels.txt new=run.txt runs/*.gz -m "nDCG@10 AP" --baseline bm25 --test wilcoxon
+    calipers evaluate qrels.txt runs/*.gz -m "nDCG@10 AP" --baseline runs/bm25.gz -o table.tex
     calipers evaluate test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10"
     calipers evaluate test.svm model-a.txt -m "nDCG@10" --like letor4
     calipers evaluate diversity.qrels runs/* -m "ERR-IA@20 alpha-nDCG@20 D#-nDCG@10"
@@ -75,8 +97,9 @@ def command(
     if engine.name == "spark":
         evaluate_on_spark(inputs, shown, intents, lists, engine, output)
         return
-    for_paper = output.format in ("markdown", "latex") and not shown.per_query and shown.interval is None
-    unusual = (intents, shown.interval, not inputs.is_plain, for_paper, shown.baseline)
+    shown.check(output.format)
+    for_paper = output.format in FOR_PAPERS and not shown.per_query and shown.interval is None
+    unusual = (intents, shown.interval, not inputs.is_plain, for_paper, shown.marks, shown.plot)
     if click.get_current_context().obj and not any(unusual) and (fast := _fast_answer(inputs, lists, show)):
         warn(fast.notes(lists.ties), lists.strict)
         output.write(fast.per_query() if shown.per_query else fast.mean())
@@ -84,6 +107,7 @@ def command(
     from calipers.evaluation import evaluate
 
     wanted = inputs.wanted()
+    baseline = None if shown.baseline is None else inputs.name_of(shown.baseline)
     known, runs = inputs.open(wanted.values())
     if intents is not None:
         known = _with_intents(known, intents)
@@ -95,14 +119,20 @@ def command(
         output.write(scores.per_query())
     elif shown.interval is not None:
         output.write(_with_intervals(scores, shown.interval, shown.interval_by))
-    elif for_paper:
-        from calipers.stats.significance_marks import marked
-
-        output.write(marked(scores, shown.baseline))
+    elif for_paper or baseline is not None:
+        output.write(_marked(scores, baseline, shown.test or "t", output.format))
     else:
-        if shown.baseline is not None:
-            raise CalipersError("--baseline marks tables of means: --format markdown or latex")
         output.write(scores.mean())
+    draw(shown.plot, lambda charts: charts.stacked(*(charts.means(scores, name) for name in scores.measures)))
+
+
+def _marked(scores: Scores, baseline: str | None, test: str, format: str) -> Table:
+    """Marks for people, p values for other programs."""
+    from calipers.stats.significance_marks import marked, with_p
+
+    if baseline is None or format in FOR_PAPERS:
+        return marked(scores, baseline, test=test)
+    return marked(scores, baseline, test=test, stars=True) if format == "table" else with_p(scores, baseline, test=test)
 
 
 def _fast_answer(inputs: Inputs, lists: ListPolicies, show: bool | None) -> Answer | None:

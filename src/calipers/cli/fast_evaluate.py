@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from calipers.collection.fast_scores import UNUSUAL, NotFast, RunScores, read_graded, score_runs
-from calipers.collection.run_names import distinct_names, files_of
+from calipers.collection.run_names import distinct_names, named_files
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.id_text import decode
@@ -68,11 +68,13 @@ def fast_answer(
         if ties not in (None, "average", "docid"):
             raise NotFast(ties)
         plans = {name: _plan(measure, by_id) for name, measure in parse_all(measures)}
-        files = [file for system in systems for file in files_of(system)]
+        named = [each for system in systems for each in named_files(system)]
+        files = [file for _, file in named]
         open_to = next((name for name, plan in plans.items() if has_room(plan)), None)
         weighed = [] if open_to is None else [of_judged(plans[open_to])]
         index = read_graded(judgments, [*plans.values(), *weighed])
         runs = score_runs(files, index, by_id=by_id, depth=depth or 0, jobs=jobs, advance=advance)
+        runs = [run._replace(name=name or run.name) for (name, _), run in zip(named, runs, strict=True)]
         if all(not any(run.length) for run in runs):
             raise NotFast("no query in common")
     except UNUSUAL:

@@ -30,6 +30,7 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.fusion.combine import FusedRun
@@ -179,9 +180,9 @@ def _warnings(made: FusedRun, fusion: Fusion, bound: Bound) -> list[str]:
     method = fusion.method or "combmnz"
     reads_scores = method.startswith("comb") and fusion.normalize in ("minmax", "z", "sum") and bound.rule is None
     if made.constant and reads_scores:
-        found.append(f"{made.constant} lists have one score for all their documents; normalised to 1")
+        found.append(f"{counted(made.constant, 'list')} with one score for all documents; normalised to 1")
     if made.alone:
-        found.append(f"{made.alone} queries are answered by one run alone; they have nothing to be fused with")
+        found.append(f"{counted(made.alone, 'query')} answered by one run alone, with nothing to be fused with")
     return found
 
 

@@ -25,6 +25,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
+from calipers.plurals import counted, verb
 from calipers.results.notes import some
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def ric(
     if len(study.systems) > 2:
         for name in ("AP", "nDCG"):
             tau, rho = (_correlation(study, name, kind) for kind in ("tau-b", "spearman"))
-            note(f"RIC and {name} over {len(study.systems)} systems: tau {tau:.4f}, rho {rho:.4f}")
+            note(f"RIC and {name} over {counted(len(study.systems), 'system')}: tau {tau:.4f}, rho {rho:.4f}")
     draw(plot, lambda charts: charts.stacked(*(charts.ric_scatter(study, name) for name in ("AP", "nDCG"))))
     if correlated:
         output.write(study.correlations(top))
@@ -354,9 +355,15 @@ def _rankings(known: Judgments, runs: Sequence[Run], lists: RankingPolicies) -> 
 
 
 def _nothing_judged(systems: Sequence[str], runs: int) -> str:
-    return f"{len(systems)} of {runs} runs retrieve no judged document, and tell nothing: {some(systems)}"
+    return (
+        f"{len(systems)} of {runs} runs {verb(len(systems), 'retrieves', 'retrieve')} no judged document, and "
+        f"{verb(len(systems), 'tells', 'tell')} nothing: {some(systems)}"
+    )
 
 
 def _note_skipped(skipped: int, queries: int) -> None:
     if skipped:
-        note(f"{skipped} of {queries} queries: judgments that tell no documents apart, or none relevant; skipped")
+        note(
+            f"{skipped} of {counted(queries, 'query')}: judgments that tell no documents apart, or none relevant; "
+            "skipped"
+        )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +21,7 @@ from calipers.cli.options import (
     progress,
     warn,
 )
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 
 if TYPE_CHECKING:
     from calipers.cli.policies import ListPolicies
@@ -136,7 +138,35 @@ class Runs(Reading):
     measures: tuple[str, ...] = ()
 
     def runs(self) -> list[Run]:
+        return [*self._runs]
+
+    @cached_property
+    def _runs(self) -> list[Run]:
         return self.read_systems(self.systems)
+
+    def name_of(self, system: str, what: str = "baseline") -> str:
+        """The name of the system that a name, path, file, stem or tag stands for: known from the first lines of files.
+
+        So that a wrong one is refused before anything is read.
+        """
+        from calipers.collection.run_names import distinct_names, stem_of
+
+        named = {name: run for (name, _), run in zip(distinct_names(self._runs), self._runs, strict=True)}
+        if system in named:
+            return system
+        path = {name: str(getattr(run, "path", None) or "") for name, run in named.items()}
+        for known in (
+            {name: os.path.normpath(each) if each else "" for name, each in path.items()},
+            {name: os.path.basename(each) for name, each in path.items()},
+            {name: stem_of(each) for name, each in path.items()},
+            {name: str(getattr(run, "tag", None) or "") for name, run in named.items()},
+        ):
+            found = [name for name, each in known.items() if each and each in (system, os.path.normpath(system))]
+            if len(found) > 1:
+                raise CalipersError(f"the {what} '{system}' could be {' or '.join(found)}: name one of them")
+            if found:
+                return found[0]
+        raise UnknownName.among(what, system, named)
 
     def wanted(self, *default: str) -> dict[str, Measure]:
         """The measures by the names that were typed: to be asked for first, so that a wrong one is refused early."""
@@ -156,6 +186,10 @@ class Inputs(Runs):
         if [self.judgments, *self.systems].count("-") > 1:
             raise CalipersError("only one of the inputs can be - (standard input)")
         return self.read_judgments(self.judgments, measures), self.runs()
+
+    def baselines(self, named: Sequence[str]) -> tuple[str, ...]:
+        """The names of these systems. Those of files of scores are known once these are read."""
+        return tuple(named) if not named or self.are_scores else tuple(self.name_of(each) for each in named)
 
     @property
     def are_scores(self) -> bool:

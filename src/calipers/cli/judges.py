@@ -23,6 +23,7 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, Significance, lists, significance
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.judging.study import JudgeStudy
@@ -256,7 +257,7 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
     for name in ("intervals", "favours", "families", "chances", "knowledge"):
         if name in tables:
             about = tables[name][1].metadata
-            over = f", {about['queries']} queries that all have judged" if "queries" in about else ""
+            over = f", {counted(about['queries'], 'query')} that all have judged" if "queries" in about else ""
             note(f"{name}: {about['draws']} draws, seed {about['seed']}{over}")
     if "reliability" in tables:
         about = tables["reliability"][1].metadata

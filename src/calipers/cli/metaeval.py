@@ -9,10 +9,11 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import draw, note, plot_option, progress, warn, words
+from calipers.cli.options import draw, note, plot_option, progress, show, warn, words
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.metaeval.study import Choices, MetaEvaluation
@@ -128,6 +129,7 @@ def command(
         warn(meta.scores.notes, lists.strict)
         note_undefined(meta.scores)
     _say(meta)
+    answers = meta.answers()
     shown = _tables(meta, wanted_tables)
     if other:
         if other.other_judgments is None or not other.other_systems:
@@ -137,6 +139,11 @@ def command(
         across = meta_evaluate(known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, **lists.policies)
         shown["across"] = ("swap rates between the orderings on two collections", meta.across(across))
     draw(plot, lambda charts: charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)))
+    if output.format == "table" and output.file is None:
+        show("".join(f"{sentence}.\n" for sentence in answers) + "\n")
+    else:
+        for sentence in answers:
+            note(sentence)
     output.write_several(shown)
 
 
@@ -151,12 +158,13 @@ def _check_tables(names: list[str]) -> None:
 
 def _say(meta: MetaEvaluation) -> None:
     choices = meta.choices
-    note(
-        f"{len(meta.families)} measures, {len(meta.systems)} systems; {choices.test} test at alpha {choices.alpha:g}, "
-        f"seed {choices.seed}"
-    )
+    measures, systems = counted(len(meta.families), "measure"), counted(len(meta.systems), "system")
+    note(f"{measures}, {systems}; {choices.test} test at alpha {choices.alpha:g}, seed {choices.seed}")
+    for family in meta.families:
+        if len(family.members) > 1:
+            note(f"{family.name}: {', '.join(meta.scores.measures[m] for m in family.members)} together")
     for name, sizes in meta.sets_of_queries():
-        note(f"set {name}: {sizes} of {meta.metadata['queries']} queries")
+        note(f"set {name}: {sizes} of {counted(meta.metadata['queries'], 'query')}")
 
 
 def _tables(meta: MetaEvaluation, names: list[str]) -> dict[str, tuple[str, Table]]:

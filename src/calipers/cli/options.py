@@ -11,7 +11,6 @@ from typing import Any, get_args
 import click
 
 from calipers.cli.option_groups import Command, LibraryChoice, declared
-from calipers.cli.printing import counted as counted
 from calipers.cli.printing import note as note
 from calipers.cli.printing import show as show
 from calipers.cli.printing import warn as warn
@@ -174,8 +173,9 @@ how_to_read = declared(how_to_read_files, combine_option)
 
 def population_option(command: Command) -> Command:
     return click.option(
-        "--population", default="pool", show_default=True, metavar="pool|retrieved|collection(N)",
-        help="Whose random rankings: all judged documents, those that a run returned, or N documents.",
+        "--population", default="union", show_default=True, metavar="union|pool|retrieved|collection(N)",
+        help="What random rankings shuffle: the judged documents and the unjudged ones that the run ranks above "
+             "them (union), the judged ones (pool), those that the run returned, or N documents.",
     )(command)  # fmt: skip
 
 

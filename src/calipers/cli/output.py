@@ -6,28 +6,39 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from calipers.cli.option_groups import LibraryChoice, declared, together
 from calipers.cli.options import OUTPUT, OutputFile
 from calipers.cli.printing import note, write_text
+from calipers.file_endings import ending_of, refuse_foreign
 from calipers.results.printable import visible
 
 if TYPE_CHECKING:
     from calipers.results.tables import Table
 
-SUFFIX = {"table": "txt", "csv": "csv", "json": "json", "markdown": "md", "latex": "tex"}
+SUFFIX = {"table": "txt", "csv": "csv", "json": "json", "markdown": "md", "latex": "tex", "html": "html"}
+ENDINGS = {ending: format for format, ending in SUFFIX.items()} | {"markdown": "markdown", "htm": "html"}
+WRITTEN = "tables are written as .csv, .json, .md, .tex, .html or .txt"
 
 
 @dataclass(frozen=True)
 class Output:
-    """In which format tables are written, and where: on the screen where no file is named."""
+    """In which format tables are written, and where: on the screen where no file is named.
 
-    format: str = "table"
+    The file's ending says the format where nothing else does.
+    """
+
+    endings: ClassVar[Mapping[str, str]] = ENDINGS  # of file names, and the formats that they stand for
+    format: str = ""  # or None, where nothing is said
     file: str | None = None
     safe_csv: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.format:
+            object.__setattr__(self, "format", format_of(self.file, self.endings))
 
     @property
     def is_folder(self) -> bool:
@@ -54,10 +65,12 @@ class Output:
         return (table.without_formulas() if self.format == "csv" and self.safe_csv else table).to(self.format)
 
     def _joined(self, tables: Mapping[str, tuple[str, Table]]) -> str:
-        from calipers.results.tables import markdown_text
+        from calipers.results.tables import html_page, markdown_text
 
         if len(tables) == 1:
             return self._text(next(iter(tables.values()))[1])
+        if self.format == "html":
+            return html_page([*tables.values()])
         if self.format == "json":
             parts: dict[str, Any] = {key: json.loads(table.to_json()) for key, (_, table) in tables.items()}
             return json.dumps(parts, ensure_ascii=False, indent=1) + "\n"
@@ -71,6 +84,20 @@ class Output:
         return "\n".join(texts)
 
 
+def format_of(file: str | None, endings: Mapping[str, str] = ENDINGS) -> str:
+    """What a file's ending stands for; text where it stands for nothing, and nothing that is not written.
+
+    >>> format_of("table.md"), format_of("table"), format_of(None)
+    ('markdown', 'table', 'table')
+    """
+    if file is None or file == "-" or file.endswith("/") or Path(file).is_dir():
+        return "table"
+    spreadsheet = "; a spreadsheet opens .csv (with --safe-csv, text stays text)"
+    hint = WRITTEN + (spreadsheet if ending_of(file) in ("xlsx", "xls", "ods", "tsv") else "")
+    refuse_foreign(file, tuple(endings), hint)
+    return endings.get(ending_of(file), "table")
+
+
 def _as_file(key: str) -> str:
     return "".join(c if c.isalnum() or c in "-_.@" else "_" for c in key)
 
@@ -79,8 +106,8 @@ safe_csv_option = click.option(
     "--safe-csv", is_flag=True, help="In CSV, put ' before text that a spreadsheet would take for a formula."
 )
 _format = declared(
-    click.option("--format", type=LibraryChoice("calipers.results.tables:FORMATS"), default="table", show_default=True,
-                 help="For a terminal, other programs, or papers."),
+    click.option("--format", type=LibraryChoice("calipers.results.tables:FORMATS"),
+                 help="For a terminal, other programs, or papers [default: what -o ends in, or table]."),
     safe_csv_option,
 )  # fmt: skip
 

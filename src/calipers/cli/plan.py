@@ -13,6 +13,7 @@ from calipers.cli.options import alpha_option, draw, note, plot_option, progress
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.planning.budget import BudgetPlan
@@ -171,12 +172,18 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
         )  # fmt: skip
     about = found.metadata
     pools = ", ".join(f"{size:.1f} to depth {depth}" for depth, size in found.pool.items())
-    note(f"documents to be judged per query: {pools}; pilot of {about['pilot_queries']} queries, seed {about['seed']}")
+    note(
+        f"documents to be judged per query: {pools}; pilot of {counted(about['pilot_queries'], 'query')}, seed "
+        f"{about['seed']}"
+    )
     what = "each pair's own difference" if about["difference"] is None else f"a difference of {about['difference']:g}"
     each = about["alpha"] / about["pairs"]
     tested = about["tested_pairs"]
     of = f" (drawn from {about['all_pairs']})" if tested < about["all_pairs"] else ""
-    note(f"power: share of paired t tests, of {tested} pairs{of}, that find {what}; alpha {each:.4g} for each test")
+    note(
+        f"power: share of paired t tests, of {counted(tested, 'pair')}{of}, that find {what}; alpha {each:.4g} for "
+        "each test"
+    )
     missing = {depth: 1 - share for depth, share in found.judged.items() if share < FEW_JUDGED}
     if missing:
         depth, share = max(missing.items(), key=lambda each: each[1])
@@ -184,7 +191,7 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
         warn([f"{text}: deeper pools look worse than they are"], lists.strict)
     best = found.best
     note(
-        f"best: {found.measure[best]} on {found.queries[best]} queries to depth {found.depth[best]}, power "
+        f"best: {found.measure[best]} on {counted(found.queries[best], 'query')} to depth {found.depth[best]}, power "
         f"{found.power[best]:.3f} ({found.low[best]:.3f} to {found.high[best]:.3f})"
     )
     return found
@@ -192,20 +199,21 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
 
 def _say(made: SampleSizePlan, scores: Scores, queries: int | None) -> None:
     words = {
-        "t": "two-sided paired t test", "anova": f"one-way analysis of variance over {made.systems} systems",
-        "anova2": f"two-way analysis of variance over {made.systems} systems",
+        "t": "two-sided paired t test", "anova": f"one-way analysis of variance over {counted(made.systems, 'system')}",
+        "anova2": f"two-way analysis of variance over {counted(made.systems, 'system')}",
         "randomization": "randomisation test, simulated", "bootstrap": "bootstrap test, simulated",
     }  # fmt: skip
-    shared = f" / {made.pairs} pairs = {made.alpha_each:.4g}" if made.pairs > 1 else ""
-    at_hand = f"{queries} queries at hand" if queries is not None else "its queries are those at hand"
+    shared = f" / {counted(made.pairs, 'pair')} = {made.alpha_each:.4g}" if made.pairs > 1 else ""
+    at_hand = f"{counted(queries, 'query')} at hand" if queries is not None else "its queries are those at hand"
     note(
-        f"pilot of {len(scores.systems)} systems on {len(scores.queries)} queries, {at_hand}; {words[made.design]}, "
+        f"pilot of {counted(len(scores.systems), 'system')} on {counted(len(scores.queries), 'query')}, {at_hand}; "
+        f"{words[made.design]}, "
         f"alpha {made.alpha:g}{shared}"
     )
     if made.metadata["upper"] is not None:
         note(f"sd is the upper limit of the pilot's at confidence {made.metadata['upper']:g}")
     if "seed" in made.metadata:
-        note(f"{made.metadata['samples']} samples in each simulated test, seed {made.metadata['seed']}")
+        note(f"{counted(made.metadata['samples'], 'sample')} in each simulated test, seed {made.metadata['seed']}")
     for text in made.notes():
         note(text)
     if made.given:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -16,7 +17,6 @@ from calipers.cli.options import (
     columns_apart,
     columns_option,
     combine_option,
-    counted,
     draw,
     jobs_option,
     max_unpacked_option,
@@ -32,6 +32,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, safe_csv_option
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.collection.model import Run
@@ -55,6 +56,13 @@ class Pooling:
 
 
 @dataclass(frozen=True)
+class PoolOutput(Output):
+    """What assessors get may be written as well."""
+
+    endings: ClassVar[Mapping[str, str]] = {**Output.endings, "qrels": "qrels", "jsonl": "jsonl"}
+
+
+@dataclass(frozen=True)
 class PoolAlternatives:
     """What is asked for instead of the pool."""
 
@@ -68,7 +76,7 @@ class PoolAlternatives:
 @together("runs", Runs)
 @together("pooling", Pooling)
 @together("instead", PoolAlternatives)
-@together("output", Output)
+@together("output", PoolOutput)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list.")
 @click.option("--budget", type=click.IntRange(min=1), help="At most so many documents, over all queries.")
@@ -102,9 +110,8 @@ class PoolAlternatives:
 @memory_option
 @jobs_option
 @click.option("--format", type=LibraryChoice("calipers.results.tables:FORMATS", after=("qrels", "jsonl")),
-              default="table", show_default=True,
               help="For a terminal, other programs or papers; for judging, qrels with an empty grade or JSON "
-                   "lines.")  # fmt: skip
+                   "lines [default: what -o ends in, or table].")  # fmt: skip
 @safe_csv_option
 @click.option("-o", "--output", "file", metavar="FILE", type=OUTPUT, help="Write to this file, not to the screen.")
 def command(runs: Runs, pooling: Pooling, instead: PoolAlternatives, plot: str | None, output: Output) -> None:
@@ -156,7 +163,7 @@ def _say(found: JudgingPool) -> None:
         note(f"{found.open_pairs} {'pair is' if found.open_pairs == 1 else 'pairs are'} open")
         if not found.open_pairs:
             note("no judgment can change the order of any two systems: there is nothing to judge next")
-    documents, queries = counted(len(found), "document"), counted(len(set(found.query)), "query", "queries")
+    documents, queries = counted(len(found), "document"), counted(len(set(found.query)), "query")
     note(f"{documents} to judge, of {queries} (method {found.method})")
     rows: dict[str, list[tuple[float, str]]] = {}
     for system, measure, share in found.shares.rows:

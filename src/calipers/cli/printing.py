@@ -64,15 +64,6 @@ def note(text: str) -> None:
         print(f"calipers: {visible(text)}", file=sys.stderr)
 
 
-def counted(number: int, one: str, several: str | None = None) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "list"), counted(1234, "query", "queries")
-    ('1 list', '1,234 queries')
-    """
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
-
-
 def warn(texts: Sequence[str], strict: bool) -> None:
     """Warnings, each once; with --strict the first is an error."""
     if texts and strict:

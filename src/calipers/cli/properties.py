@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.option_groups import together
-from calipers.cli.options import note, progress
+from calipers.cli.options import measures_option, note, progress
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
@@ -24,8 +24,22 @@ class Search:
     bound: float | None
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The measures, as arguments or behind -m as in the other commands."""
+
+    named: tuple[str, ...]
+    measures: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.named + self.measures
+
+
 @click.command("properties")
-@click.argument("measures", nargs=-1, metavar="[MEASURE]...")
+@together("asked", Asked)
+@click.argument("named", nargs=-1, metavar="[MEASURE]...")
+@measures_option
 @click.option("--why", is_flag=True, help="One line per property: counterexample, proof, or how far was searched.")
 @click.option("--all", "everything", is_flag=True, help="More measures, and two more properties.")
 @click.option("--prefer", metavar="PROPERTIES", help='Sort by these, the most wanted first, as "bounded,localized".')
@@ -36,7 +50,7 @@ class Search:
 @click.option("--bound", type=float, help="What no score may exceed for a measure to be bounded [default: 1].")
 @output
 def command(
-    measures: tuple[str, ...],
+    asked: Asked,
     why: bool,
     everything: bool,
     prefer: str | None,
@@ -53,6 +67,7 @@ def command(
     \b
     calipers properties
     calipers properties "nDCG(gain=exp)@10" "V2(AP)" ERR --why
+    calipers properties -m "nDCG@10 AP RR"
     calipers properties --prefer "bounded,monotone,realizable"
     calipers properties --find "bounded monotone localized"
     calipers properties --card "RBP(p=0.8)"
@@ -71,7 +86,7 @@ def command(
     needed = property_tables.property_names(find) if find is not None else []
     columns = list(NINE if everything or set(wanted + needed) - set(SEVEN) else SEVEN)
     everywhere = (*property_tables.DOCUMENT, *property_tables.FURTHER)
-    subjects = subjects_of(measures or (everywhere if everything or needed else property_tables.DOCUMENT))
+    subjects = subjects_of(asked.names or (everywhere if everything or needed else property_tables.DOCUMENT))
     rows: list[Properties] = []
     with progress(len(subjects), "measures") as advance:
         for subject in subjects:

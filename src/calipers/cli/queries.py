@@ -65,6 +65,7 @@ def command(
     """
     from calipers.evaluation import evaluate
     from calipers.limits.exactness import exactness_notes
+    from calipers.limits.normalisation import what_is_shuffled
     from calipers.limits.pool_bounds import bounds
     from calipers.limits.query_types import query_types
     from calipers.results.tables import Table
@@ -80,7 +81,8 @@ def command(
     for sentence in exactness_notes(scores.exactness | limits.inexact):
         note(sentence)
     types = query_types(scores, limits, thresholds)
-    note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}; population: {population}")
+    note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}")
+    note(what_is_shuffled(population))
     draw(
         plot,
         lambda charts: charts.stacked(

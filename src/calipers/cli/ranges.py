@@ -11,7 +11,6 @@ from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     alpha_option,
-    counted,
     depth_option,
     draw,
     jobs_option,
@@ -25,6 +24,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.results.tables import Table

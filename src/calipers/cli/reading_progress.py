@@ -42,13 +42,13 @@ def reading(paths: Sequence[str], show: bool | None = None) -> Iterator[None]:
 
 def files_in(paths: Sequence[str]) -> list[str]:
     """The files that arguments stand for, as far as there are any: what is wrong with them others will say."""
-    from calipers.collection.run_names import files_of
+    from calipers.collection.run_names import named_files
     from calipers.errors import CalipersError
 
     found: list[str] = []
     for path in paths:
         try:
-            found += [file for file in files_of(path) if os.path.isfile(file)]
+            found += [file for _, file in named_files(path) if os.path.isfile(file)]
         except CalipersError:
             continue
     return found

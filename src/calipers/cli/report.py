@@ -22,6 +22,7 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.policies import ListPolicies, lists, significance_options
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.report.material import ReportOptions
@@ -66,7 +67,7 @@ def command(inputs: Inputs, output: str, judges: tuple[str, ...], choices: Repor
         )  # fmt: skip
     warn(notes, lists.strict)  # as an error it leaves no page behind
     write_whole(output, page)
-    note(f"{len(runs)} systems, {len(known.queries)} queries, {len(page) / 1e6:.2f} MB")
+    note(f"{counted(len(runs), 'system')}, {counted(len(known.queries), 'query')}, {len(page) / 1e6:.2f} MB")
     show(f"{output}\n")
 
 

@@ -12,6 +12,7 @@ import click
 from calipers.cli.options import FILE, note, progress
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.papers.registry import Reproduction
@@ -80,7 +81,7 @@ def command(
     joined = Table(found[0].columns, tuple(row for table in found for row in table.rows))
     counts = {verdict: sum(row[4] == verdict for row in joined.rows) for verdict in VERDICTS}
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    note(f"{len(joined.rows)} figures: {said}")
+    note(f"{counted(len(joined.rows), 'figure')}: {said}")
     if counts["needs data"] and data is None:
         for layout in dict.fromkeys(table.metadata["layout"] for table in found if table.metadata["layout"]):
             note(f"--data FOLDER: {layout}")

@@ -23,6 +23,7 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output, safe_csv_option
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.papers.study_folder import LetorCollection
@@ -96,13 +97,15 @@ def fusion(
     with progress(groups.samples, "groups") as advance:
         study = fusion_study(known, runs, **{**vars(groups), "fusions": fusions}, progress=advance)
     if study.skipped:
-        note(f"{study.skipped} of {len(known.queries)} queries have judgments that tell no documents apart; skipped")
+        of = counted(len(known.queries), "query")
+        note(f"{study.skipped} of {of}: judgments that tell no documents apart; skipped")
     for kind in fusions:
         if kind in RULES:
             note(f"{kind}: an oracle that respects {RULES[kind]} of the runs, by look-ahead for some queries; no bound")
     joint, null = float(study.joint.mean()), float(study.null.mean())
     note(
-        f"{groups.samples} groups of {groups.size} of {len(study.systems)} systems, seed {groups.seed}; joint RIC "
+        f"{counted(groups.samples, 'group')} of {groups.size} of {counted(len(study.systems), 'system')}, seed "
+        f"{groups.seed}; joint RIC "
         f"{joint:.4f}, of systems that know nothing {null:.4f}"
     )
     if 2 * null > joint:
@@ -258,7 +261,7 @@ def conventions(
         )
     name = markdown_text(study.name)
     words = [
-        f"{name}: {len(study.fold)} queries in {len(opened.folds)} folds, {study.empty:.1%} "
+        f"{name}: {counted(len(study.fold), 'query')} in {counted(len(opened.folds), 'fold')}, {study.empty:.1%} "
         f"without a relevant document, {study.short:.1%} with fewer than 10 documents. Settings: "
         f"{training.preset}; seed {training.seed}.",
         "",

@@ -32,7 +32,20 @@ def explained(error: click.ClickException) -> str:
 def explained_input(error: CalipersError) -> str:
     """The same of wrong input: a file that is not there may be there under a similar name."""
     missing = error.message.startswith(("no such file", "no file matches"))
-    return f"{error}{_near_file(error.file)}" if missing and error.file else str(error)
+    if not missing or not error.file:
+        return str(error)
+    return f"{error}{_measure_unquoted(error.file) or _near_file(error.file)}"
+
+
+def _measure_unquoted(file: str) -> str:
+    """What is said where the file that is not there is a measure: `-m nDCG@10 AP` without quotes."""
+    from calipers.measures.grammar import parse_all
+
+    try:
+        parse_all(file)
+    except CalipersError:
+        return ""
+    return f"; '{file}' is the name of a measure: several are quoted, as -m \"nDCG@10 {file}\""
 
 
 def reported(error: Exception, arguments: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, output, several_outputs
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.text.bertscore import Matcher
@@ -280,7 +281,8 @@ def correlate(
         seed=seed,
     )  # fmt: skip
     note(
-        f"{len(summaries.systems)} systems, {len(summaries.documents)} documents; intervals from {samples} samples of "
+        f"{counted(len(summaries.systems), 'system')}, {counted(len(summaries.documents), 'document')}; intervals "
+        f"from {counted(samples, 'sample')} of "
         f"documents, seed {seed}"
     )
     draw(plot, lambda _: charts.correlation_chart(correlation, levels[0], coefficients[0]))
@@ -355,7 +357,10 @@ def documents(
     attention = attention or plot is not None
     with progress(steps(summaries, attention), "texts") as advance:
         found = document_profiles(summaries, matcher, scoring.options, attention=attention, progress=advance)
-    note(f"{len(found.documents)} documents, {found.encoder}, expected summaries of {_range(found.k.tolist())} tokens")
+    note(
+        f"{counted(len(found.documents), 'document')}, {found.encoder}, expected summaries of "
+        f"{_range(found.k.tolist())} tokens"
+    )
     if found.cut:
         note(f"{found.cut} sources are longer than the {matcher.encoder.longest} tokens of the model; cut")
     size = min(20 if top is None else top, max(1, len(found.documents) // 2))

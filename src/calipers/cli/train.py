@@ -11,6 +11,7 @@ import click
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import FILE, OUTPUT, like_option, max_unpacked_option, note, progress, seed_option
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.rankers.base import Ranker
@@ -117,7 +118,10 @@ def command(ranker: str, data: TrainingFiles, settings: RankerSettings, output: 
     machine.goal  # noqa: B018  # a wrong measure is found before the files are read
     train, valid = data.open()
     labels = f"labels up to {train.y.max():g}"
-    note(f"{len(train)} documents of {len(train.queries)} queries, {train.width} features, {labels}")
+    note(
+        f"{counted(len(train), 'document')} of {counted(len(train.queries), 'query')}, "
+        f"{counted(train.width, 'feature')}, {labels}"
+    )
     with progress(machine.steps * len(machine._combinations()), ranker) as advance:
         machine.fit(
             train.X,

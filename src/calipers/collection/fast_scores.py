@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from calipers.collection.files import blocks, start_of
 from calipers.collection.first_line import first_fields, is_trec
 from calipers.collection.reader import FILE_ERRORS, feed_run, in_threads, processors
+from calipers.collection.run_names import run_name
 from calipers.native.id_text import decode
 from calipers.native.plan import Plan
 from calipers.native.scanner import COMPILED, ColumnScanner
@@ -34,7 +35,8 @@ UNUSUAL = (NotFast, *FILE_ERRORS)
 class RunScores(NamedTuple):
     """One run: what it was like, and its scores, one row per plan and one column per judged query."""
 
-    name: str  # its tag
+    name: str
+    tag: str
     path: str
     length: list[int]  # of each judged query's list; 0 where the run lacks it
     tied_lists: int
@@ -127,7 +129,8 @@ def _scored(path: str, index: Any, by_id: bool, depth: int, jobs: int) -> RunSco
     shown = sum(min(size, 10) for size in length)
     judged = sum(count for part in parts for count in part[3])
     return RunScores(
-        name=decode(parts[0][5]) or os.path.basename(path),
+        name=run_name(decode(parts[0][5]), path),
+        tag=decode(parts[0][5]),
         path=path,
         length=_spread(query, length, len(index)),
         tied_lists=sum(count > 0 for part in parts for count in part[2]),

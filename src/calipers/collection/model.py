@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calipers.collection.reader import scan, scan_run
+from calipers.collection.run_names import run_name, stem_of
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
 from calipers.native.columns import Columns, Labels, Precision, Retrieved
@@ -240,7 +240,7 @@ class FileRun:
     def name(self) -> str:
         if self.given_name is None and self.tag is None:
             self.tag = self._first_tag()
-        return self.given_name or self.tag or Path(self.path).name
+        return self.given_name or run_name(self.tag or "", self.path)
 
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
@@ -403,7 +403,7 @@ class ScoreFile:
 
     @property
     def name(self) -> str:
-        return self.given_name or Path(self.path).name
+        return self.given_name or stem_of(self.path)
 
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1

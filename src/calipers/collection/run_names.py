@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 
 
 class HasName(Protocol):
@@ -58,15 +60,60 @@ def _matching(pattern: str) -> Iterator[str]:
             yield from _matching(os.path.normpath(below) if not head else below)
 
 
+def named_files(system: str) -> list[tuple[str | None, str]]:
+    """The files that a user means, each with the name that was given to it: `new=runs/bm25.gz` is one with a name.
+
+    >>> named_files("no-such-file=")
+    Traceback (most recent call last):
+    ...
+    calipers.errors.CalipersError: no-such-file=: no such file or directory
+    """
+    name, equals, path = system.partition("=")
+    if not equals or not name or not path or os.sep in name or "/" in name or os.path.exists(system):
+        return [(None, file) for file in files_of(system)]
+    files = files_of(path)
+    if len(files) > 1:
+        raise CalipersError(f"one name ('{name}') for {counted(len(files), 'file')}", file=path)
+    return [(name, files[0])]
+
+
+_PACKED = re.compile(r"\.(gz|bz2|xz|zst|lz4)$", re.IGNORECASE)
+_ENDING = re.compile(
+    r"(?<=.)\.(txt|runs?|trec|res|results?|ranking|scores?|predictions|csv|tsv|jsonl?|ndjson|parquet|dat|out)$",
+    re.IGNORECASE,
+)
+
+
+def stem_of(path: str) -> str:
+    """A file's name without folder, packing and ending.
+
+    >>> stem_of("runs/bm25.run.gz"), stem_of("input.BM25-rm3"), stem_of("run.txt")
+    ('bm25', 'input.BM25-rm3', 'run')
+    """
+    return _ENDING.sub("", _PACKED.sub("", os.path.basename(path.rstrip("/"))))
+
+
+def run_name(tag: str, path: str) -> str:
+    """What a run goes by: its file's stem, or its tag where that is the end of the stem, as of input.bm25.
+
+    It depends on this file alone, so that no other run can change it. Tags are often left as some tool set them;
+    what is read from a pipe has nothing else.
+
+    >>> run_name("bm25", "runs/input.bm25.gz"), run_name("Anserini", "runs/dense.txt"), run_name("bm25", "-")
+    ('bm25', 'dense', 'bm25')
+    """
+    stem = stem_of(path)
+    is_pipe = path == "-" or (os.path.exists(path) and not os.path.isfile(path))
+    return tag if tag and (is_pipe or f".{stem}".lower().endswith(f".{tag}".lower())) else stem
+
+
 def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:
-    """The name of each run, and whether it had to be another than its tag because tags clash."""
-    names = [run.name for run in runs]
-    paths = [getattr(run, "path", None) for run in runs]
-    files = [os.path.basename(path) if path else None for path in paths]
-    for name, path, file in zip(names, paths, files, strict=True):
-        if names.count(name) == 1:
-            yield name, False
-        elif path is None or file is None:
-            raise CalipersError(f"two runs have the name '{name}'")
-        else:
-            yield (file if files.count(file) == 1 else str(path)), True
+    """The name of each run, and whether that is its path because an earlier run has its name."""
+    taken: set[str] = set()
+    for run in runs:
+        path: str | None = getattr(run, "path", None)
+        name = run.name if run.name not in taken else path
+        if name is None or name in taken:
+            raise CalipersError(f"two runs have the name '{run.name}'", file=path)
+        taken.add(name)
+        yield name, name != run.name

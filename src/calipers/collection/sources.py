@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, cast
 
@@ -21,11 +21,12 @@ from calipers.collection.model import FileRun, Judgments, Run, ScoreFile
 from calipers.collection.reader import scan
 from calipers.collection.records import holds_records, rows_of_records, taken
 from calipers.collection.repeated import RolledRun, Rollup
-from calipers.collection.run_names import files_of
+from calipers.collection.run_names import named_files
 from calipers.collection.table_rows import Rows, RowsRun, runs_of
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.scanner import ColumnScanner
+from calipers.plurals import counted
 
 JUDGMENT_FORMATS = (
     *names_of("judgments", "labels", "table", value="grade"), "subtopics", "preferences", "judges",
@@ -163,7 +164,7 @@ def read_run(
     runs = reading.runs(taken(source))
     if len(runs) > 1:
         raise CalipersError(
-            f"there are {len(runs)} runs in it ({runs[0].name}, {runs[1].name} ...): use read_runs",
+            f"there are {counted(len(runs), 'run')} in it ({runs[0].name}, {runs[1].name} ...): use read_runs",
             file=str(source) if isinstance(source, str | os.PathLike) else None,
         )
     return runs[0]
@@ -187,8 +188,9 @@ def read_runs(
     of tables, as {"query": "topic_id", "document": "url", "score": "bm25", "system": "model"}; those of a table without
     a header are "1", "2", ... `rollup` makes passages into documents: a `Rollup`, or max, sum or first for ids like
     `document#passage`. `query_ids` are the queries of responses that do not name them, in their order: a list, or a
-    file that starts each line with one. `name` replaces the name that a run gives itself. `memory` is how many bytes a
-    run may take whose queries are in no order, by default a quarter of the machine's: a larger one is sorted on disk.
+    file that starts each line with one. A run goes by its file's stem, or by its tag where that
+    is the end of the stem; "name=path" or `name` gives it another name. `memory` is how many bytes a run may take whose
+    queries are in no order, by default a quarter of the machine's: a larger one is sorted on disk.
     """
     reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), max_unpacked, name, memory)
     source = taken(source)
@@ -196,8 +198,8 @@ def read_runs(
     named: Iterable[Any] = cast("Iterable[Any]", source) if several else [source]
     found: list[Run] = []
     for each in named:
-        for one in files_of(str(each)) if isinstance(each, str | os.PathLike) else [each]:
-            found += reading.runs(one)
+        for given, one in named_files(str(each)) if isinstance(each, str | os.PathLike) else [(None, each)]:
+            found += replace(reading, name=name or given).runs(one)
     return found
 
 

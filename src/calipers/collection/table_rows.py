@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments
 from calipers.collection.reader import in_threads, joined, usual_memory
+from calipers.collection.run_names import stem_of
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.ids import Ids, encode
 from calipers.native.scan_error import duplicate
 from calipers.native.scanner import RunScanner, ScanError
+from calipers.plurals import counted
 
 AT_ONCE = 1 << 17  # rows that go through the scanner in one call: few enough to stay in the cache
 SMALLEST_PART = 1 << 18  # rows that are worth a thread of their own
@@ -231,10 +232,10 @@ def runs_of(
 ) -> list[RowsRun]:
     """A run for each of the systems that a table names, or one for all of it."""
     if len(systems) < 2:
-        file = None if path is None else Path(path).name
+        file = None if path is None else stem_of(path)
         return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory, notes)]
     if name is not None:
-        raise CalipersError(f"one name ('{name}') for {len(systems)} runs: {_some(systems)}", file=path)
+        raise CalipersError(f"one name ('{name}') for {counted(len(systems), 'run')}: {_some(systems)}", file=path)
     table = _Once(load)
     return [
         RowsRun(partial(_of, table, system), system, f"{path}:{system}" if path else None, notes=notes)

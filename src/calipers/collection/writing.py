@@ -23,6 +23,7 @@ from calipers.collection.model import DictRun, Judgments, Run
 from calipers.collection.sources import Frame, Nested, read_judgments, read_run
 from calipers.errors import CalipersError
 from calipers.extras import load
+from calipers.file_endings import refuse_foreign
 from calipers.native.ids import encode
 from calipers.native.scan_error import shown
 
@@ -53,7 +54,14 @@ def write_run(run: Run | str | Path | Frame | Nested, path: str | Path, name: st
     given: Any = DictRun(run) if isinstance(run, Mapping) else run
     known: Run = read_run(given) if isinstance(given, str | Path) or is_frame(given) else given
     scored = {query: _by_score(query, of, str(path)) for query, of in known.documents().items()}
-    _write(scored, str(path), "score", name or known.name)
+    _write(scored, str(path), "score", name or _own_name(known))
+
+
+def _own_name(run: Run) -> str:
+    """The tag that a file of TREC's has, whatever the file is called."""
+    name = run.name  # which reads the tag of a file that was not read yet
+    given, tag = getattr(run, "given_name", None), getattr(run, "tag", None)
+    return given or tag or name
 
 
 def _plain(grade: float) -> float:
@@ -98,7 +106,11 @@ def format_of(path: str) -> tuple[str, Opener]:
             if ending == ".lz4" and "." not in name:
                 return "json", pack  # ranx's
             break
+    refuse_foreign(name, tuple(ending.lstrip(".") for ending in _ENDINGS), WRITTEN)
     return _ENDINGS.get(Path(name).suffix, "trec"), pack
+
+
+WRITTEN = "judgments and runs are written as .txt (TREC), .csv, .tsv, .json, .jsonl or .parquet"
 
 
 def _open(path: str) -> BinaryIO:

@@ -17,6 +17,7 @@ from calipers.fusion.methods import Votes, method
 from calipers.fusion.scaling import constant
 from calipers.lists import Floats
 from calipers.native.ids import Ids
+from calipers.plurals import counted
 
 
 @dataclass(eq=False, repr=False)
@@ -31,7 +32,10 @@ class FusedRun(RowsRun):
 
     def __repr__(self) -> str:
         rows = self.load()
-        return f"<FusedRun {self.name}: {len(self.of)} runs, {len(rows.queries)} queries, {len(rows)} documents>"
+        return (
+            f"<FusedRun {self.name}: {counted(len(self.of), 'run')}, {counted(len(rows.queries), 'query')}, "
+            f"{counted(len(rows), 'document')}>"
+        )
 
 
 def fuse(
@@ -119,7 +123,7 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, runs: tuple[
             raise UnknownName(f"a weight for '{unknown[0]}', but the runs are {', '.join(runs)}")
         weights = [weights.get(name, 1.0) for name in runs]
     if len(weights) != len(runs):
-        raise CalipersError(f"{len(weights)} weights for {len(runs)} runs ({', '.join(runs)})")
+        raise CalipersError(f"{counted(len(weights), 'weight')} for {counted(len(runs), 'run')} ({', '.join(runs)})")
     found = np.asarray(weights, np.float64)
     if not np.isfinite(found).all() or (found < 0).any() or not found.any():
         raise CalipersError("the weights of runs must be numbers of at least 0, not all of them 0")

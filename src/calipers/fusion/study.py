@@ -27,6 +27,7 @@ from calipers.information.rankings import Rankings
 from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats, Ints
 from calipers.metaeval.query_sets import RememberedRun
+from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import rank_correlation
 
@@ -80,7 +81,9 @@ class FusionStudy:
         return Table(("sample", "systems", "joint", "null", "best", *self.ric), rows, self.metadata)
 
     def __repr__(self) -> str:
-        drawn = f"{len(self.groups)} groups of {self.groups.shape[1]} of {len(self.systems)} systems"
+        drawn = (
+            f"{counted(len(self.groups), 'group')} of {self.groups.shape[1]} of {counted(len(self.systems), 'system')}"
+        )
         return f"<FusionStudy: {drawn}, joint RIC {self.joint.mean():.4f}, null {self.null.mean():.4f}>\n{self.table()}"
 
     def _repr_html_(self) -> str:
@@ -121,7 +124,9 @@ def fusion_study(
     known = as_judgments(judgments)
     read = [RememberedRun(run) for run in as_runs(runs)]
     if not 2 <= size <= len(read):
-        raise CalipersError(f"groups of {size} cannot be drawn from {len(read)} systems; there must be at least two")
+        raise CalipersError(
+            f"groups of {size} cannot be drawn from {counted(len(read), 'system')}; there must be at least two"
+        )
     check_number_of_lists(size)
     rankings = Rankings.of(known, read, rel, depth=depth, jobs=jobs)
     ballots = judged(Ballots.of([run.run for run in read], depth, jobs), known)

@@ -23,6 +23,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.native.scanner import shared_bits
+from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
@@ -50,7 +51,7 @@ class InformationDifference(ShownAsTable):
     def within_bins(self, bins: int = BINS) -> Table:
         """The same for pairs of systems of like AP: sorted by AP, in so many bins of equal size (table 4)."""
         if not 1 <= bins <= len(self.systems):
-            raise CalipersError(f"{bins} bins are not between 1 and the {len(self.systems)} systems")
+            raise CalipersError(f"{bins} bins are not between 1 and the {counted(len(self.systems), 'system')}")
         place = np.empty(len(self.systems), np.int64)
         order = np.argsort(-self.ap, kind="stable")
         for number, members in enumerate(np.array_split(order, bins)):
@@ -100,7 +101,10 @@ class InformationDifference(ShownAsTable):
     def __repr__(self) -> str:
         table = self.table()
         shown = Table(table.columns, table.rows[:10])
-        return f"<InformationDifference: {len(self.systems)} systems, {self.queries} queries; the most alike>\n{shown}"
+        return (
+            f"<InformationDifference: {counted(len(self.systems), 'system')}, {counted(self.queries, 'query')}; the "
+            f"most alike>\n{shown}"
+        )
 
 
 def information_difference(
@@ -235,7 +239,7 @@ def same_group_share(table: Table, groups: Mapping[str, str], top: int = 27, by:
     (1.0, 0.0)
     """
     if top < 1 or not table.rows:
-        raise CalipersError(f"there are {len(table.rows)} pairs of systems: no share of the first {top}")
+        raise CalipersError(f"there are {counted(len(table.rows), 'pair')} of systems: no share of the first {top}")
     place = table.columns.index(by)
     first = sorted(table.rows, key=lambda row: row[place])[:top]  # type: ignore[arg-type,return-value]
     known = [(groups.get(str(row[0])), groups.get(str(row[1]))) for row in first]

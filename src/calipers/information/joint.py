@@ -23,6 +23,7 @@ from calipers.information.rankings import QueryRankings, Rankings, in_parallel, 
 from calipers.information.sign_patterns import Tally, check_number_of_lists, told
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
+from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table
 
 DRAWS = 20
@@ -72,7 +73,10 @@ class JointInformation(ShownAsTable):
         return Table(("query", "joint", "null_mean", "null_sd", "best alone"), rows, self.metadata)
 
     def __repr__(self) -> str:
-        return f"<JointInformation: {len(self.systems)} systems, {len(self.queries)} queries>\n{self.table()}"
+        return (
+            f"<JointInformation: {counted(len(self.systems), 'system')}, "
+            f"{counted(len(self.queries), 'query')}>\n{self.table()}"
+        )
 
 
 def joint_ric(

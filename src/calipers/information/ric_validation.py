@@ -19,6 +19,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, evaluate
 from calipers.lists import Floats
 from calipers.metaeval.power import DiscriminativePower, discriminative_power
+from calipers.plurals import counted
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.correlation import rank_correlation
@@ -79,7 +80,10 @@ class RicStudy(ShownAsTable):
         return discriminative_power(self.scores, test, alpha, samples=samples, seed=seed)
 
     def __repr__(self) -> str:
-        return f"<RicStudy: {len(self.systems)} systems, {len(self.scores.queries)} queries>\n{self.table()}"
+        return (
+            f"<RicStudy: {counted(len(self.systems), 'system')}, "
+            f"{counted(len(self.scores.queries), 'query')}>\n{self.table()}"
+        )
 
 
 def ric_study(

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from calipers.errors import CalipersError
 from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats
+from calipers.plurals import counted
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, ShownAsTable, Table
 
@@ -83,7 +84,10 @@ class InformationTau(ShownAsTable):
         return Table(("query", "x", "y", "given", "tau_I"), tuple(rows), self.metadata)
 
     def __repr__(self) -> str:
-        return f"<InformationTau: {len(self.rows)} rows x {len(self.queries)} queries>\n{self.table()}"
+        return (
+            f"<InformationTau: {counted(len(self.rows), 'row')} x "
+            f"{counted(len(self.queries), 'query')}>\n{self.table()}"
+        )
 
 
 def tau_of_measures(

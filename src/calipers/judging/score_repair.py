@@ -33,6 +33,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.judging.effects_on_systems import Effects, on_queries
 from calipers.lists import Floats
+from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.stats.differences import all_pairs
 from calipers.stats.significance import SEED
@@ -258,7 +259,9 @@ def helped(table: Table) -> list[str]:
             else f"it hardly helps: its labels of {others} more queries are worth {max(worth, 0.0):.1f}"
         )
         more = f"; {np.median(halve):.0f} more human-judged queries would halve the interval" if halve else ""
-        said.append(f"{judge}, {measure}: {n} queries judged by people; {helps}{more} (medians over the rows)")
+        said.append(
+            f"{judge}, {measure}: {counted(n, 'query')} judged by people; {helps}{more} (medians over the rows)"
+        )
         if int(n) < TRUSTED:  # type: ignore[arg-type]  # a count
             said.append(f"warning: {judge}, {measure}: intervals are only known to hold from {TRUSTED} queries on")
         alike = sum(row[place["human_low"]] is None for row in rows)

@@ -28,6 +28,7 @@ from calipers.judging.robustness import Ranked, Turn, fewest_labels, survival
 from calipers.judging.score_repair import corrected_differences, corrected_means
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.stats.significance import SEED, Samples
 
@@ -391,7 +392,8 @@ class JudgeStudy:
         return (self.effects() if self.on_systems else self.table()).to_pandas()
 
     def __repr__(self) -> str:
-        parts = [f"<JudgeStudy: {len(self.judges)} judges, {len(self.panel.queries)} queries>", str(self.table())]
+        size = f"{counted(len(self.judges), 'judge')}, {counted(len(self.panel.queries), 'query')}"
+        parts = [f"<JudgeStudy: {size}>", str(self.table())]
         return "\n".join([*parts, *([str(self.effects())] if self.on_systems else [])])
 
     def _repr_html_(self) -> str:

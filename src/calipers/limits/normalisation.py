@@ -31,13 +31,18 @@ from calipers.measures.grammar import parse
 from calipers.measures.random_rankings import sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
 from calipers.measures.values import Value
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NOISE = 1e-12  # differences of sums of floats that mean no difference
 LARGEST_COLLECTION = 150_000_000  # documents: some measures take weights of all their ranks
-POPULATIONS = "pool, retrieved, collection(N)"
+POPULATIONS = "union, pool, retrieved, collection(N)"
+OF_LISTS = ("union", "retrieved")  # populations that depend on what a run returned
+BELOW_WORST = (
+    "some lists score less than the worst ranking, which holds all judged documents: they leave relevant ones out"
+)
 NEGATIVE = "V1 and V2 measure from 0 upwards; W, V2s and Z take measures that can be negative"
 
 
@@ -144,7 +149,7 @@ class Normalised(Form):
     normalised = True
     base: Form
     function: Callable[[Floats, Limits], Floats]
-    population: str = "pool"
+    population: str = "union"
     published_expected: bool = False
     published_ideal: bool = False
 
@@ -210,6 +215,9 @@ class Normalised(Form):
         """The bounds for each list; those of pools are worked out once for all systems."""
         if self.population == "retrieved":
             return self._limits(lists.all_shuffled())
+        if self.population == "union":
+            population, place = lists.with_judged()
+            return self._limits(population).of(place)
         return self._limits(population_of(self.population, lists.pool, lists.length)).of(lists.query)
 
     def _limits(self, population: Population) -> Limits:
@@ -236,13 +244,17 @@ class Normalised(Form):
 
     @property
     def reach(self) -> int | None:
-        """Bounds over what a list retrieved need all of it, and a collection must not be smaller than the list."""
+        """Bounds over what a list retrieved need all of it, and a collection must not be smaller than the list.
+
+        So do those of the union: down to its last judged document.
+        """
         return self.base.reach if self.population == "pool" else None
 
     def proved(self) -> Proofs:
         """U, W, V1, V2 and V2s rise strictly with the score of the same documents, and their bounds bound them."""
         base = self.base
-        if self.population != "pool" or self.published_expected or self.published_ideal or not base.sorted_is_best:
+        published = self.published_expected or self.published_ideal
+        if self.population not in ("union", "pool") or published or not base.sorted_is_best:
             return {}
         inner = base.proved()
         proved = {}
@@ -274,7 +286,7 @@ _COLLECTION = re.compile(r"collection\((\d{1,20})\)$")
 
 
 def check_population(population: str) -> None:
-    if population in ("pool", "retrieved"):
+    if population in ("pool", *OF_LISTS):
         return
     found = _COLLECTION.match(str(population))
     if found and int(found[1]) > LARGEST_COLLECTION:
@@ -288,12 +300,12 @@ def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = No
     check_population(population)
     if population == "pool":
         return pool.everything
-    if population == "retrieved":
-        raise CalipersError("population 'retrieved' needs a run")
+    if population in OF_LISTS:
+        raise CalipersError(f"population '{population}' needs a run")
     size = int(_COLLECTION.match(population).group(1))  # type: ignore[union-attr]  # checked above
     largest = int(max(pool.size.max(initial=0), 0 if lengths is None else lengths.max(initial=0)))
     if size < largest:
-        raise CalipersError(f"population {population} is smaller than a list of {largest} documents")
+        raise CalipersError(f"population {population} is smaller than a list of {counted(largest, 'document')}")
     everything = pool.everything
     return pool.once(
         ("collection", size),
@@ -301,6 +313,24 @@ def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = No
             everything.pool, everything.query, np.full(pool.queries, size), everything.offsets, everything.document
         ),
     )
+
+
+def what_is_shuffled(population: str) -> str:
+    """The documents of a random ranking, in one sentence.
+
+    >>> what_is_shuffled("pool")
+    'a random ranking shuffles the judged documents of the query'
+    """
+    check_population(population)
+    documents = {
+        "union": "the judged documents of the query and the unjudged ones that the run ranks above judged ones",
+        "pool": "the judged documents of the query",
+        "retrieved": "the documents that the run returned, judged or not",
+    }.get(population)
+    if documents is None:
+        size = int(_COLLECTION.match(population)[1])  # type: ignore[index]  # checked above
+        documents = f"{size:,} documents, of which those that are not judged are not relevant"
+    return f"a random ranking shuffles {documents}"
 
 
 def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: str) -> Callable[..., Measure]:
@@ -328,7 +358,7 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
     build.__doc__ = sentence
     build.__module__ = __name__
     declaration = measure(
-        name, example=f"{name}(nDCG@10)", of=NEEDED, population="pool", expected="exact", ideal="exact"
+        name, example=f"{name}(nDCG@10)", of=NEEDED, population="union", expected="exact", ideal="exact"
     )(build)
 
     def normalised(of: str | Measure, **options: str) -> Measure:

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, kind_read
 from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import check_population, population_of
+from calipers.limits.normalisation import OF_LISTS, check_population, population_of
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import inexact
@@ -24,6 +25,7 @@ from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.random_rankings import sampled_deviation
 from calipers.measures.registry import Measure
 from calipers.measures.values import Judged
+from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 
 SD_CHOICES = ("exact", "sampled")
@@ -35,7 +37,7 @@ IDEAL_CHOICES = ("exact", "k")
 class Bounds:
     """The bounds of measures, query by query; arrays are in the order of `queries`.
 
-    With the population `retrieved` of several runs, arrays have one line per system.
+    With the populations `union` and `retrieved` of several runs, arrays have one line per system.
     """
 
     measures: tuple[str, ...]
@@ -89,7 +91,10 @@ class Bounds:
         return self.table().to_pandas()
 
     def __repr__(self) -> str:
-        shape = f"{len(self.measures)} measures x {len(self.queries)} queries, population {self.population}"
+        shape = (
+            f"{counted(len(self.measures), 'measure')} x {counted(len(self.queries), 'query')}, population "
+            f"{self.population}"
+        )
         return f"<Bounds: {shape}>\n{self.means()}"
 
     def means(self) -> Table:
@@ -101,7 +106,7 @@ class Bounds:
         return Table(("measure", "ideal", "expected", "sd", "worst"), rows, {"population": self.population})
 
     def _repr_html_(self) -> str:
-        about = escape(f"means over {len(self.queries)} queries, population {self.population}")
+        about = escape(f"means over {counted(len(self.queries), 'query')}, population {self.population}")
         notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in exactness_notes(self.inexact))
         return f"{self.means()._repr_html_()}<p>{about}</p>{notes}"
 
@@ -116,15 +121,20 @@ def bounds(
     sd: str = "exact",
     expected: str = "exact",
     ideal: str = "exact",
+    depth: int | None = None,
+    condensed: bool = False,
 ) -> Bounds:
     """The ideal, worst and expected score of measures for each query, and the standard deviation of random rankings.
 
     population: whose random rankings: `pool`, all judged documents of the query; `retrieved`, the documents that
-        a run returned (needs `runs`); `collection(N)`, N documents of which the unjudged are not relevant.
+        a run returned; `union`, the pool and the unjudged documents that a run ranks above judged ones, which is what
+        V1 and V2 take; `collection(N)`, N documents of which the unjudged are not relevant. `retrieved` and `union`
+        need `runs`.
     like: the tool whose conventions say what a measure leaves open, as in `evaluate`.
     sd: `exact` where there is a closed form, else NaN; `sampled` draws random rankings for the others.
     expected: the mean itself (`exact`), or for SP and AP `paper`, the published k p^2, at most the ideal.
     ideal: that of the best ranking (`exact`), or for SP and AP `k`.
+    depth, condensed: how lists are read where the population depends on them, as in `evaluate`.
 
     Not everything has a closed form: `exactness` says of each bound how it was found, and `error` holds the standard
     errors of expected scores that are sampled.
@@ -145,12 +155,18 @@ def bounds(
     asked = parse_all(measures, rules.defaults)
     known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in asked)))
     systems: tuple[str, ...] = ()
-    if population == "retrieved":
+    place: Any = slice(None)  # of each list, among the populations
+    if population in OF_LISTS:
         if runs is None:
-            raise CalipersError("population 'retrieved' needs a run")
+            raise CalipersError(f"population '{population}' needs a run")
         read = as_runs(runs)
-        whole = Lists.of(known.pool, [run.retrieved(known) for run in read]).all_shuffled()
-        systems = tuple(run.name for run in read)
+        lists = Lists.of(known.pool, [run.retrieved(known, depth or 0) for run in read])
+        lists = lists.condensed() if condensed else lists
+        if population == "union":
+            whole, place = lists.with_judged()
+        else:
+            whole = lists.all_shuffled()
+        systems = tuple(name for name, _ in distinct_names(read))
     else:
         whole = population_of(population, known.pool)
     shape = (len(systems), len(known.queries)) if len(systems) > 1 else (len(known.queries),)
@@ -161,7 +177,7 @@ def bounds(
             raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
 
     def each(of: Any) -> dict[str, Floats]:
-        return {name: np.asarray(of(measure.form)).reshape(shape) for name, measure in named.items()}
+        return {name: np.asarray(of(measure.form))[place].reshape(shape) for name, measure in named.items()}
 
     def best(form: Form) -> Floats:
         return form.published(whole, "ideal") if ideal == "k" else form.ideal(whole)
@@ -178,8 +194,8 @@ def bounds(
         queries=known.queries,
         systems=systems,
         population=population,
-        n=whole.size.reshape(shape),
-        relevant=shown.count(shown.grade >= 1).reshape(shape),
+        n=whole.size[place].reshape(shape),
+        relevant=shown.count(shown.grade >= 1)[place].reshape(shape),
         ideal=each(best),
         expected=each(mean),
         worst=each(lambda f: f.worst(whole)),
@@ -274,7 +290,7 @@ def residuals(
         unjudged = _total_weight(linear, name) - Linear(linear.weight, Judged()).score(lists)
         low[name] = (linear.score(lists) / by).reshape(shape)
         high[name] = ((linear.score(lists) + most * unjudged) / by).reshape(shape)
-    return Residuals(tuple(low), tuple(run.name for run in read), known.queries, low, high)
+    return Residuals(tuple(low), tuple(name for name, _ in distinct_names(read)), known.queries, low, high)
 
 
 def _total_weight(linear: Linear, name: str) -> float:

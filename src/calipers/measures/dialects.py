@@ -65,6 +65,8 @@ def _gains(root: Root, text: str) -> list[tuple[str, Parameters]]:
     parameters: Parameters = {}
     for pair in text.split(","):
         key, equals, value = pair.partition("=")
+        if not equals and pair.isdigit() and root.name == "ndcg":
+            raise CalipersError(f"'ndcg_{pair}' is written nDCG@{pair} or ndcg_cut_{pair}")
         if not equals:
             hint = "; persistence is written RBP(p=0.95)" if root.parameter == "p" else ""
             raise CalipersError(f"'{shortened(pair)}' of '{root.name}' is not of the form grade=gain{hint}")
@@ -211,6 +213,15 @@ NICKNAMES = {
 NICKNAMES_9 = {**NICKNAMES, "all_trec": ALL_TREC_9}
 
 
+def trec_names(measure: str) -> list[str]:
+    """What trec_eval calls one of our measures.
+
+    >>> trec_names("nDCG")
+    ['ndcg', 'ndcg_cut_K']
+    """
+    return [f"{root.name}_K" if root.reads is _cutoffs else root.name for root in _ROOTS if root.measure == measure]
+
+
 def split_root(text: str) -> tuple[Root, str] | None:
     """The root that a name begins with, and its parameters: P.5,10 or P_5. Without parameters: the root alone."""
     if (alone := _BY_LOWER.get(text.lower())) is not None:
@@ -234,9 +245,57 @@ REFUSED = {
 }
 
 
+_OF_TEXT = re.compile(r"(v[12]?\()?(rouge|bert_?score)[-_ ]?(\w*)", re.IGNORECASE)
+_NOT_OF_RANKINGS = {
+    **dict.fromkeys(("bleu", "meteor", "chrf"), "it scores texts; of such ROUGE and BERTScore are (calipers text)"),
+    **dict.fromkeys(("kappa", "cohen", "krippendorff"), "it is about judges: see calipers judges"),
+    **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see inform and metaeval"),
+    **dict.fromkeys(
+        ("auc", "roc_auc", "auroc", "rocauc"), "Accuracy is near to it: how often relevant documents stand above others"
+    ),
+    **dict.fromkeys(("q-measure", "q_measure", "q"), "nDCG@10 and GAP are near to it, for graded judgments"),
+}
+
+
 def refusal(name: str) -> str | None:
     """Why a name that another tool knows is not offered."""
+    if _OF_TEXT.match(name):
+        return "it scores summaries: see calipers text score, with -m ROUGE-1, ROUGE-L or BERTScore"
+    if (other := _NOT_OF_RANKINGS.get(name.lower())) is not None:
+        return other
     return REFUSED.get(name.lower())
+
+
+# What people call measures: the words of their full names, and other tools' abbreviations.
+_MEANINGS = {
+    "mean average precision": "AP", "average precision": "AP", "mean reciprocal rank": "RR", "reciprocal rank": "RR",
+    "expected reciprocal rank": "ERR@20", "normalized discounted cumulative gain": "nDCG@10",
+    "normalised discounted cumulative gain": "nDCG@10", "discounted cumulative gain": "DCG@10",
+    "discounted cumulated gain": "DCG@10", "cumulative gain": "DCG(discount=none)@10", "cg": "DCG(discount=none)@10",
+    "hit rate": "Success@10", "hit ratio": "Success@10", "hitrate": "Success@10", "hits": "Success@10",
+    "hr": "Success@10", "success rate": "Success@10", "top k accuracy": "Success@10", "top1": "Success@1",
+    "rank biased precision": "RBP", "r precision": "RPrec", "f1": "SetF", "f measure": "SetF", "f score": "SetF",
+    "fmeasure": "SetF", "fscore": "SetF", "f1 score": "SetF", "mean precision": "P@10", "inferred ap": "infAP",
+    "graded average precision": "GAP", "subtopic recall": "StRecall@10", "prec": "P@10", "sensitivity": "Recall@1000",
+    "avep": "AP", "avgprec": "AP", "gmap": "gm_map", "geometric map": "gm_map", "binary preference": "bpref",
+}  # fmt: skip
+_BY_LENGTH = sorted(_MEANINGS, key=len, reverse=True)
+
+
+def meant(text: str, takes_cutoff: Callable[[str], bool]) -> str | None:
+    """What a text means in our words: the measure whose full name it is, or one with its cutoff written otherwise.
+
+    >>> meant("Hit rate", lambda name: False), meant("hits@5", lambda name: False), meant("err_20", lambda name: True)
+    ('Success@10', 'Success@5', 'err@20')
+    """
+    head, _, cutoff = text.lower().partition("@")
+    words = " ".join(re.split(r"[\s_-]+", head.strip()))
+    for phrase in _BY_LENGTH:
+        if re.search(rf"(^|\s){re.escape(phrase)}($|\s)", words):
+            measure = _MEANINGS[phrase]
+            return f"{measure.partition('@')[0]}@{cutoff}" if cutoff.isdigit() else measure
+    apart = re.fullmatch(r"(.*?[^\W\d_])[_-]?(\d+)", text)
+    return f"{apart[1]}@{apart[2]}" if apart and takes_cutoff(apart[1]) else None
 
 
 def from_ir_measures(name: str, parameters: Parameters, takes: Iterable[str]) -> tuple[str, Parameters]:

@@ -16,10 +16,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from calipers.errors import CalipersError, UnknownName
-from calipers.measures.dialects import from_ir_measures, refusal, split_root
+from calipers.measures.dialects import from_ir_measures, meant, refusal, split_root
 from calipers.measures.name_lists import DEFAULT_MEASURES as DEFAULT_MEASURES
 from calipers.measures.name_lists import shortened, split, typed_names
 from calipers.measures.registry import Declaration, Measure, is_finite, known_names, look_up
+from calipers.plurals import counted
 
 # What a convention says of the parameters of a measure, from its name and those that are given.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
@@ -35,7 +36,7 @@ def parse(text: str, defaults: Defaults | None = None) -> Measure:
     """
     measures = [measure for _, measure in parse_all([text], defaults)]
     if len(measures) != 1:
-        raise CalipersError(f"'{shortened(text)}' names {len(measures)} measures; expected one")
+        raise CalipersError(f"'{shortened(text)}' names {counted(len(measures), 'measure')}; expected one")
     return measures[0]
 
 
@@ -50,16 +51,22 @@ def parse_all(
     [('nDCG@5', nDCG@5), ('nDCG@10', nDCG@10), ('ndcg_cut_5', nDCG@5)]
     """
     found: dict[str, Measure] = {}
-    if not isinstance(names, str | Measure | Iterable):
+    alone = isinstance(names, str | Measure) or _is_of_ir_measures(names)
+    if not alone and not isinstance(names, Iterable):
         raise _no_measure(names)
-    for name in [names] if isinstance(names, str | Measure) else names:
+    each: Iterable[Any] = [names] if alone else names  # type: ignore[assignment]  # checked above
+    for name in each:
         if isinstance(name, Measure):
             found[repr(name)] = name
             continue
-        if not isinstance(name, str):
+        if not isinstance(name, str) and not _is_of_ir_measures(name):
             raise _no_measure(name)
-        for typed in typed_names(name):
-            found.update(_parsed(typed, defaults or _nothing))
+        text = str(name)
+        for typed in typed_names(text):
+            try:
+                found.update(_parsed(typed, defaults or _nothing))
+            except UnknownName as error:
+                raise _several_words(text, typed) or error from None
     if not found:
         raise CalipersError("no measure is named")
     return list(found.items())
@@ -90,6 +97,21 @@ def _parsed(typed: str, defaults: Defaults) -> list[tuple[str, Measure]]:
     return [(typed, _measure(name, typed, parameters, defaults))]
 
 
+def _is_of_ir_measures(given: object) -> bool:
+    """Whether it is a measure of ir_measures, whose text is our grammar; theirs is not loaded for it."""
+    return type(given).__module__.partition(".")[0] == "ir_measures"
+
+
+def _several_words(text: str, typed: str) -> UnknownName | None:
+    """The error for a measure whose full name was written, as `hit rate`."""
+    if not re.search(r"\s", text.strip()):
+        return None
+    found = meant(text, lambda name: False)
+    if found is None:
+        return None
+    return UnknownName(f"unknown measure '{shortened(typed)}' in '{shortened(text)}'; did you mean {found}?")
+
+
 def _no_measure(given: object) -> CalipersError:
     return CalipersError(f"a measure cannot be of type {type(given).__name__}; expected a name such as 'nDCG@10'")
 
@@ -111,12 +133,26 @@ def _declared(name: str, typed: str) -> Declaration:
         return known[0]
     if reason := refusal(name):
         raise CalipersError(f"measure '{shortened(typed)}' is not offered: {reason}")
-    raise UnknownName(f"unknown measure '{shortened(typed)}'{_suggestion(name)}")
+    raise UnknownName(f"unknown measure '{shortened(typed)}'{_suggestion(name, typed)}")
 
 
-def _suggestion(name: str) -> str:
+def _takes_cutoff(name: str) -> bool:
+    known = look_up(name)
+    return known is not None and known[0].at == "cutoff" and "cutoff" in known[0].defaults
+
+
+def _proper(found: str) -> str:
+    """A name with its own capitals."""
+    head, at, cutoff = found.partition("@")
+    known = look_up(head)
+    return f"{known[0].name}{at}{cutoff}" if known else found
+
+
+def _suggestion(name: str, typed: str) -> str:
     if re.match(r"rbp\.\d", name, re.IGNORECASE):
         return "; persistence is written RBP(p=0.95)"
+    if (found := meant(typed, _takes_cutoff)) is not None:
+        return f"; did you mean {_proper(found)}?"
     near = get_close_matches(name.lower(), known_names(), n=3, cutoff=0.5)
     proper = list(dict.fromkeys(look_up(n)[0].example for n in near))  # type: ignore[index]  # they are known
     return f"; did you mean {' or '.join(proper)}?" if proper else ""

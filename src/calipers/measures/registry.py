@@ -142,6 +142,17 @@ def known_names() -> list[str]:
     return sorted(_BY_NAME)
 
 
+def other_names(declaration: Declaration) -> list[str]:
+    """What else a measure goes by, with the parameters that such a name sets, as `ndcg_burges (gain=exp)`."""
+    _load()
+    found = []
+    for name, (of, fixed) in _BY_NAME.items():
+        if of is declaration and name != declaration.name.lower():
+            sets = ", ".join(f"{key}={_written(value)}" for key, value in fixed.items())
+            found.append(f"{name} ({sets})" if sets else name)
+    return found
+
+
 def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
     """The declaration that a name or alias stands for, and the parameters that the alias sets."""
     _load(_COMMON)

@@ -14,6 +14,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.plurals import counted
 from calipers.results.score_files import ScoresLike
 from calipers.results.scores import Scores
 from calipers.results.tables import Table
@@ -76,7 +77,10 @@ class SplitHalf:
         return Table(("difference from", "pairs", "swaps", "rate"), tuple(rows), self.metadata)
 
     def __repr__(self) -> str:
-        return f"<SplitHalf: {self.trials} splits into {self.size} and {self.size} queries, swap rate {self.rate:.4f}>"
+        return (
+            f"<SplitHalf: {self.trials} splits into {self.size} and {counted(self.size, 'query')}, swap rate "
+            f"{self.rate:.4f}>"
+        )
 
 
 def split_half_swap_rate(

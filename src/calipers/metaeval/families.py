@@ -18,7 +18,7 @@ _NORMALISED = re.compile(r"(?:U|W|V1|V2|V2s|Z)\((.*)\)$")
 class Family:
     """A measure at its cutoffs."""
 
-    name: str  # as typed, without the cutoff
+    name: str  # as typed; without the cutoff where there are several
     members: tuple[int, ...]  # places among the measures of the scores
     cutoffs: tuple[str, ...]  # of each member; empty where it has none
     base: str | None = None  # the name of the family that this one normalises, if that is there too
@@ -40,7 +40,10 @@ def families(scores: Scores, only: Sequence[str] | None = None) -> tuple[Family,
     for place, name in enumerate(exact):
         if only is None or scores.measures[place] in only:
             members.setdefault(without_cutoff(name), []).append(place)
-    shown = {key: without_cutoff(scores.measures[places[0]]) for key, places in members.items()}
+    shown = {
+        key: scores.measures[places[0]] if len(places) == 1 else without_cutoff(scores.measures[places[0]])
+        for key, places in members.items()
+    }
     found = []
     for key, places in members.items():
         base = _base(scores.definitions[places[0]] if scores.definitions else None, exact[places[0]])

@@ -25,7 +25,7 @@ from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.metaeval.consistency import Stability, split_half_swap_rate, stability, swap_rate
 from calipers.metaeval.distance import percentage_absolute_difference
 from calipers.metaeval.families import Family, base_measure, confronted, families, place_in
-from calipers.metaeval.power import DiscriminativePower, conflicts, power_of
+from calipers.metaeval.power import Conflicts, DiscriminativePower, conflicts, power_of
 from calipers.metaeval.query_sets import (
     BY_DIFFERENCE,
     BY_GRADES,
@@ -36,8 +36,9 @@ from calipers.metaeval.query_sets import (
     by_difference,
     document_halves,
 )
+from calipers.plurals import counted
 from calipers.results.scores import Scores, means
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, Table, four_digits
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.correlation import correlation_name, rank_correlation
 from calipers.stats.significance import SEED, Samples
@@ -180,6 +181,24 @@ class MetaEvaluation:
         view = self.views[name][place_in(self.families, family)]
         return stability(view.values.mean(axis=0), self.systems, samples, seed=self.choices.seed)
 
+    def answers(self, samples: int = 1000) -> list[str]:
+        """Which measure tells most systems apart, and which orders them most stably, in one sentence each."""
+        found = []
+        if self.compared["all"] is not None:
+            power = self.power()
+            shares = {family.name: power[family.name] for family in self.families}
+            found.append(
+                _best(shares, "tells most systems apart", "of the pairs differ significantly", ".1%")
+                + f" ({self.choices.test} test at {self.choices.alpha:g})"
+            )
+        if len(self.scores.queries) > 1:
+            taus = {family.name: self.stability(family.name, samples=samples).tau for family in self.families}
+            found.append(
+                _best(taus, "orders the systems most stably", "is the mean tau with the order over all queries", ".3f")
+                + f" (over {samples} bootstrap samples of the queries, seed {self.choices.seed})"
+            )
+        return found
+
     # -- the tables --------------------------------------------------------------------------------
 
     def table(self, name: str) -> Table:
@@ -225,12 +244,19 @@ class MetaEvaluation:
             opposite: list[Cell] = []
             for name in self.sets:
                 compared = self.compared[name]
-                found = None if compared is None else conflicts(compared, self.placed[one], self.placed[other])
+                found = None if compared is None else self._conflicts(compared, one, other)
                 counts.append(math.nan if found is None else found.count)
                 opposite.append(math.nan if found is None else found.opposite)
             rows.append((self.families[one].name, self.families[other].name, *counts, *opposite))
         columns = ("measure", "against", *self.sets, *(f"{name} opposite" for name in self.sets))
         return Table(columns, tuple(rows), self._about())
+
+    def _conflicts(self, compared: Comparison, one: int, other: int) -> Conflicts | None:
+        """None where the two have no cutoff in common, as AP beside nDCG at two cutoffs."""
+        try:
+            return conflicts(compared, self.placed[one], self.placed[other])
+        except CalipersError:
+            return None
 
     def power_table(self) -> Table:
         """Significant tests, and their share of all tests (8, 18)."""
@@ -345,10 +371,34 @@ class MetaEvaluation:
         return Table(("measure", "against", *self.sets), tuple(rows), {**self._about(), **about})
 
     def __repr__(self) -> str:
-        return f"<MetaEvaluation: {len(self.families)} measures on {', '.join(self.sets)}>\n{self.power_table()}"
+        return (
+            f"<MetaEvaluation: {counted(len(self.families), 'measure')} on "
+            f"{', '.join(self.sets)}>\n{self.power_table()}"
+        )
 
     def _repr_html_(self) -> str:
         return self.power_table()._repr_html_()
+
+
+def _best(values: Mapping[str, float], what: str, of: str, format: str) -> str:
+    """The measure with the largest value, or those that share it, and the next one."""
+    known = {name: value for name, value in values.items() if value == value}
+    if not known:
+        return f"no measure {what}"
+    order = sorted(known, key=lambda name: -known[name])
+    best = [name for name in order if four_digits(known[name], format) == four_digits(known[order[0]], format)]
+    first = f"{four_digits(known[best[0]], format)} {of}"
+    if len(known) == 1:
+        return f"{best[0]} is the only measure: {first}"
+    if len(best) > 1:
+        return f"{', '.join(best[:-1])} and {best[-1]} {_PLURAL[what]} alike: {first}"
+    return f"{best[0]} {what}: {first}; next is {order[1]} with {four_digits(known[order[1]], format)}"
+
+
+_PLURAL = {
+    "tells most systems apart": "tell most systems apart,",
+    "orders the systems most stably": "order the systems most stably,",
+}
 
 
 def meta_evaluate(
@@ -375,7 +425,7 @@ def meta_evaluate(
         raise CalipersError(f"name at least one set; there are {', '.join(SETS)}")
     known = as_judgments(judgments)
     systems: list[Run] = as_runs(runs)
-    if set(wanted_sets) & set(HALVES):
+    if set(wanted_sets) & {*HALVES, *BY_DIFFERENCE}:
         systems = [RememberedRun(system) for system in systems]
     wanted = parse_all(measures)
     names = [name for name, _ in wanted]
@@ -388,7 +438,7 @@ def meta_evaluate(
     everything: Ints = np.arange(len(scores.queries))
     by_grades = broad_and_focused(known, seed=choices.seed) if set(wanted_sets) & set(BY_GRADES) else {}
     halves = document_halves(known, choices.seed) if set(wanted_sets) & set(HALVES) else {}
-    types = _types_of_bases(known, scores, found) if set(wanted_sets) & set(BY_DIFFERENCE) else {}
+    types = _types_of_bases(known, systems, scores, found) if set(wanted_sets) & set(BY_DIFFERENCE) else {}
     views: dict[str, tuple[Scores, ...]] = {}
     for name in wanted_sets:
         source, places = scores, everything
@@ -412,8 +462,11 @@ def meta_evaluate(
     return MetaEvaluation._of(views, found, choices, scores)
 
 
-def _types_of_bases(judgments: Any, scores: Scores, of: Sequence[Family]) -> dict[str, QueryTypes]:
+def _types_of_bases(
+    judgments: Any, systems: Sequence[Run], scores: Scores, of: Sequence[Family]
+) -> dict[str, QueryTypes]:
     """The types of the queries for each family, by the measures that it is made from."""
+    how: dict[str, Any] = {key: scores.metadata[key] for key in ("depth", "condensed")}
     exact = [repr(measure) for measure in scores.definitions]
     found: dict[tuple[str, ...], QueryTypes] = {}
     result = {}
@@ -422,7 +475,7 @@ def _types_of_bases(judgments: Any, scores: Scores, of: Sequence[Family]) -> dic
         if bases not in found:
             places = [exact.index(base) for base in bases]
             part = Scores(bases, scores.systems, scores.queries, scores.values[places], scores.reasons[places])
-            found[bases] = query_types(part, bounds(judgments, list(bases)))
+            found[bases] = query_types(part, bounds(judgments, list(bases), population="union", runs=systems, **how))
         result[family.name] = found[bases]
     return result
 

@@ -35,6 +35,7 @@ from calipers.measures.registry import Measure
 from calipers.metaeval.query_sets import HalfOfDocuments, RememberedRun
 from calipers.native.ids import encode
 from calipers.native.scanner import rank_segments
+from calipers.plurals import counted
 from calipers.results.tables import Cell, ShownAsTable, Table
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import SEED
@@ -97,7 +98,7 @@ class BudgetPlan(ShownAsTable):
         return Table(COLUMNS, tuple(cells), self.metadata)
 
     def __repr__(self) -> str:
-        return f"<BudgetPlan: {self.budget} judgments>\n{self.table()}"
+        return f"<BudgetPlan: {counted(self.budget, 'judgment')}>\n{self.table()}"
 
 
 def plan_budget(
@@ -299,7 +300,7 @@ def _some_pairs(systems: int, seed: int) -> tuple[Ints, Ints]:
 
 def _check(budget: int, difference: float | None, alpha: float, level: float) -> None:
     if budget < 1:
-        raise CalipersError(f"a budget of {budget} judgments buys nothing")
+        raise CalipersError(f"a budget of {counted(budget, 'judgment')} buys nothing")
     if difference is not None and not (math.isfinite(difference) and difference > 0):
         raise CalipersError(f"the difference to be found, {difference:g}, is not a number above 0")
     for what, share in (("alpha", alpha), ("confidence level", level)):

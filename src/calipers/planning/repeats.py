@@ -37,6 +37,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.plurals import counted
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Reason, Scores
 from calipers.results.tables import Cell, Table
@@ -177,7 +178,10 @@ class RepeatedRuns:
         return Table(COLUMNS, tuple(rows), {**self.metadata, "method": method})
 
     def __repr__(self) -> str:
-        return f"<RepeatedRuns: {sum(self.repeats)} runs of {len(self.systems)} systems>\n{self.variance()}"
+        return (
+            f"<RepeatedRuns: {counted(sum(self.repeats), 'run')} of "
+            f"{counted(len(self.systems), 'system')}>\n{self.variance()}"
+        )
 
 
 def repeated_runs(
@@ -349,7 +353,9 @@ def components_by_reml(values: Floats, runs: Sequence[Sequence[int]]) -> dict[st
 
     count, n = values.shape
     if count > MOST_RUNS:
-        raise CalipersError(f"{count} runs of unequal systems are too many for a mixed model (at most {MOST_RUNS})")
+        raise CalipersError(
+            f"{counted(count, 'run')} of unequal systems are too many for a mixed model (at most {MOST_RUNS})"
+        )
     system = np.empty(count, np.int64)
     for s, places in enumerate(runs):
         system[list(places)] = s

@@ -13,6 +13,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Ints
 from calipers.planning.closed_form_power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
 from calipers.planning.simulated_power import SIMULATED, Pilot, SimulatedExperiments
+from calipers.plurals import counted
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, ShownAsTable, Table
@@ -62,7 +63,7 @@ class SampleSizePlan(ShownAsTable):
     def notes(self) -> list[str]:
         """The errors of what was simulated."""
         return [
-            f"{name}: {self.queries[m]} queries (standard error {self.queries_error[m]:.1f}), detectable "
+            f"{name}: {counted(self.queries[m], 'query')} (standard error {self.queries_error[m]:.1f}), detectable "
             f"{self.detectable[m]:.4f} (standard error {self.detectable_error[m]:.4f}), simulated"
             for m, name in enumerate(self.measures)
             if self.queries_error
@@ -92,7 +93,7 @@ class SampleSizePlan(ShownAsTable):
         return [int(n) for n in found]
 
     def __repr__(self) -> str:
-        asked = f"{self.design}, power {self.power:g}, alpha {self.alpha:g}, {self.pairs} pairs"
+        asked = f"{self.design}, power {self.power:g}, alpha {self.alpha:g}, {counted(self.pairs, 'pair')}"
         return f"<SampleSizePlan: {asked}>\n{self.table()}"
 
 
@@ -137,7 +138,7 @@ def plan(
     tests = _pairs(pairs, count, design)
     groups = count if systems is None else systems
     if design in ("anova", "anova2") and groups < 2:
-        raise CalipersError(f"an analysis of variance of {groups} systems compares nothing")
+        raise CalipersError(f"an analysis of variance of {counted(groups, 'system')} compares nothing")
     each = alpha / tests
     if power <= each:
         raise CalipersError(f"a power of {power:g} is not above alpha, {each:g}: no query would be needed")

@@ -19,6 +19,7 @@ from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.metaeval.query_sets import RememberedRun
+from calipers.plurals import counted
 from calipers.record import Record
 from calipers.report.provenance import Provenance
 from calipers.results.scores import Reason, Scores
@@ -46,7 +47,7 @@ class ReportOptions(Record):
     alpha: float = 0.05
     samples: Any = None
     seed: int = SEED
-    population: str = "pool"
+    population: str = "union"
     top: int = 10  # documents of each ranking that are shown
 
 
@@ -77,7 +78,7 @@ class Material:
         if self.choices.title:
             return self.choices.title
         systems = self.scores.systems
-        who = ", ".join(systems) if len(systems) < 4 else f"{len(systems)} systems"
+        who = ", ".join(systems) if len(systems) < 4 else f"{counted(len(systems), 'system')}"
         return f"{who} on {Path(self.judgments.name).name}"
 
     @cached_property
@@ -97,7 +98,8 @@ class Material:
                 found.append(
                     bounds(
                         self.judgments, name, population=self.choices.population, runs=self.runs,
-                        like=self.policies.get("like"),
+                        like=self.policies.get("like"), depth=self.policies.get("depth"),
+                        condensed=bool(self.policies.get("condensed")),
                     )
                 )  # fmt: skip
             except CalipersError as error:

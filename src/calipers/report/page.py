@@ -69,7 +69,7 @@ def write_report(
     alpha: float = 0.05,
     samples: Any = None,
     seed: int = 42,
-    population: str = "pool",
+    population: str = "union",
     top: int = 10,
     judges: Any = None,
     **policies: Unpack[Policies],

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from calipers.plurals import counted
 from calipers.report.embedded_data import chart_spec
 from calipers.report.material import Material
 
@@ -37,9 +38,9 @@ class Detail:
         if self.measures is not None:
             parts.append("charts of pairs of systems are of the first measure only")
         if self.systems is not None:
-            parts.append(f"they show the first {self.systems} systems")
+            parts.append(f"they show the first {counted(self.systems, 'system')}")
         if self.top is not None:
-            parts.append(f"rankings show {self.top} documents" if self.top else "rankings are left out")
+            parts.append(f"rankings show {counted(self.top, 'document')}" if self.top else "rankings are left out")
         return "; ".join(parts)
 
 

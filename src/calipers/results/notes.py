@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from calipers.plurals import counted, verb
+
 if TYPE_CHECKING:
     from calipers.collection.model import Run
     from calipers.results.scores import Coverage
@@ -17,7 +19,7 @@ class RunSummary(NamedTuple):
     """What one run was like."""
 
     name: str
-    renamed: bool  # goes by its file, as its tag is another's too
+    renamed: bool  # goes by its path, as an earlier run has its name
     unjudged_queries: int
     missing_queries: int
     tied_lists: int
@@ -47,22 +49,26 @@ def notes_about(
     """
     total = len(seen)
     if renamed := [run.name for run in seen if run.renamed]:
-        yield f"{len(renamed)} runs share a tag with another and go by their file names: {some(renamed)}"
+        yield f"{some(renamed)}: named by the path, as another run has the name; name=path gives a name"
     if unjudged := [run.unjudged_queries for run in seen if run.unjudged_queries]:
-        yield (f"{len(unjudged)} of {total} runs answer queries without judgments (at most {max(unjudged)}); ignored")
+        yield (
+            f"{len(unjudged)} of {counted(total, 'run')} {verb(len(unjudged), 'answers', 'answer')} queries without "
+            f"judgments (at most {max(unjudged)}); ignored"
+        )
     if missing := [run for run in seen if run.missing_queries]:
         lacking = sum(run.missing_queries for run in missing)
         yield (
-            f"{len(missing)} of {total} runs lack judged queries "
+            f"{len(missing)} of {counted(total, 'run')} {verb(len(missing), 'lacks', 'lack')} judged queries "
             f"({lacking} in all, {some([run.name for run in missing])})"
         )
     if infinite := [run.name for run in seen if run.infinite]:
         yield (
-            f"{len(infinite)} of {total} runs have scores beyond single precision ({some(infinite)}): "
-            "they are infinite there, and tie"
+            f"{len(infinite)} of {counted(total, 'run')} {verb(len(infinite), 'has', 'have')} scores beyond single "
+            f"precision ({some(infinite)}): they are infinite there, and tie"
         )
     if tied := [run.tied_lists for run in seen if run.tied_lists]:
-        yield f"{len(tied)} of {total} runs have ties, in {sum(tied)} lists; counted by ties={ties}"
+        runs = f"{len(tied)} of {counted(total, 'run')} {verb(len(tied), 'has', 'have')}"
+        yield f"{runs} ties, in {counted(sum(tied), 'list')}; counted by ties={ties}"
     worst = max(seen, key=lambda run: run.unjudged_share)
     if worst.unjudged_share > 0:
         mean = sum(run.unjudged_share for run in seen) / total

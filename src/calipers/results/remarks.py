@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from calipers.limits.exactness import exactness_notes
+from calipers.limits.normalisation import BELOW_WORST, what_is_shuffled
+from calipers.plurals import counted
 from calipers.results.notes import some
 from calipers.results.scores import Reason, Scores
 
@@ -28,12 +30,23 @@ def remarks_about(scores: Scores) -> Iterator[str]:
             if concerned:
                 queries = int((scores.reasons[concerned] == reason).any(axis=(0, 1)).sum())
                 names = some([scores.measures[m] for m in concerned])
-                counted = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
-                yield f"{queries} of {len(scores.queries)} queries for {names}: {reason}; {counted}"
+                policy = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
+                yield f"{queries} of {counted(len(scores.queries), 'query')} for {names}: {reason}; {policy}"
     yield from exactness_notes(scores.exactness)
-    populations = {d.parameters["population"] for d in scores.definitions if "population" in d.parameters}
-    if populations:
-        yield f"random rankings of the population: {', '.join(sorted(populations))}"
+    yield from _about_random(scores)
+
+
+def _about_random(scores: Scores) -> Iterator[str]:
+    """What random rankings shuffle, where measures are normalised by them; and why a score may be below the worst."""
+    populations: dict[str, list[str]] = {}
+    for name, definition in zip(scores.measures, scores.definitions, strict=True):
+        if "population" in definition.parameters:
+            populations.setdefault(definition.parameters["population"], []).append(name)
+    for population, names in populations.items():
+        yield what_is_shuffled(population) + (f" ({some(names)})" if len(populations) > 1 else "")
+    below = [d.name == "W" and bool((v < -1e-9).any()) for d, v in zip(scores.definitions, scores.values, strict=True)]
+    if any(below):
+        yield BELOW_WORST
 
 
 def counted_as(said: Mapping[str, Any], policy: str, reason: Reason, plain: bool) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from calipers.collection.column_names import NAMES, plain_name
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.plurals import counted
 from calipers.results.scores import Reason, Scores
 
 QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
@@ -69,14 +70,17 @@ def as_scores(
     if array.ndim == 2:
         array = array[None]
     if array.ndim != 3 or len(array) != len(names):
-        raise CalipersError(f"expected scores of system x query for {len(names)} measures, found {array.shape}")
+        raise CalipersError(
+            f"expected scores of system x query for {counted(len(names), 'measure')}, found {array.shape}"
+        )
     if np.isinf(array).any():
         raise CalipersError("a score is infinite")
     systems = tuple(systems) if systems is not None else tuple(f"system{i}" for i in range(1, array.shape[1] + 1))
     queries = tuple(queries) if queries is not None else tuple(str(i) for i in range(1, array.shape[2] + 1))
     if (len(systems), len(queries)) != array.shape[1:]:
         raise CalipersError(
-            f"{len(systems)} systems and {len(queries)} queries are named, but the scores are {array.shape[1:]}"
+            f"{counted(len(systems), 'system')} and {len(queries)} queries are named, but the scores are "
+            f"{array.shape[1:]}"
         )
     for what, given in (("system", systems), ("query", queries), ("measure", names)):
         if twice := _twice(given):
@@ -100,7 +104,7 @@ def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:
         raise CalipersError(f"the scores have no {'system' if not systems else 'query'} in common")
     if strict and any(left_out.values()):
         raise CalipersError(
-            f"the scores are of different queries and systems: {left_out['queries']} queries and "
+            f"the scores are of different queries and systems: {counted(left_out['queries'], 'query')} and "
             f"{left_out['systems']} systems are not in all of them"
         )
     names = [name for part in parts for name in part.measures]

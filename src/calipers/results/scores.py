@@ -15,6 +15,7 @@ from calipers.errors import CalipersError, UnknownName, place_of
 from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
+from calipers.plurals import counted, shape
 from calipers.results.averages import mean, total
 from calipers.results.tables import Table
 
@@ -248,8 +249,8 @@ class Scores:
         )
 
     def __repr__(self) -> str:
-        shape = f"{len(self.measures)} measures x {len(self.systems)} systems x {len(self.queries)} queries"
-        return f"<Scores: {shape}>\n{self.mean()}"
+        size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
+        return f"<Scores: {size}>\n{self.mean()}"
 
     def _repr_html_(self) -> str:
         """The means with their intervals, the best in bold; systems beyond the first fifty are counted."""
@@ -263,7 +264,7 @@ class Scores:
         }
         shown = mean.with_best(self.measures).changed(rows=mean.rows[:SHOWN], marks=half)
         more = f", {len(self.systems) - SHOWN} more systems" if len(self.systems) > SHOWN else ""
-        return f"{shown._repr_html_()}<p>means over {len(self.queries)} queries, 95% intervals{more}</p>"
+        return f"{shown._repr_html_()}<p>means over {counted(len(self.queries), 'query')}, 95% intervals{more}</p>"
 
 
 def _geometric(values: Floats, floor: float = 1e-5) -> float:

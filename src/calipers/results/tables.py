@@ -15,7 +15,8 @@ from calipers.results.printable import visible
 
 Cell = str | float | int | bool | None
 
-FORMATS = ("table", "csv", "json", "markdown", "latex")
+FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
+LEAST_P = 0.0001  # p values below this are printed so
 
 
 class Table(Record):
@@ -78,6 +79,7 @@ class Table(Record):
             "json": self.to_json,
             "markdown": self.to_markdown,
             "latex": self.to_latex,
+            "html": self.to_html,
         }[format]()
 
     def without_formulas(self) -> Table:
@@ -130,13 +132,20 @@ class Table(Record):
         return {"exactness": known} if known else {}
 
     def to_text(self) -> str:
-        """Aligned columns for a terminal."""
-        cells = [[*map(visible, self.columns)], *([visible(_short(cell)) for cell in row] for row in self.rows)]
+        """Aligned columns for a terminal: marks behind their numbers, notes below."""
+        behind = [0] * len(self.columns)  # what marks take
+        for (_, column), mark in self.marks.items():
+            behind[column] = max(behind[column], _width(mark))
+        cells = [[name + " " * room for name, room in zip(map(visible, self.columns), behind, strict=True)]]
+        for r, row in enumerate(self.rows):
+            marks = [self.marks.get((r, c), "") for c in range(len(row))]
+            padded = [_padded(mark, room, False) for mark, room in zip(marks, behind, strict=True)]
+            cells.append([visible(_short(cell)) + mark for cell, mark in zip(row, padded, strict=True)])
         numeric = self._numeric()
         widths = [max(_width(row[i]) for row in cells) for i in range(len(self.columns))]
         lines = ["  ".join(_padded(*cell) for cell in zip(row, widths, numeric, strict=True)).rstrip() for row in cells]
         lines.insert(1, "  ".join("-" * width for width in widths))
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *map(visible, self.notes)]) + "\n"
 
     def to_markdown(self) -> str:
         """A table of GitHub's Markdown: numbers to the right, the best in bold, marks raised, notes below."""
@@ -213,6 +222,10 @@ class Table(Record):
     def __repr__(self) -> str:
         return f"Table(columns={self.columns!r}, rows={self.rows!r})"
 
+    def to_html(self) -> str:
+        """A page with this table alone."""
+        return html_page([("", self)])
+
     def _repr_html_(self) -> str:
         """For notebooks: numbers to the right, the best in bold, marks raised, notes below."""
         from html import escape
@@ -255,6 +268,8 @@ def _exact(cell: Cell) -> str:
 def _short(cell: Cell) -> str:
     if cell is None:
         return ""
+    if isinstance(cell, PValue) and cell < LEAST_P:
+        return f"<{LEAST_P:.4f}"
     if isinstance(cell, float):
         return "" if math.isnan(cell) else four_digits(cell)
     return str(cell)
@@ -281,6 +296,41 @@ def _width(text: str) -> int:
 def _padded(text: str, width: int, right: bool) -> str:
     blank = " " * (width - _width(text))
     return blank + text if right else text + blank
+
+
+class PValue(float):
+    """A p value, which people do not read as 0: other programs get its digits.
+
+    >>> print(Table(("p",), ((PValue(0.00002),), (PValue(0.02),))))
+          p
+    -------
+    <0.0001
+     0.0200
+    <BLANKLINE>
+    """
+
+    __slots__ = ()
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>body {{ font-family: system-ui, sans-serif; margin: 2em }} table {{ border-collapse: collapse }}
+th, td {{ padding: .2em .8em; border-bottom: 1px solid #ddd }} thead th {{ border-bottom: 2px solid #888 }}</style>
+</head><body>
+{body}
+</body></html>
+"""
+
+
+def html_page(tables: Sequence[tuple[str, Table]]) -> str:
+    """One page with some tables, each below its title."""
+    from html import escape
+
+    titles = [escape(visible(title)) for title, _ in tables]
+    heads = [f"<h2>{title}</h2>\n" if title else "" for title in titles]
+    body = "\n".join(head + table._repr_html_() for head, (_, table) in zip(heads, tables, strict=True))
+    body = body.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return _PAGE.format(title=titles[0] or "Calipers", body=body)
 
 
 class Markdown(str):

@@ -12,9 +12,10 @@ import numpy as np
 from calipers.errors import CalipersError, place_of
 from calipers.extras import load
 from calipers.lists import Floats, Ints
+from calipers.plurals import counted
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import means
-from calipers.results.tables import Table
+from calipers.results.tables import PValue, Table
 from calipers.stats import bayesian
 from calipers.stats.correction import CORRECTIONS, correction_name
 from calipers.stats.differences import Bools, against, all_pairs
@@ -38,6 +39,7 @@ TESTS: dict[str, Test] = {**PAIRWISE, "dunnett": dunnett, "bayes": bayesian.baye
 UNCORRECTED = CORRECTED | {"dunnett", "bayes"}  # tests whose p values need no correction
 COLUMNS = ("measure", "system_a", "system_b", "difference", "low", "high", "p", "p_adjusted", "effect", "n")
 EQUIVALENCE_COLUMNS = ("p_equivalence", "p_equivalence_adjusted", "verdict")
+P_VALUES = frozenset({"p", "p_adjusted", *EQUIVALENCE_COLUMNS[:2]})
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -45,7 +47,7 @@ def compare(
     scores: ScoresLike,
     test: str = "t",
     correction: str | None = "holm",
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     *,
     alpha: float = 0.05,
     level: float | None = None,
@@ -61,7 +63,8 @@ def compare(
         HSD), `dunnett` (against a baseline), or `bayes` (posterior probabilities instead of p values).
     correction: `none`, `bonferroni`, `holm` or `bh`, over the pairs of one measure; Tukey's and Dunnett's p values and
         posterior probabilities need none.
-    baseline: compare the others with this system; a positive difference is then an improvement on it.
+    baseline: compare the others with this system, or with each of these; a positive difference is then an improvement
+        on it.
     level: of the intervals, 1 - alpha where not given. They are of one difference each, except Tukey's and Dunnett's.
     samples, seed: of the tests that sample; `all` enumerates, where few queries allow it.
     effect: `d` (mean difference in standard deviations), `cliff` (Cliff's delta) or `rank-biserial`.
@@ -84,7 +87,8 @@ def compare(
     name, correct, size = test_name(test, TESTS), correction_name(correction), effect_name(effect)
     if name in UNCORRECTED:
         correct = "none"
-    if name == "dunnett" and baseline is None:
+    baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline or ()))
+    if name == "dunnett" and len(baselines) != 1:
         raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
     if equivalence is not None and name != "t":
         raise CalipersError(f"equivalence is shown by t tests, not by the test '{name}'; bayes has a rope instead")
@@ -105,7 +109,7 @@ def compare(
     if name in DEFAULT_SAMPLES and chosen != "all" and (not isinstance(chosen, int) or chosen < 1):
         raise CalipersError(f"samples {chosen!r} is not a whole number of at least 1, or 'all'")
     settings = Settings(level, chosen, seed, rope)
-    a, b = pairs_of(scores.systems, baseline)
+    a, b = pairs_of(scores.systems, baselines)
     outcomes = [TESTS[name](values, a, b, settings) for values in scores.values]
     if size != "d":
         found = (EFFECTS[size](values, a, b) for values in scores.values)
@@ -130,7 +134,7 @@ def compare(
         metadata={
             "test": name,
             "correction": correct,
-            "baseline": baseline,
+            "baseline": None if not baselines else baselines[0] if len(baselines) == 1 else baselines,
             "alpha": alpha,
             "level": level,
             "queries": len(scores.queries),
@@ -165,10 +169,18 @@ def equivalence(
     return compare(scores, "t", correction, baseline, alpha=alpha, level=level, equivalence=margin)
 
 
-def pairs_of(systems: Sequence[str], baseline: str | None) -> tuple[Ints, Ints]:
-    if baseline is None:
+def pairs_of(systems: Sequence[str], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
+    """All pairs, or each system with each baseline; two baselines are a pair only once."""
+    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
+    if not baselines:
         return all_pairs(len(systems))
-    return against(place_of("baseline", baseline, systems), len(systems))
+    found: dict[tuple[int, int], None] = {}
+    for name in baselines:
+        others, place = against(place_of("baseline", name, systems), len(systems))
+        pairs = zip(others.tolist(), place.tolist(), strict=True)
+        found.update({(a, b): None for a, b in pairs if (b, a) not in found})
+    a, b = np.array([*found], np.int64).reshape(-1, 2).T
+    return a, b
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +243,8 @@ class Comparison:
     def table(self) -> Table:
         """One row per measure and pair."""
         columns = self._columns()
+        for name in P_VALUES.intersection(self.columns):
+            columns[name] = [PValue(p) for p in columns[name]]
         marks = {(row, COLUMNS.index("difference")): "*" for row in np.flatnonzero(self.significant.ravel()).tolist()}
         bayes = self.metadata["test"] == "bayes"
         meaning = f"probability of being better above {1 - self.alpha:g}" if bayes else f"adjusted p < {self.alpha:g}"
@@ -273,6 +287,12 @@ class Comparison:
         ]
         return Table(("system", *(self.systems[t] for t in order)), tuple(rows), self.metadata)
 
+    def conclusions(self) -> list[str]:
+        """One sentence per measure: who beats whom and by how much."""
+        from calipers.stats.conclusions import conclusions
+
+        return conclusions(self)
+
     def to_csv(self) -> str:
         return self.table().to_csv()
 
@@ -287,7 +307,10 @@ class Comparison:
 
     def __repr__(self) -> str:
         about = self.metadata
-        head = f"<Comparison: {len(self.a)} pairs x {len(self.measures)} measures, {about['test']} test"
+        head = (
+            f"<Comparison: {counted(len(self.a), 'pair')} x {counted(len(self.measures), 'measure')}, {about['test']} "
+            "test"
+        )
         head += "" if about["correction"] == "none" else f", {about['correction']}"
         counts = ", ".join(
             f"{name}: {count}" for name, count in zip(self.measures, self.significant.sum(axis=1).tolist(), strict=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.comparison import LETTERS, Comparison, compare
 
 MOST = 26  # systems that have a letter each
@@ -22,10 +22,12 @@ def marked(
     test: str = "t",
     correction: str | None = "holm",
     alpha: float = 0.05,
+    stars: bool = False,
 ) -> Table:
     """The means of the systems as a paper prints them.
 
-    With a baseline, † and ‡ say that a system is significantly better or worse than it. Without one, systems have
+    With a baseline, † and ‡ say that a system is significantly better or worse than it; `stars` are for terminals: *
+    says that a system differs significantly from it, and its mean in which direction. Without one, systems have
     letters, and the letters beside a mean are those of the systems that it is significantly better than; more than 26
     systems have none. The best mean of each measure is in bold.
 
@@ -50,6 +52,10 @@ def marked(
     found = compare(scores, test, correction, baseline, alpha=alpha)
     about = f"({NAMES.get(test, test)}, {found.metadata['correction']}, p < {alpha:g})"
     if baseline is not None:
+        if stars:
+            marks = dict.fromkeys(_against(found), "*")
+            sentence = "*: differs" if marks else "No system differs"
+            return table.changed(marks=marks, notes=(f"{sentence} significantly from {baseline} {about}.",))
         note = f"†, ‡: significantly better, worse than {baseline} {about}."
         return table.changed(marks=_against(found), notes=(note,))
     rows: list[tuple[Cell, ...]] = [(LETTERS[s], *row) for s, row in enumerate(table.rows)]
@@ -61,6 +67,30 @@ def marked(
         {(row, column + 1): mark for (row, column), mark in _letters(found).items()},
         (f"Letters: significantly better than these systems {about}.",),
     )
+
+
+def with_p(scores: ScoresLike, baseline: str, *, test: str = "t", correction: str | None = "holm") -> Table:
+    """The means, and beside each the adjusted p value of its difference from the baseline's: for other programs.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
+    >>> with_p(scores, "old").columns
+    ('system', 'AP', 'AP p')
+    """
+    scores = as_scores(scores)
+    found = compare(scores, test, correction, baseline)
+    table = scores.mean()
+    p = {
+        (int(found.a[pair]), m): PValue(found.p_adjusted[m, pair])
+        for m in range(len(scores.measures))
+        for pair in range(len(found.a))
+    }
+    columns = [name for measure in scores.measures for name in (measure, f"{measure} p")]
+    rows = [
+        (system, *(cell for m, mean in enumerate(means) for cell in (mean, p.get((s, m)))))
+        for s, (system, *means) in enumerate(table.rows)
+    ]
+    return Table(("system", *columns), tuple(rows), table.metadata)
 
 
 def _against(found: Comparison) -> dict[tuple[int, int], str]:

@@ -50,7 +50,7 @@ def text_measure(name: str) -> TextMeasure:
     TextMeasure(base='ROUGE-2', part='recall', normal='V2')
     """
     wrapped = _NORMAL.match(name)
-    inner = wrapped[2] if wrapped else name
+    inner = _as_ours(wrapped[2] if wrapped else name)
     plain = _PLAIN.match(inner)
     known = plain and (plain[1].lower() == "bertscore" or plain[1].lower().startswith("rouge-"))
     if not plain or not known:
@@ -63,6 +63,25 @@ def text_measure(name: str) -> TextMeasure:
     if measure.expects and base == "ROUGE-Lsum":
         raise CalipersError(f"{name}: words drawn at random form no sentences; normalise ROUGE-L")
     return measure
+
+
+_OTHERS = re.compile(
+    r"(?:rouge[-_ ]?(\d|l|lsum)|bert[-_]?score)(?:_(f1|fmeasure|f_score|precision|recall))?$", re.IGNORECASE
+)
+
+
+def _as_ours(name: str) -> str:
+    """The names of rouge_score, torchmetrics and bert_score as ours.
+
+    >>> _as_ours("rouge1"), _as_ours("rougeLsum"), _as_ours("rouge2_recall"), _as_ours("bert_score")
+    ('ROUGE-1', 'ROUGE-Lsum', 'ROUGE-2(part=recall)', 'BERTScore')
+    """
+    found = _OTHERS.match(name)
+    if not found:
+        return name
+    base = rouge_name(f"ROUGE-{found[1]}") if found[1] else "BERTScore"
+    part = (found[2] or "f1").lower()
+    return f"{base}(part={part})" if part in ("precision", "recall") else base
 
 
 def text_measures(names: str | list[str] | tuple[str, ...]) -> list[TextMeasure]:

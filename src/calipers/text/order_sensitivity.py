@@ -20,6 +20,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.text.bertscore import Matcher
 from calipers.text.bertscore_of_summaries import encoded_references
@@ -69,7 +70,7 @@ class Profiles:
     def ends(self, size: int) -> tuple[Ints, Ints]:
         """The most heterogeneous and the most homogeneous documents, so many of each."""
         if not 0 < size <= len(self.documents):
-            raise CalipersError(f"there are {len(self.documents)} documents, not {size}")
+            raise CalipersError(f"there are {counted(len(self.documents), 'document')}, not {size}")
         order = self.order()
         return order[:size], order[len(order) - size :]
 

@@ -14,6 +14,7 @@ from calipers.errors import CalipersError
 from calipers.evaluation import Policies, evaluate
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
+from calipers.plurals import counted
 
 
 class GroupScore:
@@ -24,7 +25,7 @@ class GroupScore:
         self.like = None if like is None else convention(like)
         named = parse_all(measure, convention(like).defaults)
         if len(named) != 1:
-            raise CalipersError(f"'{measure}' names {len(named)} measures; expected one")
+            raise CalipersError(f"'{measure}' names {counted(len(named), 'measure')}; expected one")
         self.name, self.measure = named[0]
         self.policies: Policies = {**policies, "like": self.like}
         self._known: WeakKeyDictionary[Any, Judgments] = WeakKeyDictionary()

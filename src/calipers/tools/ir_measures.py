@@ -24,6 +24,7 @@ from calipers.evaluation import Policies, evaluate
 from calipers.extras import load
 from calipers.measures.grammar import parse, parse_all
 from calipers.measures.registry import Measure
+from calipers.plurals import counted
 
 NAME = "calipers"
 RULES = "trec_eval-9"
@@ -41,7 +42,7 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
     rules = convention(like)
     named = parse_all(measure, rules.defaults)
     if len(named) != 1:
-        raise CalipersError(f"'{measure}' names {len(named)} measures; expected one")
+        raise CalipersError(f"'{measure}' names {counted(len(named), 'measure')}; expected one")
     name, ours = named[0]
     base: Any = library.measures.Measure
     aggregate: Any = library.measures.base.Agg

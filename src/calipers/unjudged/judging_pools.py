@@ -29,6 +29,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.measures.values import Geometric, Weights
+from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table
 
 METHODS = ("depth", "rbp", "interleaved", "next")
@@ -81,7 +82,7 @@ class JudgingPool(ShownAsTable):
         return str(self.table())
 
     def __repr__(self) -> str:
-        return f"<JudgingPool: {len(self)} documents, method {self.method}>"
+        return f"<JudgingPool: {counted(len(self), 'document')}, method {self.method}>"
 
 
 def pool(

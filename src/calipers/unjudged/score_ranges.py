@@ -23,6 +23,7 @@ from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
 from calipers.measures.forms.gradings import NoRange, Unknown, enumerated
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
+from calipers.plurals import shape
 from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table
@@ -193,8 +194,8 @@ class Ranges:
         return found
 
     def __repr__(self) -> str:
-        shape = f"{len(self.measures)} measures x {len(self.systems)} systems x {len(self.queries)} queries"
-        return f"<Ranges: {shape}>\n{self.mean()}"
+        size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
+        return f"<Ranges: {size}>\n{self.mean()}"
 
     def _repr_html_(self) -> str:
         return self.mean()._repr_html_()

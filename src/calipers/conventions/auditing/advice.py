@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from calipers.plurals import counted, verb
+
 if TYPE_CHECKING:
     from calipers.conventions.auditing.audit import Audit
 
@@ -22,12 +24,12 @@ def advice(audit: Audit) -> str:
     said = [about for _, about in sorted(found, reverse=True)[:MOST]]
     swap = audit.largest_swap
     if len(audit.systems) > 1:
-        said.append(
-            "the order of the systems is the same under all tools"
-            if swap is None
-            else f"{swap[3]} pairs of systems change places between {swap[1]} and {swap[2]} under {swap[0]}, so never "
-            "mix the figures of two tools"
-        )
+        if swap is None:
+            said.append("the order of the systems is the same under all tools")
+        else:
+            measure, one, other, count = swap
+            pairs = f"{counted(count, 'pair')} of systems {verb(count, 'changes', 'change')} places"
+            said.append(f"{pairs} between {one} and {other} under {measure}, so never mix the figures of two tools")
     return f"Report {name} as {_reported(audit, name)}, and say so: {'; '.join(said)}."
 
 
@@ -56,12 +58,17 @@ SENTENCES = {
     "{setting} ({part}) whatever the ranking: leave such queries out",
     "lists shorter than k": "{lists} lists are shorter than k, which {tools} {verb} {setting} ({part}): do not "
     "compare with such figures",
-    "where the ideal comes from": "{tools} {verb} the ideal of the retrieved documents alone ({part}), which "
-    "rewards leaving relevant documents out",
+    "where the ideal comes from": "{tools} {verb} the ideal of {setting} ({part})",
     "gain": "{tools} {verb} the {setting} gain ({part})",
     "discount": "{tools} {verb} the {setting} discount ({part})",
     "relevance level": "{tools} {verb} relevant what has grade {setting} or more ({part})",
     "tied scores": "{tools} {verb} tied scores by {setting} ({part})",
+}
+_SETTINGS = {
+    ("lists shorter than k", "zero"): "0",
+    ("lists shorter than k", "n"): "lists of n documents",
+    ("where the ideal comes from", "list"): "the retrieved documents alone, which rewards leaving relevant ones out",
+    ("where the ideal comes from", "pool"): "all judged documents",
 }
 _VERBS = {
     "no relevant document": "count",
@@ -92,7 +99,7 @@ def _about(audit: Audit, name: str, cause: str, sentence: str) -> tuple[float, s
         place = found.causes.index(cause)
         part = float(found.parts[place].mean())
         if abs(part) >= SHOWN:
-            setting = {"zero": "0", "n": "lists of n documents"}.get(found.settings[place][1], found.settings[place][1])
+            setting = _SETTINGS.get((cause, found.settings[place][1]), found.settings[place][1])
             moved[tool.name] = (setting, found.lists[place], part)
     if not moved:
         return None

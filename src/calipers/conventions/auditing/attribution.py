@@ -39,6 +39,7 @@ SWITCHES: dict[str, tuple[str, ...]] = {
     "divisor of AP@k": ("norm",),
     "largest grade": ("max_grade",),
     "fractions of grades": ("whole_grades",),
+    "grades below 0": ("labels",),
     "further parameters": ("parameters",),
 }
 
@@ -110,6 +111,8 @@ def chosen(convention: Convention, name: str, cause: str) -> str:
         from calipers.measures.grammar import parse
 
         values = [convention.short_for(parse(name).name)]
+    if cause == "grades below 0":
+        return "as they are" if convention.labels.lowest is None else f"as {convention.labels.lowest:g}"
     if cause == "tied scores":
         return convention.ties + (", float32" if convention.precision == "single" else "")
     return ", ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)

@@ -23,8 +23,9 @@ from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
+from calipers.plurals import counted
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.correlation import kendall_b
 
@@ -46,8 +47,8 @@ def audit(
     """What each tool makes of the same rankings, and why.
 
     like: the tools: names of conventions, TOML files or conventions. reference: what the others are compared with, by
-    default what `evaluate` does. A tool that lacks a measure, or could not read the labels, has no figure, and
-    `unavailable` says why.
+    default what `evaluate` does, which has a column in any case. A tool that lacks a measure, or could not read the
+    labels, has no figure, and `unavailable` says why; labels below 0 count as 0 for a tool that has none (`raised`).
 
     >>> labels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 0}}
     >>> found = audit(labels, {"q1": {"b": 2, "a": 1}, "q2": {"c": 1}}, "nDCG@10", like=["letor4", "yahoo"])
@@ -62,6 +63,8 @@ def audit(
     names = [name for name, _ in parse_all(measures)]
     base = convention(reference)
     others = [each for each in map(convention, like) if each.name != base.name]
+    if PLAIN.name not in (base.name, *(each.name for each in others)):
+        others.insert(0, PLAIN)  # what `evaluate` prints is one of the columns, whatever the others are compared with
     if len({each.name for each in others}) != len(others):
         raise CalipersError("a tool is named twice")
     known = as_judgments(judgments)
@@ -96,6 +99,7 @@ def audit(
         attributions=attributions,
         facts=_facts(rescorer, names),
         exactness=_exactness(rescorer, names, base),
+        raised={each.name: count for each in (base, *others) if (count := rescorer.raised(each))},
         alpha=alpha,
     )
 
@@ -106,7 +110,7 @@ def _refusal(rescorer: Rescorer, name: str, tool: Convention) -> str | None:
         measure = rescorer.measure(name, tool)
         if not tool.offers(measure):
             return f"{tool.name} has no {measure!r}"
-        if reason := tool.refusal(rescorer.judgments, [measure]):
+        if reason := tool.refusal(rescorer.known(tool), [measure]):
             return reason
         rescorer.scores(name, tool)
     except CalipersError as error:
@@ -131,7 +135,7 @@ def _facts(rescorer: Rescorer, names: Sequence[str]) -> dict[str, int]:
         "lists that a run lacks": int((length == 0).sum()),
     }
     for cutoff in dict.fromkeys(cutoffs):
-        facts[f"lists of fewer than {cutoff} documents"] = int(((length < cutoff) & (length > 0)).sum())
+        facts[f"lists of fewer than {counted(cutoff, 'document')}"] = int(((length < cutoff) & (length > 0)).sum())
     return facts
 
 
@@ -150,6 +154,7 @@ class Audit:
     attributions: dict[tuple[str, str], Attribution]
     facts: dict[str, int]
     exactness: dict[str, str] = field(default_factory=dict)  # of measures that are not exact: why
+    raised: dict[str, int] = field(default_factory=dict)  # of tools: labels that are too low, and count as 0
     alpha: float = 0.05
     _compared: dict[str, Comparison] = field(default_factory=dict, repr=False)
 
@@ -272,7 +277,7 @@ class Audit:
         return advice(self)
 
     def __repr__(self) -> str:
-        shape = f"{len(self.systems)} systems x {len(self.tools) + 1} tools, {', '.join(self.measures)}"
+        shape = f"{counted(len(self.systems), 'system')} x {len(self.tools) + 1} tools, {', '.join(self.measures)}"
         return f"<Audit: {shape}>\n" + "\n".join(str(self.figures(name)) for name in self.measures)
 
     def _repr_html_(self) -> str:
@@ -341,7 +346,7 @@ class Audit:
             for pair in np.flatnonzero(chosen).tolist():
                 a, b = compared.pairs[pair]
                 p = compared.p_adjusted
-                found.append((kind, a, b, float(p[here, pair]), float(p[there, pair])))
+                found.append((kind, a, b, PValue(p[here, pair]), PValue(p[there, pair])))
         return found
 
     @cached_property

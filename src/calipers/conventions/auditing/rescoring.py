@@ -15,13 +15,14 @@ from calipers.collection.run_names import distinct_names
 from calipers.conventions import Convention
 from calipers.conventions.profile import Policy
 from calipers.evaluation import in_batches, scored
-from calipers.lists import Floats, Lists
+from calipers.lists import Floats, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.results.scores import Reason, Scores
 
-Setting = tuple[str, str, Precision, bool, Policy, Policy]  # all that a score depends on
+Read = tuple[bool, float | None]  # whether grades lose their fraction, and what lower ones are raised to
+Setting = tuple[str, str, Precision, Read, Policy, Policy]  # all that a score depends on
 
 
 @dataclass(eq=False)
@@ -34,10 +35,10 @@ class Rescorer:
     jobs: int | None = None
     progress: Callable[[int], None] | None = None
     _read: dict[Precision, list[Retrieved]] = field(default_factory=dict)
-    _lists: dict[tuple[Precision, bool, str], Lists] = field(default_factory=dict)
+    _lists: dict[tuple[Precision, Read, str], Lists] = field(default_factory=dict)
     _scored: dict[Setting, Scores] = field(default_factory=dict)
     _measures: dict[tuple[str, Convention], Measure] = field(default_factory=dict)
-    _whole: dict[bool, Judgments] = field(default_factory=dict)
+    _known: dict[Read, Judgments] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         first = self.retrieved("double")
@@ -65,21 +66,35 @@ class Rescorer:
 
     def lists(self, convention: Convention) -> Lists:
         """The lists, in the order that the convention gives to ties."""
-        known = self._known(convention)
-        key = (convention.precision, known is not self.judgments, convention.ties)
+        key = (convention.precision, self._read_as(convention), convention.ties)
         if key not in self._lists:
             plain = replace(convention, ties="average")
             if convention.ties != "average":
                 self._lists[key] = self.lists(plain).under(convention.ties)
             else:
-                self._lists[key] = Lists.of(known.pool, self.retrieved(convention.precision))
+                self._lists[key] = Lists.of(self.known(convention).pool, self.retrieved(convention.precision))
         return self._lists[key]
 
-    def _known(self, convention: Convention) -> Judgments:
-        """The judgments as the convention reads them."""
-        if convention.whole_grades not in self._whole:
-            self._whole[convention.whole_grades] = convention.judgments(self.judgments)
-        return self._whole[convention.whole_grades]
+    def _read_as(self, convention: Convention) -> Read:
+        """What a convention does to these grades: nothing where they are whole, and none is too low for it."""
+        grade, lowest = self.judgments.pool.grade, convention.labels.lowest
+        whole = convention.whole_grades and bool((grade != np.trunc(grade)).any())
+        return whole, lowest if lowest is not None and bool((grade < lowest).any()) else None
+
+    def known(self, convention: Convention) -> Judgments:
+        """The judgments as the convention reads them: grades that are too low for it are the lowest that it has."""
+        key = _, lowest = self._read_as(convention)
+        if key not in self._known:
+            known = convention.judgments(self.judgments)
+            if lowest is not None:
+                known = replace(known, pool=Pool(known.pool.offsets, np.maximum(known.pool.grade, lowest)))
+            self._known[key] = known
+        return self._known[key]
+
+    def raised(self, convention: Convention) -> int:
+        """How many grades are too low for a convention, and count as the lowest that it has."""
+        lowest = self._read_as(convention)[1]
+        return 0 if lowest is None else int((self.judgments.pool.grade < lowest).sum())
 
     def tied(self, *conventions: Convention) -> NDArray[np.bool_]:
         """[system, query]: whether documents share a score, in the precision of one of the conventions."""
@@ -101,7 +116,7 @@ class Rescorer:
         """What a name means under a convention."""
         if (name, convention) not in self._measures:
             [(_, measure)] = parse_all([name], convention.defaults)
-            self._measures[name, convention] = measure.bind(self._known(convention).pool)
+            self._measures[name, convention] = measure.bind(self.known(convention).pool)
         return self._measures[name, convention]
 
     def setting(self, name: str, convention: Convention) -> Setting:
@@ -110,7 +125,7 @@ class Rescorer:
             repr(self.measure(name, convention)),
             convention.ties,
             convention.precision,
-            self._known(convention) is not self.judgments,
+            self._read_as(convention),
             convention.empty,
             convention.missing,
         )

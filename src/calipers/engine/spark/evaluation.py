@@ -19,6 +19,7 @@ from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Ta
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, Policy, Precision, check_depth, compared_in, reads_subtopics, refuse_flat
 from calipers.limits.exactness import inexact_measures
+from calipers.limits.normalisation import OF_LISTS
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -61,7 +62,7 @@ def evaluate(
         by their usual names, or as `columns` says, as {"query": "topic_id", "document": "url"}.
     measures, like, ties, depth, condensed, empty, missing, degenerate, precision: as in `calipers.evaluate`.
         ties="input" needs a column with the order of the rows: columns={"order": ...}; `read_runs` has one.
-    population: of normalised measures that do not name one: pool, retrieved or collection(N).
+    population: of normalised measures that do not name one: union, pool, retrieved or collection(N).
     systems: their names, in this order; without it they are looked for, which reads that column once.
     name: of the run, where there is no column of systems. intents: {query: {subtopic: probability}}.
     precut: drop what cannot rank in the first k before anything is moved, k being what the measures read; True or
@@ -185,13 +186,13 @@ def _buckets(frame: Frame, queries: int, systems: int) -> int:
 def _refuse_flat(judged: Frame, bound: Mapping[str, Measure], task: Task) -> None:
     """Stop where a normalisation has hardly any query to work on, as the local engine does: from the judgments alone.
 
-    What depends on the lists, the population `retrieved`, or on which queries somebody answers (missing="skip"),
-    is not known here.
+    What depends on the lists (the populations `union` and `retrieved`) or on which queries somebody answers
+    (missing="skip") is not known here.
     """
     F = sql("functions")
 
     of_pools = {
-        name: measure for name, measure in bound.items() if measure.form.population_of_bounds not in (None, "retrieved")
+        name: measure for name, measure in bound.items() if measure.form.population_of_bounds not in (None, *OF_LISTS)
     }
     if not of_pools or task.counting.missing == "skip":
         return

@@ -15,7 +15,7 @@ import numpy as np
 from calipers.collection.arrow import arrow, ids
 from calipers.collection.chunks import line_start, parsed, whole_lines
 from calipers.collection.files import BLOCK, blocks
-from calipers.collection.run_names import distinct_names
+from calipers.collection.run_names import distinct_names, run_name, stem_of
 from calipers.engine.spark.columns import ORDER, Frame, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.session import map_in_arrow, sql
@@ -48,8 +48,8 @@ def read_runs(session: Any, source: Sequence[str], *, format: str | None = None,
     """Runs from TREC runs or Parquet files: system, query, document, score; ordered: and where a row stood in its file,
     which ties="input" needs.
 
-    A run is named by the tag of its first line, and by its file where tags clash; a run in a Parquet file without a
-    column of systems by its file.
+    A run is named by its file's stem, or by its tag where that is the end of the stem; a run in a Parquet file without
+    a column of systems by its file.
     """
     if not source:
         raise CalipersError("there is no run to evaluate")
@@ -74,7 +74,7 @@ def _check_addresses(paths: Sequence[str]) -> None:
 def _text_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
     F = sql("functions")
 
-    runs = [_Tagged(_first_tag(session, path) or _file_name(path), path) for path in paths]
+    runs = [_Tagged(run_name(_first_tag(session, path), path), path) for path in paths]
     systems = tuple(name for name, _ in distinct_names(runs))
     schema = _RUN + (", block long, line long" if ordered else "")
     if any("://" in path for path in paths):
@@ -91,10 +91,6 @@ class _Tagged(Record):
 
     name: str
     path: str
-
-
-def _file_name(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]
 
 
 def _lines(session: Any, paths: Sequence[str], ordered: bool = False) -> Frame:
@@ -295,7 +291,7 @@ def _parquet_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
         has_system = any(name in names for rank in NAMES["system"] for name in rank)
         kept = [named(name) for name in frame.columns]
         if not has_system:
-            kept.append(F.lit(_file_name(path)).alias("system"))
+            kept.append(F.lit(stem_of(path)).alias("system"))
         if ordered:
             kept.append(F.col("_metadata.row_index").alias("row_index", metadata={"calipers": {"role": ORDER}}))
         parts.append(frame.select(*kept))

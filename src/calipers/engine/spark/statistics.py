@@ -18,6 +18,7 @@ from calipers.engine.spark.failures import translated
 from calipers.engine.spark.session import map_in_arrow, sql
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.plurals import counted
 from calipers.record import Record
 from calipers.results.averages import expansion, mean, total
 
@@ -213,7 +214,9 @@ def collect(scores: Frame) -> Scores:
     q, _ = _codes(table.column("query"), queries)
     shape = (len(systems), len(queries))
     if systems_found > len(systems) or len(s) != shape[0] * shape[1]:
-        raise CalipersError(f"expected a row for each of {shape[0]} systems and {shape[1]} queries, found {len(s)}")
+        raise CalipersError(
+            f"expected a row for each of {counted(shape[0], 'system')} and {counted(shape[1], 'query')}, found {len(s)}"
+        )
     values = np.full((len(measures), *shape), np.nan)
     reasons = np.zeros(values.shape, np.uint8)
     lists = table.column("about").combine_chunks()

@@ -6,6 +6,7 @@ import numpy as np
 
 from calipers import plot
 from calipers.limits.exactness import exactness_notes
+from calipers.limits.normalisation import BELOW_WORST, what_is_shuffled
 from calipers.lists import Floats
 from calipers.plot.systems import placed
 from calipers.report.material import Material
@@ -26,17 +27,29 @@ def section(material: Material, detail: Detail) -> Section:
         said = f" {below} of {systems} {'is' if below == 1 else 'are'} below it on average." if systems > 1 else ""
         finding = (f"{systems - below} of {systems}", f"systems better than a random ranking, by {first}")
     return Section(
-        "Each system from what a random ranking of the same documents would get (the dashed line) to what the ideal "
-        f"one would.{said} The dot is the mean over the queries, the bar the middle half of them: a bar across "
+        "Each system from what a random ranking would get (the dashed line) to what the ideal one would; "
+        f"{what_is_shuffled(bounds.population)}.{said} The dot is the mean over the queries, the bar the middle half "
+        "of them: a bar across "
         "the line means that on many queries shuffling would do as well.",
         values={
             "grid": _grid(material),
             "unbounded": material.unbounded,
-            "population": bounds.population,
+            "shuffled": what_is_shuffled(bounds.population),
+            "below": BELOW_WORST if _below_worst(material) else "",
             "inexact": exactness_notes(bounds.inexact),
         },
         charts={"between": by_measure(charts)},
         finding=finding,
+    )
+
+
+def _below_worst(material: Material) -> bool:
+    """Whether the mean of a system is below that of the worst rankings."""
+    means = material.plain.mean()
+    return any(
+        float(score) < float(worst) - 1e-9  # type: ignore[arg-type]  # numbers
+        for measure, *_, worst in material.bounds.means().rows
+        for score in means.column(str(measure))
     )
 
 

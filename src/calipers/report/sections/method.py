@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from calipers.limits.exactness import exactness_notes
+from calipers.limits.normalisation import what_is_shuffled
 from calipers.plot.vega import notice
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, name, number, plain_rows
@@ -39,7 +40,7 @@ def parameters(material: Material) -> list[tuple[str, str]]:
         ("a query without relevant documents counts", _policy(given["empty"], "0, normalised measures skip it")),
         ("a query that a run lacks counts", _policy(given["missing"], "0")),
         ("a degenerate query counts", _policy(given["degenerate"], "what the formula gives")),
-        ("random rankings are of", f"the population {c.population}"),
+        ("population of random rankings", f"{c.population}: {what_is_shuffled(c.population)}"),
         ("test", f"{c.test}, correction {c.correction}, alpha {c.alpha:g}"),
         ("seed of the tests", f"{c.seed}" if c.test in ("randomization", "bootstrap", "tukey") else "none is needed"),
         ("scores are", ", ".join(f"{m} {how}" for m, how in exactness.items())),

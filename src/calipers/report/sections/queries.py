@@ -9,6 +9,7 @@ import numpy as np
 
 from calipers import plot
 from calipers.changes.first_documents import ShownRankings, first_documents
+from calipers.limits.normalisation import what_is_shuffled
 from calipers.limits.query_types import QueryTypes
 from calipers.report.embedded_data import rounded
 from calipers.report.material import Material
@@ -36,7 +37,8 @@ def section(material: Material, detail: Detail) -> Section:
     return Section(
         f"Far to the right of the dashed line are the queries on which systems show what they can: {telling} of "
         f"{len(types.queries)} here. On the line a random ranking would do as well, and such queries say "
-        "little about systems. Hover over a point to see its query, click it to see the rankings.",
+        f"little about systems ({what_is_shuffled(bounds.population)}). Hover over a point to see its query, click it "
+        "to see the rankings.",
         values={
             "grid": _grid(material, types),
             "counts": [(t, n, WORDS[t]) for t, n in counts],

@@ -7,6 +7,7 @@ import numpy as np
 from calipers import plot
 from calipers.conventions.auditing.advice import SHOWN
 from calipers.conventions.auditing.audit import Audit
+from calipers.plurals import counted
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, one
@@ -18,10 +19,11 @@ def section(material: Material, detail: Detail) -> Section:
     figures = [audit.means[measure, tool] for tool in (group[0] for group in audit.groups(measure))]
     spread = float(np.nanmax(np.ptp(np.array(figures), axis=0))) if figures else 0.0
     moved = len(audit.causes(measure).rows) > len(audit.groups(measure)) - 1 and spread > 0
-    sentence = f"All {len(audit.tools)} tools that have {measure} agree on these rankings."
+    sentence = f"All {counted(len(audit.tools), 'tool')} that have {measure} agree on these rankings."
     if spread >= SHOWN:
         sentence = (
-            f"The same rankings under the conventions of {len(audit.tools)} tools: their figures for {measure} differ "
+            f"The same rankings under the conventions of {counted(len(audit.tools), 'tool')}: their figures for "
+            f"{measure} differ "
             f"by up to {spread:.4f} for one system. Bars show which choice of a tool moves its mean figure, and by how "
             "much: figures of two tools must not be compared."
         )

@@ -107,7 +107,7 @@ def _report(
     if request.summary:
         for column in columns:
             if column.root.name == "runid":
-                yield text_line(column.name, "all", run.name)
+                yield text_line(column.name, "all", run.tag)
             else:
                 summary = column.summary([values[column.name][q] for q in order])
                 yield line(column.name, "all", summary, column.root.whole)

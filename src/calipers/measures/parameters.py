@@ -1,0 +1,110 @@
+"""What the parameters of measures mean, and what they take: for cards and help.
+
+The measures themselves refuse what they do not take; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from calipers.measures.registry import LARGEST, NEEDED, Declaration
+from calipers.record import Record
+
+
+class Parameter(Record):
+    """One parameter: its meaning, the words that it takes, or what else it takes."""
+
+    meaning: str
+    words: tuple[str, ...] = ()
+    takes: str = ""
+
+    @property
+    def choices(self) -> str:
+        return ", ".join([*self.words, *([self.takes] if self.takes else [])])
+
+
+_SHARE = "a number from 0 to 1"
+_ANY = "a number"
+_TABLE = "a table as {1:3,2:9}"
+
+# By name; where a parameter of one measure is another than the rest's, by measure.name.
+PARAMETERS = {
+    "cutoff": Parameter("the ranks that are read; written behind the @", takes="a whole number of at least 1"),
+    "rel": Parameter("the lowest grade that is relevant", takes=_ANY),
+    "judged_only": Parameter("whether unjudged documents are left out of the lists", ("True", "False")),
+    "gain": Parameter("what a grade is worth: the grade, or 2^grade - 1", ("linear", "exp"), _TABLE),
+    "gains": Parameter("the worth of single grades, as trec_eval's ndcg.1=3,2=9", takes=_TABLE),
+    "discount": Parameter(
+        "what a rank weighs", ("log2", "jk2", "zipf", "none", "telescoping"), "another base as jk10"
+    ),
+    "short": Parameter(
+        "a list that ends before k goes on with nothing (pad), is divided by what it has (n), or counts 0 (zero)",
+        ("pad", "n", "zero"),
+    ),
+    "ideal": Parameter("the best ranking of everything judged, or of what the list holds", ("pool", "list")),
+    "averaged": Parameter("the mean over all cutoffs, where none is given", ("no", "cutoffs")),
+    "norm": Parameter(
+        "divided by the relevant documents (R), by k, or by the smaller of both (min)", ("R", "k", "min")
+    ),
+    "ERR-IA.norm": Parameter("divided by what answering every intent would give, as ndeval prints it", ("perfect",)),
+    "alpha-DCG.norm": Parameter("divided by what answering every intent would give, as ndeval prints it", ("perfect",)),
+    "max_grade": Parameter("the largest grade that there could be", takes=_ANY),
+    "p": Parameter("persistence: how likely a reader goes on to the next document", takes=_SHARE),
+    "T": Parameter("how many relevant documents a reader expects to need", takes=_ANY),
+    "t": Parameter("of each grade from 1 on, the share of readers for whom it is the lowest relevant one",
+                   takes="a list as [0.4,0.6]"),
+    "beta": Parameter("how many times as much recall counts as precision", takes=_ANY),
+    "NRBP.beta": Parameter("persistence: how likely a reader goes on to the next document", takes=_SHARE),
+    "nNRBP.beta": Parameter("persistence: how likely a reader goes on to the next document", takes=_SHARE),
+    "normalize": Parameter("as a share of the largest score of a list of that length", ("True", "False")),
+    "signed": Parameter("whether a ranking the wrong way round scores below 0", ("True", "False")),
+    "recall": Parameter("the share of the relevant documents; written behind the @", takes=_SHARE),
+    "rounding": Parameter("how many documents a share of them is", ("nearest", "up")),
+    "points": Parameter("the levels of recall", takes="a list as [0,0.5,1]"),
+    "multiple": Parameter("the depth, as a multiple of R; written behind the @", takes=_ANY),
+    "weights": Parameter("of documents found, of others retrieved, of those missed, and of the rest",
+                         takes="a list of four numbers"),
+    "documents": Parameter("the documents of the collection", takes="a whole number"),
+    "alpha": Parameter("how likely a document that answers an intent satisfies its reader", takes=_SHARE),
+    "graded": Parameter("whether grades count, or only whether they reach rel", ("True", "False")),
+    "retrieved": Parameter("how many of the two documents must be retrieved for a pair to count", takes="0, 1 or 2"),
+    "fulfilled": Parameter("whether only preferences that the ranking fulfils are counted", ("True", "False")),
+    "as_printed": Parameter("as trec_eval prints it: pairs of two documents that are not relevant count too",
+                            ("True", "False")),
+    "gamma": Parameter("the share of intent recall", takes=_SHARE),
+    "of": Parameter("the measure that is normalised, with its own cutoff and parameters", takes="a measure"),
+    "population": Parameter(
+        "what a random ranking shuffles: judged documents and the unjudged ones above them, judged ones, or those "
+        "that the run returned",
+        ("union", "pool", "retrieved"), "collection(N)",
+    ),
+    "expected": Parameter("the exact expected score, or the published one of SP and AP", ("exact", "paper")),
+    **{
+        f"{name}.ideal": Parameter("the attainable ideal score, or the published one of SP and AP", ("exact", "k"))
+        for name in ("U", "W", "V1", "V2", "V2s", "Z")
+    },
+}  # fmt: skip
+
+
+def parameters_of(declaration: Declaration) -> list[tuple[str, str, str, str]]:
+    """Name, default, choices and meaning of each parameter, in the order of the declaration.
+
+    >>> from calipers.measures.registry import look_up
+    >>> parameters_of(look_up("RBP-residual")[0])[1][:2]
+    ('p', '0.8')
+    """
+    found = []
+    for name, default in declaration.defaults.items():
+        known = PARAMETERS.get(f"{declaration.name}.{name}") or PARAMETERS.get(name) or Parameter("")
+        found.append((name, _default(name, default), known.choices, known.meaning))
+    return found
+
+
+def _default(name: str, default: object) -> str:
+    if default is NEEDED:
+        return "needed"
+    if name == "cutoff":
+        return "the whole list"
+    if name == "max_grade" and default is LARGEST:
+        return "the largest of the judgments"
+    if isinstance(default, list):
+        return "[" + ",".join(f"{value:g}" for value in default) + "]"
+    return "none" if default is None else str(default)

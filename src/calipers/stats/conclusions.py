@@ -1,0 +1,73 @@
+"""What a comparison comes down to, in one sentence per measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from calipers.plurals import counted, verb
+from calipers.results.tables import LEAST_P
+
+if TYPE_CHECKING:
+    from calipers.stats.comparison import Comparison
+
+_CORRECTED = {"holm": "Holm", "bonferroni": "Bonferroni", "bh": "Benjamini-Hochberg", "none": "not corrected"}
+_TOGETHER = {"tukey": "Tukey's HSD", "dunnett": "Dunnett"}  # tests that need no correction
+
+
+def conclusions(compared: Comparison) -> list[str]:
+    """One sentence per measure: who beats whom and by how much, or how many pairs differ and the clearest of them.
+
+    >>> import calipers as cal
+    >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
+    >>> conclusions(cal.compare(scores))
+    ['new beats old by 0.397 [0.382, 0.411], p < 0.0001, Holm']
+    """
+    several = len(compared.measures) > 1
+    return [(f"{name}: " if several else "") + _conclusion(compared, m) for m, name in enumerate(compared.measures)]
+
+
+def _conclusion(compared: Comparison, m: int) -> str:
+    difference, p = compared.outcomes[m].difference, compared.p_adjusted[m]
+    significant = compared.significant[m]
+    pairs, found = len(difference), int(significant.sum())
+    known = ~np.isnan(p)
+    if not known.any():
+        return "no pair can be tested: the systems score the same, or no query is defined for two of them"
+    clearest = int(np.lexsort((-np.abs(difference), np.where(known, p, np.inf)))[0])
+    sentence = _pair(compared, m, clearest)
+    if pairs == 1:
+        return sentence
+    if not found:
+        return f"none of {counted(pairs, 'pair')} differs significantly; {sentence}"
+    first = "; the clearest: " if found > 1 else ": "
+    return f"{found} of {counted(pairs, 'pair')} {verb(found, 'differs', 'differ')} significantly{first}{sentence}"
+
+
+def _pair(compared: Comparison, m: int, pair: int) -> str:
+    outcome = compared.outcomes[m]
+    a, b = compared.pairs[pair]
+    difference, low, high = (float(each[pair]) for each in (outcome.difference, outcome.low, outcome.high))
+    if difference < 0:
+        a, b, difference, low, high = b, a, -difference, -high, -low
+    verdict = f"{a} beats {b} by" if compared.significant[m, pair] else f"{a} does not differ significantly from {b}:"
+    return f"{verdict} {difference:.3f} [{low:.3f}, {high:.3f}]{_how(compared, m, pair)}"
+
+
+def _how(compared: Comparison, m: int, pair: int) -> str:
+    test, correction = compared.metadata["test"], compared.metadata["correction"]
+    if test == "bayes":
+        return f", posterior probability of being better {1 - float(compared.p_adjusted[m, pair]):.3f}"
+    return f", {p_text(float(compared.p_adjusted[m, pair]))}, {_TOGETHER.get(test) or _CORRECTED[correction]}"
+
+
+def p_text(p: float) -> str:
+    """A p value in a sentence.
+
+    >>> p_text(0.0201), p_text(0.0004), p_text(0.00001)
+    ('p = 0.020', 'p = 0.0004', 'p < 0.0001')
+    """
+    if p < LEAST_P:
+        return f"p < {LEAST_P:.4f}"
+    return f"p = {p:.3f}" if p >= 0.001 else f"p = {p:.4f}"

@@ -1,0 +1,227 @@
+"""Names of systems and measures, formats by ending, charts, and what commands conclude: in one process."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import calipers as cal
+from calipers.cli import commands
+from calipers.cli.fast_path import answered
+
+QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 d 0\n3 0 x 0\n"
+RUN = "1 Q0 b 1 3.0 one\n1 Q0 a 2 2.0 one\n1 Q0 u 3 1.0 one\n2 Q0 d 1 2.5 one\n2 Q0 a 2 2.5 one\n3 Q0 x 1 1 one\n"
+
+
+class Done(NamedTuple):
+    """What a command did."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Said = Callable[..., Done]
+
+
+@pytest.fixture
+def said(capfdbinary: pytest.CaptureFixture[bytes]) -> Said:
+    """Run a command, by the fast path where that can answer it."""
+
+    def said(*arguments: str) -> Done:
+        capfdbinary.readouterr()
+        code = 0 if answered(arguments) else commands.run(list(arguments))
+        sys.stdout.flush()
+        out, err = capfdbinary.readouterr()
+        return Done(code, out.decode(), err.decode())
+
+    return said
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "one.run").write_text(RUN)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_no_run_changes_the_name_of_another(folder: Path, said: Said) -> None:
+    """A name depends on its file alone: the stem, or the tag where the stem ends in it; or what was given."""
+    (folder / "copy.run").write_text(RUN)
+    (folder / "input.one").write_text(RUN)
+    (folder / "other").mkdir()
+    (folder / "other/copy.txt").write_text(RUN)
+
+    def names(*systems: str) -> list[str]:
+        done = said("evaluate", "qrels.txt", *systems, "--format", "csv")
+        assert done.returncode == 0, done.stderr
+        assert ("named by the path" in done.stderr) == ("other/copy.txt" in done.stdout)
+        slow = said("evaluate", "qrels.txt", *systems, "-m", "AP infAP", "--format", "csv")
+        assert [row["system"] for row in rows(slow.stdout)] == [row["system"] for row in rows(done.stdout)]
+        return [row["system"] for row in rows(done.stdout)]
+
+    assert names("one.run") == ["one"]
+    assert names("one.run", "copy.run") == ["one", "copy"]
+    assert names("copy.run", "one.run") == ["copy", "one"]
+    assert names("input.one", "new=one.run") == ["one", "new"]
+    assert names("copy.run", "other/copy.txt") == ["copy", "other/copy.txt"]
+    for wrong, message in (("two=*.run", "one name ('two') for"), ("new=nothing", "no such file")):
+        done = said("evaluate", "qrels.txt", wrong)
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize("command", ["compare", "evaluate"])
+def test_a_baseline_is_a_name_tag_stem_or_path_and_is_checked_first(folder: Path, said: Said, command: str) -> None:
+    (folder / "next.run").write_text(RUN.replace(" one", " tagged"))
+    systems = ("new=one.run", "next.run", "--format", "csv")
+    for baseline in ("next", "next.run", "./next.run", "tagged"):
+        done = said(command, "qrels.txt", *systems, "-m", "AP", "--baseline", baseline)
+        assert done.returncode == 0, done.stderr
+    for baseline in ("new", "one.run", "one"):
+        done = said(command, "qrels.txt", *systems, "-m", "AP", "--baseline", baseline)
+        assert done.returncode == 0, done.stderr
+    done = said(command, "nothing.txt", *systems, "--baseline", "nxt")
+    assert (done.returncode, done.stderr) == (2, "calipers: unknown baseline 'nxt'; did you mean next?\n")
+    (folder / "also.run").write_text(RUN.replace(" one", " tagged"))
+    done = said(command, "nothing.txt", *systems, "also.run", "--baseline", "tagged")
+    assert "the baseline 'tagged' could be next or also: name one of them" in done.stderr
+
+
+def test_several_baselines_and_a_closing_sentence(folder: Path, said: Said) -> None:
+    for name, shift in (("a", 1), ("b", 2), ("c", 3)):
+        lines = (line.split() for line in RUN.splitlines())
+        (folder / f"{name}.run").write_text(
+            "".join(f"{q} {z} {d} {r} {(float(s) * shift) % 7} {name}\n" for q, z, d, r, s, _ in lines)
+        )
+    asked = ("compare", "qrels.txt", "a.run", "b.run", "c.run", "-m", "AP nDCG@10", "--format", "csv")
+    done = said(*asked, "--baseline", "a", "--baseline", "b")
+    pairs = [(row["system_a"], row["system_b"]) for row in rows(done.stdout) if row["measure"] == "AP"]
+    assert pairs == [("b", "a"), ("c", "a"), ("c", "b")]
+    assert re.search(r"calipers: AP: none of 3 pairs differs significantly; \w .*, p = \d\.\d{3}, Holm\n", done.stderr)
+    assert said(*asked, "--baseline", "a", "--baseline", "b", "--test", "dunnett").returncode == 2
+
+
+def test_the_ending_says_the_format_and_foreign_ones_are_refused(folder: Path, said: Said) -> None:
+    begins = {"t.csv": "system,", "t.json": "[", "t.md": "| ", "t.tex": "% ", "t.html": "<!doc", "t.txt": "system  "}
+    for file, begin in begins.items():
+        assert said("evaluate", "qrels.txt", "one.run", "-o", file).returncode == 0
+        assert (folder / file).read_text().startswith(begin)
+    assert said("evaluate", "qrels.txt", "one.run", "-o", "x.xlsx", "--format", "csv").returncode == 0
+    assert (folder / "x.xlsx").read_text().startswith("system,")
+    for arguments in (
+        ("evaluate", "qrels.txt", "one.run", "-o", "y.xlsx"), ("bounds", "qrels.txt", "-o", "y.parquet"),
+        ("convert", "one.run", "y.xlsx"), ("convert", "one.run", "y.html.gz"),
+    ):  # fmt: skip
+        done = said(*arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "cannot be written as ." in done.stderr
+        assert not [*folder.glob("y.*")]
+    assert said("convert", "one.run", "other.bm25").returncode == 0  # no format's ending: TREC's
+
+
+def test_measures_without_quotes_are_noticed(folder: Path, said: Said) -> None:
+    done = said("evaluate", "qrels.txt", "one.run", "-m", "nDCG@10", "AP")
+    assert done.returncode == 2
+    assert "'AP' is the name of a measure: several are quoted, as -m \"nDCG@10 AP\"" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "bounds", "audit"])
+def test_charts_of_the_first_commands(folder: Path, said: Said, command: str) -> None:
+    (folder / "two.run").write_text(RUN.replace(" one", " two"))
+    done = said(command, "qrels.txt", "one.run", "two.run", "-m", "AP nDCG@10", "--plot", "c.json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads((folder / "c.json").read_text())["vconcat"]) == 2  # one chart per measure
+    assert said(command, "qrels.txt", "one.run", "two.run", "--plot", "c.doc").returncode == 2
+
+
+def test_metaeval_begins_with_the_answer(folder: Path, said: Said) -> None:
+    for name, shift in (("a", 1), ("b", 2), ("c", 3)):
+        lines = (line.split() for line in RUN.splitlines())
+        (folder / f"{name}.run").write_text(
+            "".join(f"{q} {z} {d} {r} {(float(s) * shift) % 7} {name}\n" for q, z, d, r, s, _ in lines)
+        )
+    done = said("metaeval", "qrels.txt", "a.run", "b.run", "c.run", "-m", "AP RR@10 nDCG@{1,2}")
+    first, second, blank, title = done.stdout.splitlines()[:4]
+    assert re.match(r"(\S+ tells|.* tell) most systems apart.*: \d+\.\d% of the pairs differ significantly", first)
+    assert re.match(r"(\S+ orders|.* order) the systems most stably.*: -?\d\.\d{3} is the mean tau", second)
+    assert (blank, title) == ("", "mean scores of the systems")
+    assert "\nRR@10 " in done.stdout  # by its full name
+    assert "calipers: nDCG: nDCG@1, nDCG@2 together" in done.stderr
+    kept = said("metaeval", "qrels.txt", "a.run", "b.run", "-m", "AP RR@10", "--table", "power", "--format", "csv")
+    assert [row["measure"] for row in rows(kept.stdout)] == ["AP", "RR@10"]
+    assert "most stably" in kept.stderr
+
+
+def test_small_p_values_and_stars_are_for_people(folder: Path, said: Said) -> None:
+    scores = [[0.9, 0.81, 0.72, 0.91, 0.8, 0.75], [0.1, 0.01, -0.08, 0.11, 0.0, -0.05001]]
+    lines = ["new,old", *(f"{x},{y}" for x, y in zip(*scores, strict=True))]
+    (folder / "matrix.csv").write_text("\n".join(lines) + "\n")
+    done = said("compare", "matrix.csv", "-m", "AP")
+    assert re.search(r"0\.8000\* .* <0\.0001 +<0\.0001 ", done.stdout)
+    assert "*: significant, adjusted p < 0.05." in done.stdout
+    assert done.stderr.endswith("calipers: new beats old by 0.800 [0.800, 0.800], p < 0.0001, Holm\n")
+    exact = rows(said("compare", "matrix.csv", "-m", "AP", "--format", "csv").stdout)[0]
+    assert 0 < float(exact["p"]) < 0.0001
+    assert float(exact["difference"]) == pytest.approx(0.8, abs=1e-5)
+
+
+def test_means_against_a_baseline(folder: Path, said: Said) -> None:
+    queries = range(12)
+    (folder / "many.txt").write_text("".join(f"{q} 0 a 1\n{q} 0 b 0\n" for q in queries))
+    for name, first in (("good", "a"), ("bad", "b"), ("same", "b")):
+        (folder / f"{name}.run").write_text(
+            "".join(f"{q} Q0 {d} 1 {2 if (d == first) != (q == 0) else 1} x\n" for q in queries for d in "ab")
+        )
+    asked = ("evaluate", "many.txt", "good.run", "bad.run", "same.run", "-m", "RR", "--baseline", "bad")
+    done = said(*asked, "--test", "wilcoxon")
+    good, bad, same = done.stdout.splitlines()[2:5]
+    assert ("*" in good, "*" in bad, "*" in same) == (True, False, False)
+    assert done.stdout.endswith("*: differs significantly from bad (Wilcoxon's test, holm, p < 0.05).\n")
+    found = {row["system"]: row["RR p"] for row in rows(said(*asked, "--format", "csv").stdout)}
+    assert (found["bad"], float(found["good"]) < 0.05) == ("", True)
+    assert "†" in said(*asked, "--format", "markdown").stdout
+    for wrong in (("--per-query",), ("--interval", "0.95")):
+        assert said(*asked, *wrong).returncode == 2
+    assert "--test needs --baseline" in said("evaluate", "qrels.txt", "one.run", "--test", "t").stderr
+
+
+def test_every_screen_says_what_a_random_ranking_shuffles(folder: Path, said: Said) -> None:
+    (folder / "two.run").write_text(RUN.replace(" one", " two"))
+    union = "a random ranking shuffles the judged documents of the query and the unjudged ones that the run ranks above"
+    for arguments in (
+        ("evaluate", "-m", "V2(AP)"), ("compare", "-m", "V2(AP)"), ("bounds", "-m", "AP"), ("queries", "-m", "AP"),
+        ("metaeval", "-m", "AP V2(AP)", "--table", "power"),
+    ):  # fmt: skip
+        done = said(arguments[0], "qrels.txt", "one.run", "two.run", *arguments[1:])
+        assert union in done.stderr, arguments
+    assert "shuffles the judged documents of the query\n" in said("bounds", "qrels.txt", "-m", "AP").stderr
+    several = said("evaluate", "qrels.txt", "one.run", "-m", "V2(AP) V2(AP, population=pool) W(RR)").stderr
+    assert "shuffles the judged documents of the query (V2(AP, population=pool))" in several
+    (folder / "poor.run").write_text("1 Q0 b 1 1 poor\n2 Q0 d 1 1 poor\n")
+    assert "they leave relevant ones out" in said("evaluate", "qrels.txt", "poor.run", "-m", "W(AP)").stderr
+
+
+def test_measures_are_listed_and_shown(folder: Path, said: Said) -> None:
+    listed = rows(said("measures", "--format", "csv").stdout)
+    assert {"nDCG", "AP", "RBP", "alpha-nDCG", "V2"} <= {row["measure"] for row in listed}
+    assert all(row["what it is"] for row in listed)
+    shown = said("measures", "nDCG", "V2(AP)").stdout
+    assert shown.startswith("# nDCG\n")
+    assert "\n# V2(AP)\n" in shown
+    assert said("measures", "hit rate").returncode == 2
+    assert cal.parse("nDCG").declaration.sentence in shown
+    plain = said("properties", "-m", "nDCG AP", "--format", "csv").stdout
+    assert plain == said("properties", "nDCG", "AP", "--format", "csv").stdout

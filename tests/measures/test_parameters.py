@@ -1,0 +1,102 @@
+"""What cards say of parameters is what measures take; names that people use for measures lead to ours."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+
+import calipers as cal
+from calipers.axioms.cards import measure_card
+from calipers.measures.grammar import parse_all
+from calipers.measures.parameters import PARAMETERS, parameters_of
+from calipers.measures.registry import NEEDED, Declaration, Measure, Reads, declared
+from calipers.text.measure_names import text_measures
+
+EVERY = [each for reads in get_args(Reads) for each in declared(reads)]
+NEEDS = {"cutoff": 10, "of": cal.parse("AP"), "recall": 0.5, "multiple": 1.0}
+
+
+def built(declaration: Declaration, **given: Any) -> Measure:
+    needed = {name: NEEDS[name] for name, default in declaration.defaults.items() if default is NEEDED}
+    needed |= {"cutoff": 10} if "cutoff" in declaration.defaults and "cutoff" not in given else {}
+    return Measure.of(declaration, {**needed, **given})
+
+
+@pytest.mark.parametrize("declaration", EVERY, ids=lambda each: each.name)
+def test_words_of_parameters_are_taken_and_others_refused(declaration: Declaration) -> None:
+    for name, _, choices, meaning in parameters_of(declaration):
+        assert meaning, name
+        assert choices, name
+        known = PARAMETERS.get(f"{declaration.name}.{name}") or PARAMETERS[name]
+        for word in known.words:
+            built(declaration, **{name: {"True": True, "False": False}.get(word, word)})
+        if known.words:
+            with pytest.raises(cal.CalipersError):
+                built(declaration, **{name: "nonsense"})
+
+
+def test_no_parameter_is_described_that_no_measure_has() -> None:
+    names = {(each.name, name) for each in EVERY for name in each.defaults}
+    for described in PARAMETERS:
+        measure, dot, name = described.rpartition(".")
+        assert any(name == known and (not dot or measure == of) for of, known in names), described
+
+
+@pytest.mark.parametrize("declaration", EVERY, ids=lambda each: each.name)
+def test_every_measure_has_a_card_by_its_name(declaration: Declaration) -> None:
+    if declaration.reads != "grades":  # those of grades are pages of the manual, which another test compares
+        card = str(measure_card(declaration.name))
+        assert card.startswith(f"# {declaration.name}\n\n{declaration.sentence}")
+        assert "| judged_only | False |" in card
+
+
+def test_a_card_has_parameters_and_other_names() -> None:
+    card = str(measure_card("nDCG"))
+    assert "| gain | linear | linear, exp, a table as {1:3,2:9} | what a grade is worth: the grade, or 2^grade " in card
+    assert "- **Other names:** ndcg_burges (gain=exp), meanndcg (averaged=cutoffs), ndcg, ndcg_cut_K" in card
+    assert "alpha-nDCG@k = alpha-DCG@k / " in str(measure_card("alpha-nDCG@5"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("hit rate", "Success@10"),
+        ("hits@5", "Success@5"),
+        ("mean average precision", "AP"),
+        ("AP mean reciprocal rank", "RR"),
+        ("F1", "SetF"),
+        ("f-measure", "SetF"),
+        ("err_20", "ERR@20"),
+        ("ndcg10", "nDCG@10"),
+        ("map10", "AP@10"),
+        ("rank biased precision", "RBP"),
+        ("discounted cumulative gain", "DCG@10"),
+    ],
+)
+def test_names_are_suggested_by_meaning(typed: str, meant: str) -> None:
+    with pytest.raises(cal.UnknownName, match=rf"did you mean {meant}\?$"):
+        cal.parse(typed)
+    cal.parse(meant)  # what is suggested is a measure
+
+
+@pytest.mark.parametrize(
+    ("typed", "where"), [("rouge1", "calipers text"), ("rougeL", "calipers text"), ("kappa", "calipers judges")]
+)
+def test_measures_of_something_else_are_sent_there(typed: str, where: str) -> None:
+    with pytest.raises(cal.CalipersError, match=where):
+        cal.parse(typed)
+
+
+def test_the_names_of_rouge_score_are_known_where_texts_are_scored() -> None:
+    names = "rouge1 rouge2_recall rougeL V2(rougeLsum) bert_score".replace("V2(rougeLsum)", "V2(rougeL)")
+    ours = "ROUGE-1 ROUGE-2(part=recall) ROUGE-L V2(ROUGE-L) BERTScore"
+    assert text_measures(names) == text_measures(ours)
+
+
+def test_measures_of_ir_measures_are_ours(require: Any) -> None:
+    ir_measures = require.module("ir_measures")
+    theirs = [ir_measures.nDCG @ 10, ir_measures.nDCG(dcg="exp-log2") @ 5, ir_measures.AP(rel=2), "RR"]
+    assert [repr(each) for _, each in parse_all(theirs)] == ["nDCG@10", "nDCG(gain=exp)@5", "AP(rel=2)", "RR"]
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1.0, "b": 2.0}}
+    assert cal.evaluate(qrels, run, ir_measures.P @ 1)["P@1"][0, 0] == 0
