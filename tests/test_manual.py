@@ -237,6 +237,15 @@ OF_A_PAGE: dict[str, dict[str, str]] = {
         name: f"cal.read_scores('scores.csv')['{measure}'][:, 0]"
         for name, measure in (("x", "ERR"), ("y", "nDCG"), ("given", "AP"))
     },
+    "ir_measures_and_pyterrier.md": {
+        "qrels": "{'q1': {'a': 1, 'b': 0, 'c': 2}, 'q2': {'a': 1, 'b': 0}}",
+        "run": "{'q1': {'b': 3.0, 'a': 2.0}, 'q2': {'a': 1.0}}",
+    },
+    "scikit_learn.md": {
+        "X": "[[0.0, 1.0], [1.0, 0.0], [0.5, 0.3], [0.1, 0.9], [0.9, 0.2], [0.4, 0.4]] * 4",
+        "y": "[0, 2, 1, 0, 1, 0] * 4",
+        "query": "[q for q in range(8) for _ in range(3)]",
+    },
     "metaeval.md": {"other": "cal.meta_evaluate('qrels.txt', ['a.run', 'b.run'], 'nDCG@10 V2(nDCG@10)')"},
     "papers.md": {"scores": "cal.evaluate('qrels.txt', {'bm25': 'a.run', 'b': 'b.run'}, 'nDCG@10')"},
     "text.md": {"source": "'the cat sat on the mat and saw two birds'"},
@@ -270,6 +279,7 @@ def test_python_of_the_manual_runs_as_written(
 
     for module in re.findall(r"\.tools import (\w+)|(LambdaMART)", code):
         Require().module({"": "lightgbm", "scikit_learn": "sklearn"}.get(module[0], module[0]))
+    registry.known_names()  # all families are there, which are loaded once
     for name in ("_DECLARED", "_BY_NAME"):  # measures that a page declares are gone afterwards
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
     monkeypatch.chdir(folder)
