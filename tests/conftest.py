@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+from collections.abc import Generator
 from itertools import compress
 from pathlib import Path
 from types import ModuleType
@@ -108,6 +109,26 @@ TOGETHER = (
     "test_study_letor",
     "test_text_bert",
 )
+
+
+# Files of which coverage is not measured, beside what `--quick` leaves out: brute force and fuzzing, which take minutes
+# to trace and show little that the other tests do not, commands in processes of their own, and limits on memory.
+UNTRACED = (
+    "test_bounds", "test_cli", "test_measures_common", "test_measures_exact", "test_numbers", "test_outputs",
+    "test_properties", "test_ranges", "test_rankers", "test_reader", "test_scanner", "test_vectors", "test_ways",
+)  # fmt: skip
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """With `--cov`: trace only what is worth it."""
+    measuring = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if measuring is not None:
+        left_out = any(item.get_closest_marker(name) for name in NOT_QUICK)
+        traced = not left_out and item.path.stem not in (*UNTRACED, *TOGETHER)
+        if traced != measuring.started:
+            (measuring.resume if traced else measuring.pause)()
+    return (yield)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.collection.frames import is_frame
 from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
-from calipers.collection.read_ahead import in_threads
+from calipers.collection.read_ahead import in_order
 from calipers.collection.records import holds_records, plain_nested, taken
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
@@ -355,7 +355,7 @@ def _retrieved(
             yield system.retrieved(judgments, depth, precision, workers)
         return
     judgments.index if any(hasattr(system, "path") for system in systems) and judgments.names else None  # built once
-    yield from in_threads(lambda system: system.retrieved(judgments, depth, precision), systems, workers)
+    yield from in_order(lambda system: system.retrieved(judgments, depth, precision), systems, workers)
 
 
 def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:

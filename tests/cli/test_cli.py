@@ -286,6 +286,7 @@ def test_the_plain_scanner_gives_the_same(folder: Path) -> None:
     assert calipers(*arguments, CALIPERS_PLAIN="1").stdout == calipers(*arguments).stdout
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     done = calipers(command, "--help")

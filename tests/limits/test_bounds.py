@@ -43,6 +43,7 @@ def undefined_to_nan(value: oracle.Number | None) -> float:
     return math.nan if value is None else float(value)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", sorted(MEASURES))
 def test_bounds_are_those_of_all_rankings(name: str) -> None:
     measure = MEASURES[name]

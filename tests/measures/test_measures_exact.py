@@ -134,6 +134,7 @@ def differences(which: str, ties: str, name: str, measure: oracle.Measure) -> li
     return told
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("ties", TIE_RULES)
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("which", COLLECTIONS)

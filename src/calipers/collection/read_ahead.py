@@ -12,12 +12,12 @@ Source = TypeVar("Source")
 Result = TypeVar("Result")
 
 
-def in_threads(
+def in_order(
     read: Callable[[Source], Result], sources: Iterable[Source], jobs: int | None = None
 ) -> Iterator[Result]:
     """What each source gives, two per thread read ahead: what has been handed on need not be kept.
 
-    >>> [*in_threads(len, ["a", "bb", "ccc"], jobs=2)]
+    >>> [*in_order(len, ["a", "bb", "ccc"], jobs=2)]
     [1, 2, 3]
     """
     workers = jobs or cpu_count() or 1

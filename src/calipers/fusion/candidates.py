@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.id_codes import Words, as_words
 from calipers.collection.model import FileRun, Run
-from calipers.collection.read_ahead import in_threads
+from calipers.collection.read_ahead import in_order
 from calipers.collection.reader import scan
 from calipers.collection.run_names import distinct_names
 from calipers.collection.table_rows import RowsRun
@@ -55,7 +55,7 @@ class Ballots:
         progress: Callable[[int], None] | None = None,
     ) -> Ballots:
         """Read some runs whole. Tied documents of a run rank by id, descending, as in trec_eval."""
-        return _gathered(runs, reported(in_threads(lambda run: _ranked(run, depth), runs, jobs), progress), depth)
+        return _gathered(runs, reported(in_order(lambda run: _ranked(run, depth), runs, jobs), progress), depth)
 
     def __len__(self) -> int:
         """How many candidates there are, over all queries."""
@@ -180,7 +180,7 @@ class WholeRun:
 
 def read_whole(runs: Sequence[Run], jobs: int | None = None) -> Iterator[WholeRun]:
     """The runs in their order, some read at once: unpacking them is most of the work."""
-    return in_threads(whole_run, runs, jobs)
+    return in_order(whole_run, runs, jobs)
 
 
 def reported(parts: Iterable[Part], progress: Callable[[int], None] | None) -> Iterator[Part]:
