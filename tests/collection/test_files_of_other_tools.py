@@ -484,6 +484,11 @@ def test_rollup(how: str, write: Write, tmp_path: Path, command: Command) -> Non
     assert f"passages are made into documents by {how}" in said
     assert "--rollup-by says whose" in command("evaluate", qrels, run, "--rollup-by", "#")[2]
     assert "appears twice" in refusal(scores, write(PASSAGES + "1 Q0 D7#1 9 1 t\n"), rollup=how)
+    ranks = write("1\tD7#0\t1\n1\tD8#0\t2\n1\tD7#1\t3\n", "ranks")
+    if how == "sum":
+        assert "a document would lose by every passage" in refusal(scores, ranks, rollup=how)
+    else:
+        assert scores(ranks, rollup=how) == {"1": {"D7": -1, "D8": -2}}
     assert "no such table of passages" in refusal(scores, run, rollup=cal.Rollup(how, "passages.tsv"))
 
 

@@ -405,6 +405,37 @@ def write_csv(path: Path, of: Rows, value: str) -> None:
         writer.writerows(zip(*columns.values(), strict=True))
 
 
+def write_triples(path: Path, of: Rows, value: str) -> None:
+    path.write_bytes(b"".join(b"\t".join(row) + b"\n" for row in of))
+
+
+def write_answers(path: Path, of: Rows, value: str) -> None:
+    """As search engines do: responses, and a judgment list."""
+    lists = nested(of).items()
+    if value == "grade":
+        ratings = [
+            {"query": q, "ratings": [{"docId": d, "rating": n} for d, n in ranked.items()]} for q, ranked in lists
+        ]
+        path.write_text(json.dumps({"judgmentRatings": ratings}))
+        return
+    hits = [{"qid": q, "hits": {"hits": [{"_id": d, "_score": n} for d, n in ranked.items()]}} for q, ranked in lists]
+    path.write_text("\n".join(map(json.dumps, hits)))
+
+
+def has_plain_triples(case: Collection) -> bool:
+    """Whether lines of three fields say the same: no file has only ranks, or starts with what is LETOR or no text."""
+    starts = [b" ".join(of[0]) for of in (case.grades, *case.scores) if of]
+    if not has_rows(case) or any(re.search(rb"[\x00-\x1f\x7f]| qid:", start) for start in starts):
+        return False
+    places: dict[tuple[int, bytes], int] = {}
+    ranked = [True] * len(case.scores)
+    for run, of in enumerate(case.scores):
+        for query, _, number in of or ():
+            places[run, query] = place = places.get((run, query), 0) + 1
+            ranked[run] = ranked[run] and float(number) == place
+    return not any(ranked)
+
+
 def write_parquet(path: Path, of: Rows, value: str) -> None:
     import pyarrow as pa
     from pyarrow import parquet
@@ -520,6 +551,11 @@ WAYS = {
             takes=has_text_and_distinct, passes=("json.py:read_json",)),
         Way("JSON lines", partial(library, sources=table_files("jsonl", write_json_lines)),
             passes=("json.py:read_json",), **TABLE),
+        Way("three columns", partial(library, sources=table_files("tsv", write_triples)), kind="table",
+            takes=has_plain_triples, passes=("headerless.py:read_headerless",)),
+        Way("search responses", partial(library, sources=table_files("answers", write_answers)), kind="table",
+            takes=has_text_and_distinct,
+            passes=("responses.py:read_responses", "judgment_lists.py:read_judgment_list")),
         Way("CSV", partial(library, sources=table_files("csv", write_csv)), passes=("csv.py:read_csv",), **TABLE),
         Way("Parquet", forced(small_pieces, partial(library, sources=table_files("parquet", write_parquet), jobs=2)),
             kind="table", takes=has_rows, passes=("parquet.py:parts_of_parquet", "table_rows.py:_side_by_side")),

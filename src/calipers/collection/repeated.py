@@ -133,6 +133,12 @@ class Rollup:
         if self.how == "first":
             place = self.places(passages)
             order = np.array(sorted(range(len(place)), key=place.__getitem__), np.int64)
+        if self.how == "sum" and (rows.value < 0).all():
+            raise CalipersError(
+                "rollup sum: all scores are below 0, as where ranks stand for them: a document would lose by every "
+                "passage; max and first work",
+                file=rows.file,
+            )
         value = _reduced(rows.value[order], code[order], len(first), self.how)
         number = first + 1 if rows.number is None else rows.number[first]
         return replace(rows, query=rows.query[first], documents=documents.take(first), value=value, number=number)
