@@ -219,7 +219,7 @@ def test_the_page_of_questions_names_every_command_and_its_commands_parse(
 # What the pages' Python takes for granted.
 GIVEN: dict[str, str] = {
     "qrels": "cal.read_qrels('qrels.txt')",
-    "runs": "cal.read_runs(['a.run', 'b.run', 'c.run'])",
+    "runs": "cal.read_runs([f'runs/{name}.gz' for name in ('bm25', 'system01', 'system02')])",
     "run": "cal.read_run('run.txt')",
     "judgments": "cal.read_qrels('qrels.txt')",
     "subtopics": "cal.read_subtopics('diversity.qrels')",
