@@ -90,3 +90,14 @@ def place_of(kind: str, name: str, known: Sequence[str]) -> int:
     if name not in known:
         raise UnknownName.among(kind, name, known)
     return known.index(name)
+
+
+def chosen_measure(name: str | None, measures: Sequence[str]) -> int:
+    """Where the measure stands that a user means: without a name, the only one that there is.
+
+    >>> chosen_measure(None, ("AP",)), chosen_measure("RR", ("AP", "RR"))
+    (0, 1)
+    """
+    if name is None and len(measures) > 1:
+        raise CalipersError(f"which measure? There are {', '.join(measures)}")
+    return 0 if name is None else place_of("measure", name, measures)

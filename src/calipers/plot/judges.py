@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import chosen_measure
 from calipers.plot.drawing import (
     BETTER,
     COLOURS,
@@ -62,7 +62,7 @@ def slopes(effects: Effects, measure: str | None = None) -> Any:
     The systems that move most have colours.
     """
     alt = altair()
-    m = _measure(effects.measures, measure)
+    m = chosen_measure(measure, effects.measures)
     ranks = [
         (row[2], row[0], float(row[5]), float(row[6]))  # type: ignore[arg-type]  # ranks are numbers
         for row in effects.ranks().rows
@@ -105,7 +105,7 @@ def survival(study: JudgeStudy, judge: str, measure: str | None = None, **draws:
     """
     alt = altair()
     names = study.effect.systems
-    name = study.effect.measures[_measure(study.effect.measures, measure)]
+    name = study.effect.measures[chosen_measure(measure, study.effect.measures)]
     mean, chance = study.survival(judge, name, **draws)
     best_first = np.argsort(descending_ranks(mean[None])[0], kind="stable").tolist()
     order = [names[s] for s in best_first]
@@ -131,13 +131,3 @@ def survival(study: JudgeStudy, judge: str, measure: str | None = None, **draws:
     return alt.layer(*layers).properties(
         width=step, height=step, title=f"{judge}, {name}: orders that survive its errors"
     )
-
-
-def _measure(measures: tuple[str, ...], name: str | None) -> int:
-    if name is None:
-        if len(measures) > 1:
-            raise CalipersError(f"which measure? There are {', '.join(measures)}")
-        return 0
-    if name not in measures:
-        raise CalipersError(f"no scores for '{name}'; there are {', '.join(measures)}")
-    return measures.index(name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, chosen_measure
 from calipers.plot.drawing import BETTER, COLOURS, NEITHER, RULE, WORSE, altair, cell_size, name_axis, numbers, rows_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
     from calipers.stats.bounded_intervals import mean_intervals
 
     alt = altair()
-    name = _one(scores, measure)
+    name = scores.measures[chosen_measure(measure, scores.measures)]
     scores = scores.of_measures([name])
     mean, (low, high) = scores.mean(), mean_intervals(scores, level)
     triples = zip(mean.column(name), low.column(name), high.column(name), strict=True)
@@ -49,7 +49,7 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
     The scale is that of V2: (A - E) / (U - E) above a random ranking, (A - E) / E below it.
     """
     alt = altair()
-    name = _one(scores, measure)
+    name = scores.measures[chosen_measure(measure, scores.measures)]
     rows = []
     for system, values in zip(scores.systems, placed(scores, bounds, name), strict=True):
         defined = values[~np.isnan(values)]
@@ -99,9 +99,7 @@ def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
 def differences(comparison: Comparison, measure: str | None = None) -> Any:
     """Who differs from whom: a square for each two systems, best first; blue where the row's system is better."""
     alt = altair()
-    m = comparison.measures.index(measure) if measure in comparison.measures else 0
-    if measure is None and len(comparison.measures) > 1:
-        raise CalipersError(f"which measure? There are {', '.join(comparison.measures)}")
+    m = chosen_measure(measure, comparison.measures)
     outcome = comparison.outcomes[m]
     columns = zip(
         comparison.a.tolist(),
@@ -175,15 +173,6 @@ def unjudged(scores: Scores) -> Any:
 
 
 # -- pieces --------------------------------------------------------------------------------------------
-
-
-def _one(scores: Scores, measure: str | None) -> str:
-    if measure is None:
-        if len(scores.measures) > 1:
-            raise CalipersError(f"which measure? There are {', '.join(scores.measures)}")
-        return scores.measures[0]
-    scores[measure]  # says what there is, where this is not
-    return measure
 
 
 def systems_axis(order: list[str]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError, place_of
+from calipers.errors import CalipersError, chosen_measure, place_of
 from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted
@@ -262,7 +262,7 @@ class Comparison:
         Systems that share a letter do not differ significantly. There are no letters where there is a baseline, or
         where more than fifty-two would be needed.
         """
-        m = self._place(measure)
+        m = chosen_measure(measure, self.measures)
         beats = self._beats(m)
         order = self._order(m)
         letters = self._letters(m, order)
@@ -275,7 +275,7 @@ class Comparison:
 
     def matrix(self, measure: str | None = None) -> Table:
         """Who beats whom: + where the row's system is significantly better than the column's, - where it is worse."""
-        m = self._place(measure)
+        m = chosen_measure(measure, self.measures)
         beats = self._beats(m)
         order = self._order(m)
         rows = [
@@ -351,13 +351,6 @@ class Comparison:
             "n": joined("n"),
             **more,
         }
-
-    def _place(self, measure: str | None) -> int:
-        if measure is None:
-            if len(self.measures) > 1:
-                raise CalipersError(f"which measure? There are {', '.join(self.measures)}")
-            return 0
-        return place_of("measure", measure, self.measures)
 
     def _order(self, m: int) -> list[int]:
         """Best first; systems without a mean last."""

@@ -17,7 +17,7 @@ from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.conventions.auditing.attribution import Attribution, attribute
 from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.conventions.auditing.two_precisions import read_once
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, chosen_measure
 from calipers.evaluation import as_judgments, as_runs
 from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import Floats
@@ -290,11 +290,7 @@ class Audit:
     # -- pieces ------------------------------------------------------------------------------------
 
     def _measure(self, measure: str | None) -> str:
-        if measure is None and len(self.measures) == 1:
-            return self.measures[0]
-        if measure not in self.measures:
-            raise CalipersError(f"which measure? There are {', '.join(self.measures)}")
-        return measure
+        return self.measures[chosen_measure(measure, self.measures)]
 
     def _available(self, name: str) -> list[str]:
         every = (self.reference.name, *(tool.name for tool in self.tools))
