@@ -126,8 +126,8 @@ def test_warnings_are_counted_and_strict_makes_them_errors(folder: Path) -> None
     assert done.returncode == 0
     for words in (
         "without judgments",
-        "lack judged queries (2 in all",
-        "have ties",
+        "lacks judged queries (2 in all",
+        "has ties",
         "unjudged",
         "no relevant document",
     ):

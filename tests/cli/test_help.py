@@ -253,7 +253,8 @@ def test_completion_can_be_set_up(shell: str) -> None:
         ("evaluate qrels.txt run.txt --like trec_evl", "trec_eval"),
         ("inform rik", "Did you mean 'ric'?"),
         ("reproduce karmaker2022/table-99", "table"),
-        ("evaluate qrels.txt run.txt --baseline bm25", "--format markdown or latex"),
+        ("evaluate qrels.txt run.txt runs/bm25.gz --baseline bm26", "did you mean bm25?"),
+        ("evaluate qrels.txt run.txt --test t", "--test needs --baseline SYSTEM"),
     ],
 )
 def test_errors_suggest_in_one_line(

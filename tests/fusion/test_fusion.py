@@ -552,8 +552,8 @@ def test_warnings_of_fuse(files: Path) -> None:
     (files / "flat.run").write_text("q Q0 a 1 5 flat\nq Q0 b 2 5 flat\nr Q0 b 1 5 flat\n")
     runs = [files / "x.run", files / "flat.run"]
     done = calipers("fuse", *runs)
-    assert "2 lists have one score for all their documents; normalised to 1" in done.stderr
-    assert "1 queries are answered by one run alone" in done.stderr
+    assert "2 lists with one score for all documents; normalised to 1" in done.stderr
+    assert "1 query answered by one run alone" in done.stderr
     assert calipers("fuse", *runs, "--strict").returncode == 2
 
 

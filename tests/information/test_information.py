@@ -736,7 +736,7 @@ def test_inform_ric(folder: Path) -> None:
     assert len(rows(inform("ric", folder / "qrels.txt", folder / "a*.run", "--power", "--format", "csv"))) == 5
     assert len(rows(inform("ric", folder / "qrels.txt", folder / "a*.run", "-q", "--format", "csv"))) == 4 * 6
     done = inform("ric", folder / "qrels.txt", folder / "a0.run", folder / "nothing.run", "--plot", folder / "ric.svg")
-    assert "1 of 2 runs retrieve no judged document" in done.stderr
+    assert "1 of 2 runs retrieves no judged document" in done.stderr
     assert (folder / "ric.svg").exists()
     done = inform("ric", folder / "qrels.txt", folder / "a0.run", "--power", "--correlations")
     assert isinstance(done.exception, CalipersError)
@@ -793,7 +793,7 @@ def test_inform_difference(folder: Path) -> None:
         "difference", folder / "qrels.txt", folder / "a*.run", folder / "nothing.run", "--plot", folder / "d.html"
     )
     assert done.exit_code == 0, done.output
-    assert "1 of 5 runs retrieve no judged document" in done.stderr
+    assert "1 of 5 runs retrieves no judged document" in done.stderr
     assert (folder / "d.html").exists()
     assert "nothing to compare" in str(inform("difference", folder / "qrels.txt", folder / "a0.run").exception)
     bad = inform("difference", folder / "qrels.txt", folder / "a*.run", "--groups", folder / "missing.csv")

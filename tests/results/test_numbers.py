@@ -203,7 +203,7 @@ QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
 @pytest.mark.parametrize(
     ("run", "sentence"),
     [
-        ({"1": {"a": 2.0, "b": 1.0}}, "1 of 1 runs lack judged queries (1 in all, run)"),
+        ({"1": {"a": 2.0, "b": 1.0}}, "1 of 1 run lacks judged queries (1 in all, run)"),
         ({"1": {"x": 2.0}, "2": {"y": 1.0}}, "100.0% of the documents in the top 10 are unjudged"),
         ({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}}, "1 of 1 runs have ties, in 1 lists; counted by ties=average"),
     ],

@@ -65,10 +65,10 @@ def _gains(root: Root, text: str) -> list[tuple[str, Parameters]]:
     parameters: Parameters = {}
     for pair in text.split(","):
         key, equals, value = pair.partition("=")
-        if not equals and pair.isdigit() and root.name == "ndcg":
-            raise CalipersError(f"'ndcg_{pair}' is written nDCG@{pair} or ndcg_cut_{pair}")
         if not equals:
             hint = "; persistence is written RBP(p=0.95)" if root.parameter == "p" else ""
+            if root.name == "ndcg" and pair.isdigit():
+                hint = f"; a cutoff is written nDCG@{pair} or ndcg_cut_{pair}"
             raise CalipersError(f"'{shortened(pair)}' of '{root.name}' is not of the form grade=gain{hint}")
         if key == "p" and root.parameter == "p":
             parameters["p"] = _number(root, value)
