@@ -18,6 +18,7 @@ import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError
+from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import Normalised
 from calipers.measures.registry import examples
 
@@ -230,11 +231,38 @@ def test_expected_is_the_mean_over_all_rankings_of_the_pool(seed: int) -> None:
         assert bounds.expected[name][0] == pytest.approx(values.mean(), rel=1e-10), name
         assert bounds.exactness[name]["expected"] == "exact"
         assert bounds.error[name][0] == 0
-        assert values.min() - 1e-12 <= bounds.worst[name][0] <= bounds.expected[name][0] + 1e-12
-        assert bounds.expected[name][0] - 1e-12 <= bounds.ideal[name][0] <= values.max() + 1e-12
-        if name.startswith(("D-nDCG", "P-IA", "alpha-DCG(alpha=0)", "NRBP(alpha=0)")):  # what adds up
-            assert bounds.ideal[name][0] == pytest.approx(values.max())
-            assert bounds.worst[name][0] == pytest.approx(values.min())
+        assert bounds.ideal[name][0] == pytest.approx(values.max(), rel=1e-12), name
+        assert bounds.worst[name][0] == pytest.approx(values.min(), rel=1e-12, abs=1e-15), name
+        assert bounds.exactness[name]["ideal"] == bounds.exactness[name]["worst"] == "exact"
+
+
+def test_the_best_order_is_not_the_greedy_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two documents for each intent; sorted by what each is worth alone, the first two answer different ones."""
+    topic = {"1": {"d1": 1.0, "d5": 1.0}, "2": {"d0": 1.0, "d3": 1.0}, "3": {"d2": 0.0, "d4": 0.0, "d6": 0.0}}
+    judgments = cal.SubtopicJudgments.from_subtopics({"q": topic})
+    found = cal.bounds(judgments, "AP-IA@2")
+    assert found.ideal["AP-IA@2"][0] == 0.5
+    assert found.exactness["AP-IA@2"]["ideal"] == "exact"
+    assert cal.bounds(judgments, "AP-IA@2", ideal="greedy").ideal["AP-IA@2"][0] == 0.375
+    assert cal.bounds(judgments, "AP-IA@2", ideal="greedy").exactness["AP-IA@2"]["ideal"] == "greedy"
+    run = {"q": {"d1": 2.0, "d5": 1.0}}
+    assert cal.evaluate(judgments, run, "V2(AP-IA@2)").values[0, 0, 0] == 1
+    # a answers most, but b and c answer everything without it.
+    answers = {"1": "ab", "2": "ab", "3": "ac", "4": "ac", "5": "b", "6": "c"}
+    cover = {intent: dict.fromkeys(documents, 1.0) for intent, documents in answers.items()}
+    names = ["alpha-nDCG(ideal=best,alpha=1)@2", "StRecall@2", "D#-nDCG@2", "ERR-IA(alpha=1)@2", "AP-IA@2"]
+    exact = cal.bounds(cal.SubtopicJudgments.from_subtopics({"q": cover}), names)
+    greedy = cal.bounds(cal.SubtopicJudgments.from_subtopics({"q": cover}), names, ideal="greedy")
+    assert exact.ideal[names[0]][0] == pytest.approx(1)
+    assert (exact.ideal["StRecall@2"][0], greedy.ideal["StRecall@2"][0]) == pytest.approx((1, 5 / 6))
+    # Where the search is stopped, the bounds are outside of the true ones, and said to be bounds.
+    monkeypatch.setattr("calipers.measures.forms.extreme_orders.MOST_TRIED", 0)
+    stopped = cal.bounds(cal.SubtopicJudgments.from_subtopics({"q": cover}), names)
+    for name in names[1:]:
+        assert stopped.ideal[name][0] >= exact.ideal[name][0] - 1e-12
+        assert stopped.worst[name][0] <= exact.worst[name][0] + 1e-12
+    assert "bound" in {stopped.exactness[name]["ideal"] for name in names}
+    assert any("none passes" in note for note in exactness_notes(stopped.inexact))
 
 
 def test_between_the_bounds() -> None:

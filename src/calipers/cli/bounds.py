@@ -35,7 +35,8 @@ class Kind:
 @click.option("--expected", type=LibraryChoice("calipers.limits.pool_bounds:EXPECTED_CHOICES"), default="exact",
               show_default=True, help="The exact expected value, or the published one of SP and AP.")  # fmt: skip
 @click.option("--ideal", type=LibraryChoice("calipers.limits.pool_bounds:IDEAL_CHOICES"), default="exact",
-              show_default=True, help="The attainable ideal, or the published one of SP and AP.")  # fmt: skip
+              show_default=True, help="The best ranking, the published ideal of SP and AP, or the greedy "
+                                      "one of measures by subtopic.")  # fmt: skip
 @click.option("--residual", is_flag=True,
               help="Instead: what judging unjudged documents could lead to (linear measures).")  # fmt: skip
 @plot_option("how many queries have which random score")

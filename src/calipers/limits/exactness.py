@@ -2,7 +2,8 @@
 
 An average over ties or over random rankings is `sampled` where there is no closed form and too much to enumerate. An
 ideal or a worst ranking is `greedy` where it takes the best or the worst document at each rank, and `sorted` where it
-has the documents by grade, though for that measure no proof says that either is extreme.
+has the documents by grade, though for that measure no proof says that either is extreme. It is a `bound` where a search
+for it was stopped, and what no ranking passes stands for it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from calipers.measures.registry import Measure
 SENTENCES = {
     "sampled": "sampled, not exact (seed {seed})",
     "greedy": "rests on a ranking that was found greedily: a better or a worse one may exist",
+    "bound": "rests on the best or worst ranking that there is or, where the search for it was stopped, on a bound "
+    "that none passes",
     "sorted": "rests on the documents sorted by grade: a better or a worse ranking may exist",
 }
 

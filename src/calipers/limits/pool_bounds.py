@@ -30,7 +30,7 @@ from calipers.results.tables import Cell, Table
 
 SD_CHOICES = ("exact", "sampled")
 EXPECTED_CHOICES = ("exact", "paper")
-IDEAL_CHOICES = ("exact", "k")
+IDEAL_CHOICES = ("exact", "k", "greedy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,8 @@ def bounds(
     like: the tool whose conventions say what a measure leaves open, as in `evaluate`.
     sd: `exact` where there is a closed form, else NaN; `sampled` draws random rankings for the others.
     expected: the mean itself (`exact`), or for SP and AP `paper`, the published k p^2, at most the ideal.
-    ideal: that of the best ranking (`exact`), or for SP and AP `k`.
+    ideal: that of the best ranking (`exact`), for SP and AP `k`, for measures by subtopic `greedy`: of the ranking that
+        takes at each rank the document that adds most, as in ndeval.
     depth, condensed: how lists are read where the population depends on them, as in `evaluate`.
 
     Not everything has a closed form: `exactness` says of each bound how it was found, and `error` holds the standard
@@ -180,6 +181,8 @@ def bounds(
         return {name: np.asarray(of(measure.form))[place].reshape(shape) for name, measure in named.items()}
 
     def best(form: Form) -> Floats:
+        if ideal == "greedy":
+            return form.greedy(whole)
         return form.published(whole, "ideal") if ideal == "k" else form.ideal(whole)
 
     def mean(form: Form) -> Floats:
@@ -201,18 +204,22 @@ def bounds(
         worst=each(lambda f: f.worst(whole)),
         sd=each(lambda f: _deviation(f, whole, sd)),
         error=errors or each(lambda f: np.zeros(len(whole.size))),
-        exactness={name: _exactness(measure.form, errors.get(name), sd) for name, measure in named.items()},
+        exactness={
+            name: _exactness(measure.form, whole, errors.get(name), sd, ideal) for name, measure in named.items()
+        },
     )
 
 
-def _exactness(form: Form, error: Floats | None, sd: str) -> dict[str, str]:
+def _exactness(form: Form, population: Population, error: Floats | None, sd: str, ideal: str) -> dict[str, str]:
     """How each bound of a form was found; error: of the expected score, None where that is a published formula."""
     expected: str = form.exactness
     if error is None:
         expected = "exact"
     elif form.may_draw_ties:
         expected = "sampled" if (error > 0).any() else "enumerated"
-    found = {"ideal": form.extremes, "expected": expected, "worst": form.extremes}
+    greedy = ideal == "greedy" and form.extremes == "bound"
+    best = "greedy" if greedy else form.extremes_of(population, best=True)
+    found: dict[str, str] = {"ideal": best, "expected": expected, "worst": form.extremes_of(population, best=False)}
     if form.has_variance or sd == "sampled":
         found["sd"] = "exact" if form.has_variance else "sampled"
     return found

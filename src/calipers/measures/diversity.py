@@ -32,7 +32,8 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats
 from calipers.measures.forms import CUTOFF, FOUND, IDEAL, RELEVANT, Cascade, Form, Linear, Paired
-from calipers.measures.forms.intents import Alike, Blend, Each, IntentAware, IntentWeights, Probable
+from calipers.measures.forms.denominators import Ideal
+from calipers.measures.forms.intents import Alike, Blend, Each, GreedyIdeal, IntentAware, IntentWeights, Probable
 from calipers.measures.registry import LARGEST, alias, measure
 from calipers.measures.values import (
     DISCOUNTS,
@@ -48,6 +49,8 @@ from calipers.measures.values import (
 )
 from calipers.record import Record
 
+GREEDY = GreedyIdeal()
+
 
 @measure("ERR-IA", cutoff=None, rel=1, alpha=0.5, graded=False, max_grade=LARGEST, norm=None, reads="subtopics")
 def err_ia(
@@ -62,10 +65,13 @@ def err_ia(
     return IntentAware(Cascade(DISCOUNTS["zipf"].up_to(cutoff), stop), Probable(_above_0(rel)), over)
 
 
-@measure("nERR-IA", cutoff=None, rel=1, alpha=0.5, reads="subtopics", aliases=("nERR_IA",))
-def nerr_ia(cutoff: int | None, rel: float, alpha: float) -> Form:
-    """ERR-IA as a share of that of the list that takes at each rank the document that adds most."""
-    return err_ia(cutoff=cutoff, rel=rel, alpha=alpha) / IDEAL
+@measure("nERR-IA", cutoff=None, rel=1, alpha=0.5, ideal="greedy", reads="subtopics", aliases=("nERR_IA",))
+def nerr_ia(cutoff: int | None, rel: float, alpha: float, ideal: str) -> Form:
+    """ERR-IA as a share of that of the list that takes at each rank the document that adds most.
+
+    With ideal=best, as a share of that of the best list that there is.
+    """
+    return err_ia(cutoff=cutoff, rel=rel, alpha=alpha) / _ideal("nERR-IA", ideal)
 
 
 @measure("alpha-DCG", cutoff=None, rel=1, alpha=0.5, discount="log2", norm=None, reads="subtopics")
@@ -81,12 +87,15 @@ def alpha_dcg(cutoff: int | None, rel: float, alpha: float, discount: Any, norm:
 
 
 @measure(
-    "alpha-nDCG", cutoff=None, rel=1, alpha=0.5, discount="log2", reads="subtopics",
+    "alpha-nDCG", cutoff=None, rel=1, alpha=0.5, discount="log2", ideal="greedy", reads="subtopics",
     aliases=("alpha_nDCG", "α_nDCG", "α-nDCG"),
 )  # fmt: skip
-def alpha_ndcg(**parameters: Any) -> Form:
-    """alpha-DCG as a share of that of the list that takes at each rank the document that adds most."""
-    return alpha_dcg(**parameters) / IDEAL
+def alpha_ndcg(ideal: str, **parameters: Any) -> Form:
+    """alpha-DCG as a share of that of the list that takes at each rank the document that adds most.
+
+    With ideal=best, as a share of that of the best list that there is.
+    """
+    return alpha_dcg(**parameters) / _ideal("alpha-nDCG", ideal)
 
 
 @measure("NRBP", cutoff=None, rel=1, alpha=0.5, beta=0.5, reads="subtopics")
@@ -100,10 +109,13 @@ def nrbp(cutoff: int | None, rel: float, alpha: float, beta: float) -> Form:
     return _fading(Weights(Geometric(beta)).up_to(cutoff), rel, alpha, Probable(_above_0(rel)), share)
 
 
-@measure("nNRBP", **{k: v for k, v in nrbp.parameters.items() if k != "judged_only"}, reads="subtopics")
-def nnrbp(**parameters: Any) -> Form:
-    """NRBP as a share of that of the list that takes at each rank the document that adds most."""
-    return nrbp(**parameters) / IDEAL
+@measure("nNRBP", **{k: v for k, v in nrbp.parameters.items() if k != "judged_only"}, ideal="greedy", reads="subtopics")
+def nnrbp(ideal: str, **parameters: Any) -> Form:
+    """NRBP as a share of that of the list that takes at each rank the document that adds most.
+
+    With ideal=best, as a share of that of the best list that there is.
+    """
+    return nrbp(**parameters) / _ideal("nNRBP", ideal)
 
 
 @measure("P-IA", cutoff=None, rel=1, reads="subtopics", aliases=("P_IA",), example="P-IA@10")
@@ -210,6 +222,12 @@ def _norm(name: str, norm: str | None) -> bool:
     if norm not in (None, "perfect"):
         raise CalipersError(f"norm={norm} of '{name}' is not perfect; n{name} is a share of the best list instead")
     return norm == "perfect"
+
+
+def _ideal(name: str, ideal: str) -> Ideal:
+    if ideal not in ("greedy", "best"):
+        raise CalipersError(f"ideal={ideal} of '{name}' is neither greedy nor best")
+    return GREEDY if ideal == "greedy" else IDEAL
 
 
 def _probability(value: float, name: str) -> float:

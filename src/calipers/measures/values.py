@@ -343,6 +343,13 @@ class Weights(Record):
         """The weights of ranks 1 to depth, or to the cutoff where that comes first."""
         return self.at(np.arange(1, self._cut(depth) + 1, dtype=np.float64))
 
+    def falling(self, depth: int) -> Floats | None:
+        """The weights of ranks 1 to depth, 0 beyond the cutoff; None where one weighs more than the one above it."""
+        weight = self.of_ranks(depth)
+        if (weight < 0).any() or (np.diff(weight) > 0).any():
+            return None
+        return np.append(weight, np.zeros(depth - len(weight)))
+
     def total(self) -> float:
         """The weight of all ranks up to the cutoff."""
         if self.cutoff is None:

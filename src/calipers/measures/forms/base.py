@@ -24,11 +24,13 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.extreme_orders import Part
     from calipers.measures.forms.linear import Linear
 
 # exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
 # by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.
-Exactness = Literal["exact", "enumerated", "sampled", "sorted", "greedy"]
+# bound: the best, or worst, ranking that there is, or where the search for it was stopped, what none passes.
+Exactness = Literal["exact", "enumerated", "sampled", "sorted", "greedy", "bound"]
 Proofs = dict[str, str]  # of each property that is proved, the reason
 KEPT_BY_SHARES = ("convergent", "top-weighted")  # they compare rankings of the same documents
 OF_THE_TOP = "the score is a sum over the top k, and nothing else is looked at"
@@ -71,6 +73,10 @@ class Form(Record):
         """How the ideal and the worst ranking are found."""
         return "exact"
 
+    def extremes_of(self, population: Population, best: bool) -> Exactness:
+        """The same for the ideal or the worst ranking of these sets of documents."""
+        return self.extremes
+
     @property
     def has_variance(self) -> bool:
         """Whether `variance` has a closed form."""
@@ -103,6 +109,10 @@ class Form(Record):
     def ideal(self, population: Population) -> Floats:
         """The score of the best ranking of each set of documents."""
         return population.once(("ideal", self), lambda: self.score(self.best_order(population)))
+
+    def greedy(self, population: Population) -> Floats:
+        """The score of the ranking that takes at each rank the document that adds most."""
+        return self.ideal(population)
 
     def worst(self, population: Population) -> Floats:
         """The score of the worst ranking for which the form is defined."""
@@ -195,6 +205,12 @@ class Form(Record):
     def gain_alone(self, pool: Pool) -> Floats:
         """What each judged document adds where no other stands above it, apart from the weight of its rank."""
         raise CalipersError(f"no order is known that would be ideal for {type(self).__name__} by intent")
+
+    def part_by_intent(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+        """For the search of the best order by intent: so many ranks, the value of each intent, and what documents of
+        some kinds add to each of them alone, [kind, intent]. None where no search is known.
+        """
+        return None
 
     @property
     def fades_until(self) -> int | None:

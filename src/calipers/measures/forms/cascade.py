@@ -15,6 +15,8 @@ from calipers.native.scanner import symmetric_means
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.extreme_orders import Part
+
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
 
 
@@ -53,6 +55,12 @@ class Cascade(Form):
     @property
     def fades_until(self) -> int | None:
         return self.weight.cutoff
+
+    def part_by_intent(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+        from calipers.measures.forms.extreme_orders import Satisfied
+
+        weight = self.weight.falling(ranks)
+        return None if weight is None else Satisfied(weight, value, gain)
 
     def plan(self) -> Plan | None:
         return described(self.stop).plan(self.weight.plan("first")) if self.stops_surely else None

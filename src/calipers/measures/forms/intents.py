@@ -6,6 +6,7 @@ intent alone; so averages over ties, and expected values, are as exact as that f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -13,10 +14,12 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Denominator, Exactness, Form, Share
+from calipers.measures.forms.denominators import Ideal
 from calipers.record import Record
 
 if TYPE_CHECKING:
     from calipers.collection.subtopics import SubtopicPool
+    from calipers.measures.forms.extreme_orders import Part
 
 DIGITS = 12  # to which gains are compared: sums of the same numbers may round differently
 
@@ -70,7 +73,15 @@ class IntentAware(Form):
 
     @property
     def extremes(self) -> Exactness:
-        return "greedy" if self.of.numerator.weighted_sum is None else "exact"
+        plain = self.of.numerator
+        if plain.fades_until == 0 and plain.weighted_sum is not None:
+            return "exact"
+        return "greedy" if self._part(plain.reach or 1000, np.ones(1), np.ones((1, 1))) is None else "bound"
+
+    def extremes_of(self, population: Population, best: bool) -> Exactness:
+        if self.extremes != "bound":
+            return self.extremes
+        return "exact" if self._searched(population, best)[1] else "bound"
 
     def divided(self, by: Denominator) -> Form:
         return IntentShare(self, by)
@@ -83,13 +94,40 @@ class IntentAware(Form):
         answerable = np.bincount(seen.parent, weight, len(lists)) > 0
         return np.where(answerable, total / self.over, np.nan)
 
+    def ideal(self, population: Population) -> Floats:
+        """Of the best order that there is, or where the search for it is stopped, what no order passes."""
+        return self._searched(population, best=True)[0]
+
     def worst(self, population: Population) -> Floats:
-        return _at_most_expected(self, population)
+        return self._searched(population, best=False)[0]
+
+    def greedy(self, population: Population) -> Floats:
+        """Of the order that takes at each rank the document that adds most: the best there is where what a document
+        adds does not depend on those above it, and close to it elsewhere.
+        """
+        return population.once(("greedy", self), lambda: self.score(self.best_order(population)))
+
+    def _searched(self, population: Population, best: bool) -> tuple[Floats, bool]:
+        """The extreme score of each set, and whether all are reached."""
+        return population.once(("extreme", self, best), lambda: self._extreme(population, best))
+
+    def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
+        found = self.greedy(population) if best else self.score(self.worst_order(population))
+        if self.extremes == "bound":
+            return _extreme_of(population, [(self, np.ones(len(found)))], found, best)
+        return (found if best else np.minimum(found, self.expected(population))), True
+
+    def _part(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+        """The form for documents of a few kinds: value of each intent, gain of [kind, intent]."""
+        return self.of.numerator.part_by_intent(ranks, value / self.over, gain)
+
+    def _gains(self, pool: SubtopicPool) -> Floats:
+        """Of each row of the pool's `intents`: what it adds where nothing stands above it."""
+        return pool.once(("gain", self.of.numerator), lambda: self.of.numerator.gain_alone(pool.intents))
 
     def best_order(self, population: Population) -> Lists:
         """At each rank the document that adds most: the best order there is where what a document adds does not depend
-        on those above it, and close to it elsewhere, where finding the best is not feasible. Documents that answer no
-        intent stand behind all others.
+        on those above it, and close to it elsewhere. Documents that answer no intent stand behind all others.
         """
         return self._by_gain(population, least=False)
 
@@ -104,7 +142,7 @@ class IntentAware(Form):
 
     def _ordered(self, population: Population, least: bool) -> Lists:
         pool, plain = subtopics_of(population.pool), self.of.numerator
-        gain = plain.gain_alone(pool.intents)  # of each row of `intents`, where nothing stands above it
+        gain = self._gains(pool)
         worth = np.asarray(gain * self.weight(pool)[pool.intents.query])
         if plain.fades_until == 0:
             return _sorted(population, worth, least)
@@ -114,15 +152,36 @@ class IntentAware(Form):
 class IntentShare(Share):
     """A form by intent divided by something that the order of the documents does not change."""
 
+    of: IntentAware
+
+    def extremes_of(self, population: Population, best: bool) -> Exactness:
+        return self.of.extremes_of(population, best)
+
+    def ideal(self, population: Population) -> Floats:
+        return self._shared(population, self.of.ideal(population))
+
     def worst(self, population: Population) -> Floats:
-        return _at_most_expected(self, population)
+        return self._shared(population, self.of.worst(population))
+
+    def greedy(self, population: Population) -> Floats:
+        return self._shared(population, self.of.greedy(population))
+
+    def _shared(self, population: Population, value: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by = self.divisors(population)
+            return np.where(by > 0, value / by, np.nan)
+
+    def divisors(self, population: Population) -> Floats:
+        return np.asarray(self.by(self.of, population.shuffled), np.float64)
 
 
-def _at_most_expected(form: Form, population: Population) -> Floats:
-    """The score of the worst order that is known; never above the mean, as the worst one would not be."""
-    return population.once(
-        ("worst", form), lambda: np.minimum(form.score(form.worst_order(population)), form.expected(population))
-    )
+class GreedyIdeal(Ideal):
+    """What the list would get that takes at each rank the document that adds most, as in ndeval."""
+
+    formula = "the same for the list that takes at each rank the document that adds most"
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return cast("IntentAware", form).greedy(lists.pool.everything)[lists.query]
 
 
 class Blend(Form):
@@ -132,22 +191,90 @@ class Blend(Form):
 
     @property
     def extremes(self) -> Exactness:
-        return "greedy"
+        return "greedy" if any(form.extremes == "greedy" for _, form in self.parts) else "bound"
+
+    def extremes_of(self, population: Population, best: bool) -> Exactness:
+        if self.extremes != "bound":
+            return self.extremes
+        return "exact" if self._searched(population, best)[1] else "bound"
 
     def score(self, lists: Lists) -> Floats:
         return np.asarray(sum(weight * form.score(lists) for weight, form in self.parts))
 
     def ideal(self, population: Population) -> Floats:
-        """The better of the orders that are ideal for one of the parts."""
-        return population.once(("ideal", self), lambda: self._over(population, best=True))
+        return self._searched(population, best=True)[0]
 
     def worst(self, population: Population) -> Floats:
-        return population.once(("worst", self), lambda: self._over(population, best=False))
+        return self._searched(population, best=False)[0]
 
-    def _over(self, population: Population, best: bool) -> Floats:
-        lists = [form.best_order(population) if best else form.worst_order(population) for _, form in self.parts]
-        scores = [self.score(each) for each in lists]
-        return np.asarray(np.max(scores, axis=0) if best else np.min([*scores, self.expected(population)], axis=0))
+    def greedy(self, population: Population) -> Floats:
+        """The better of the orders that are greedy for one of the parts."""
+        return np.asarray(np.max([self.score(form.best_order(population)) for _, form in self.parts], axis=0))
+
+    def _searched(self, population: Population, best: bool) -> tuple[Floats, bool]:
+        return population.once(("extreme", self, best), lambda: self._extreme(population, best))
+
+    def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
+        least = [self.score(form.worst_order(population)) for _, form in self.parts]
+        found = self.greedy(population) if best else np.min([*least, self.expected(population)], axis=0)
+        if self.extremes == "greedy":
+            return found, True
+        terms = []
+        for weight, form in self.parts:
+            by = 1.0 if form.divisor is None else np.asarray(form.divisor(form.numerator, population.shuffled))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                scale = np.broadcast_to(np.nan_to_num(weight / by), found.shape)
+            terms.append((_by_intent_form(form), scale))
+        return _extreme_of(population, terms, found, best)
+
+
+def _by_intent_form(form: Form) -> IntentAware:
+    return cast("IntentAware", form.numerator)
+
+
+def _extreme_of(
+    population: Population, terms: Sequence[tuple[IntentAware, Floats]], found: Floats, best: bool
+) -> tuple[Floats, bool]:
+    """The extreme weighted sum of some forms for each set, whose weights are of [set], and whether all are reached.
+
+    found: a score of each set; NaN where it has none.
+    """
+    from calipers.measures.forms.extreme_orders import NOISE, extreme
+
+    pool = subtopics_of(population.pool)
+    seen = by_intent(population.shuffled)
+    answer, slot, row = seen.lists.document, seen.lists.list, seen.row
+    sets = np.arange(len(population.size) + 1)
+    entries, slots = np.searchsorted(seen.parent[slot], sets), np.searchsorted(seen.parent, sets)
+    gains = [form._gains(pool)[answer] for form, _ in terms]
+    values = [form.weight(pool)[seen.intent] for form, _ in terms]
+    extremes, proved = found.copy(), True
+    for i in np.flatnonzero(~np.isnan(found)).tolist():
+        here, start = slice(entries[i], entries[i + 1]), int(slots[i])
+        intents, shape = slice(start, int(slots[i + 1])), (int(population.judged[i]), int(slots[i + 1]) - start)
+        table = np.zeros((shape[0], len(terms) * shape[1]))
+        for t, gain in enumerate(gains):
+            table[row[here] - population.offsets[i], t * shape[1] + slot[here] - start] = gain[here]
+            table[:, t * shape[1] : (t + 1) * shape[1]][:, values[t][intents] <= 0] = 0.0
+        table = table[(table > 0).any(axis=1)]
+        if not len(table):
+            continue
+        kinds, copies = np.unique(table, axis=0, return_counts=True)
+        size = int(population.size[i])
+        first = 0 if best else size - len(table)
+        parts, last = [], 0
+        for t, (form, scale) in enumerate(terms):
+            reach = form.of.numerator.reach
+            last = max(last, size if reach is None else min(reach, size))
+            value = values[t][intents] * float(scale[i])
+            part = form._part(size, value, kinds[:, t * shape[1] : (t + 1) * shape[1]])
+            assert part is not None
+            parts.append(part)
+        total, reached = extreme(parts, copies, first, last, best)
+        proved &= reached
+        if abs(total - found[i]) > NOISE * max(1.0, abs(total)):  # else the same, up to the order of summing
+            extremes[i] = total
+    return extremes, proved
 
 
 # -- lists, intent by intent -------------------------------------------------------------------------

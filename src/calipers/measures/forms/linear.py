@@ -16,6 +16,8 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.extreme_orders import Part
+
 
 class Linear(Form):
     """The sum of weight(rank) * value(grade). Under ties a document weighs the mean weight of its tie's ranks."""
@@ -40,6 +42,12 @@ class Linear(Form):
     @property
     def worth(self) -> Value:
         return self.value
+
+    def part_by_intent(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+        from calipers.measures.forms.extreme_orders import Added
+
+        weight = self.weight.falling(ranks)
+        return None if weight is None else Added(weight, gain @ value)
 
     def ideal(self, population: Population) -> Floats:
         return population.once(("ideal", self), lambda: self._extreme(population, best=True))

@@ -14,6 +14,8 @@ from calipers.native.plan import Plan
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.extreme_orders import Part
+
     Numbers = NDArray[Any]
 
 
@@ -86,6 +88,11 @@ class Paired(Form):
 
     def gain_alone(self, pool: Pool) -> Floats:
         return np.asarray(AtLeast(self.rel)(pool.grade) / np.maximum(pool.relevant(self.rel), 1)[pool.query])
+
+    def part_by_intent(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+        from calipers.measures.forms.extreme_orders import Precise
+
+        return Precise(value * gain.max(axis=0), np.asarray(gain > 0, np.float64))
 
     @property
     def reach(self) -> int | None:

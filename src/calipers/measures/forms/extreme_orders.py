@@ -1,0 +1,207 @@
+"""The best or the worst order of a few documents, by branch and bound.
+
+What a document adds may depend on those above it, so that taking the best one at each rank need not give the best
+order. Orders are grown rank by rank, the most promising first. With F(S) what the documents S of the first ranks add
+up to, a falling weight w makes the score a sum over ranks of (w_r - w_(r+1)) F(S_r), and each F(S_r) is bounded: where
+F is submodular, r more documents add at most the sum of their r largest gains now. Documents that add the same are one
+kind, and one that adds less to everything is not taken before a better one. A search that takes too long ends with a
+bound.
+
+Nemhauser, Wolsey & Fisher, An analysis of approximations for maximizing submodular set functions, Mathematical
+Programming 1978 (the bound).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from calipers.lazy import numpy as np
+from calipers.lists import Floats, Ints
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_TRIED = 3_000  # prefixes of one set of documents
+NOISE = 1e-12
+
+
+class Part(Protocol):
+    """A part of a score, of some kinds of documents."""
+
+    @property
+    def kinds(self) -> Floats:
+        """[kind, ...]: what tells the kinds apart; more is never worse."""
+        ...
+
+    def start(self) -> Any:
+        """What is known before the first rank."""
+        ...
+
+    def gains(self, state: Any, rank: int) -> Floats:
+        """What a document of each kind adds at a rank from 0."""
+        ...
+
+    def after(self, state: Any, kind: int) -> Any:
+        """What is known once a document of a kind stands there."""
+        ...
+
+    def bound(self, state: Any, rank: int, last: int, left: Ints, best: bool) -> float:
+        """At least (at most) what documents of the kinds that are left can add at the ranks up to the last."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Satisfied:
+    """The sum over ranks and intents of weight * value * chance * product over those above of (1 - chance)."""
+
+    weight: Floats  # of each rank, falling
+    value: Floats  # of each intent
+    kinds: Floats  # [kind, intent]: the chance of being satisfied
+
+    def start(self) -> Floats:
+        return self.value
+
+    def gains(self, state: Floats, rank: int) -> Floats:
+        return np.asarray(self.weight[rank] * (self.kinds @ state))
+
+    def after(self, state: Floats, kind: int) -> Floats:
+        return np.asarray(state * (1 - self.kinds[kind]))
+
+    def bound(self, state: Floats, rank: int, last: int, left: Ints, best: bool) -> float:
+        ranks = last - rank
+        steps = self.weight[rank:last] - np.append(self.weight[rank + 1 : last], 0.0)
+        now = np.sort(np.repeat(self.kinds @ state, np.minimum(left, ranks)))
+        if not best:
+            return float(steps @ now[:ranks])  # the largest of r gains is at least the r-th smallest
+        most = np.cumsum(now[::-1][:ranks])
+        # Each document answers at most so many intents, and each further one adds less to an intent.
+        here = self.kinds[left > 0]
+        chance, times = here.max(axis=0), np.arange(ranks)
+        each = state[:, None] * chance[:, None] * (1 - chance[:, None]) ** times
+        each[times >= (left @ (self.kinds > 0))[:, None]] = 0.0
+        together = np.cumsum(np.sort(each.ravel())[::-1])
+        at_once = int((here > 0).sum(axis=1).max())
+        ends = np.minimum(at_once * np.arange(1, ranks + 1), len(together)) - 1
+        return float(steps @ np.minimum(most, together[ends]))
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """The sum over ranks of weight * gain."""
+
+    weight: Floats  # falling
+    gain: Floats  # of each kind
+
+    @property
+    def kinds(self) -> Floats:
+        return self.gain[:, None]
+
+    def start(self) -> None:
+        return None
+
+    def gains(self, state: None, rank: int) -> Floats:
+        return np.asarray(self.weight[rank] * self.gain)
+
+    def after(self, state: None, kind: int) -> None:
+        return None
+
+    def bound(self, state: None, rank: int, last: int, left: Ints, best: bool) -> float:
+        now = np.sort(np.repeat(self.gain, np.minimum(left, last - rank)))
+        taken = now[::-1][: last - rank] if best else now[: last - rank]
+        return float(self.weight[rank:last] @ taken)
+
+
+@dataclass(frozen=True, eq=False)
+class Precise:
+    """The sum over ranks and intents of value * relevant * the relevant documents down to the rank, over the rank."""
+
+    value: Floats  # of each intent
+    kinds: Floats  # [kind, intent]: 1 where it is relevant
+
+    def start(self) -> Floats:
+        return np.zeros(len(self.value))
+
+    def gains(self, state: Floats, rank: int) -> Floats:
+        return np.asarray(self.kinds @ (self.value * (state + 1))) / (rank + 1)
+
+    def after(self, state: Floats, kind: int) -> Floats:
+        return np.asarray(state + self.kinds[kind])
+
+    def bound(self, state: Floats, rank: int, last: int, left: Ints, best: bool) -> float:
+        ranks = last - rank
+        over = np.arange(rank + 1, last + 1)
+        if not best:  # no precision falls by what is put above it
+            return float((np.sort(np.repeat(self.gains(state, 0), np.minimum(left, ranks)))[:ranks] / over).sum())
+        there = left @ self.kinds
+        found = state[:, None] + np.minimum(np.arange(1, ranks + 1), there[:, None])  # [intent, rank]
+        one_by_one = (self.kinds[left > 0] @ (self.value[:, None] * found)).max(axis=0) / over
+        final = np.sort(np.repeat(self.kinds @ (self.value * found[:, -1]), np.minimum(left, ranks)))[::-1][:ranks]
+        return float(min(one_by_one.sum(), (final / over).sum()))
+
+
+def extreme(parts: Sequence[Part], copies: Ints, first: int, last: int, best: bool) -> tuple[float, bool]:
+    """The largest (smallest) sum of the parts over all orders of the documents at the ranks from `first` up to `last`.
+
+    copies: how many documents there are of each kind. Also whether it is reached; where not, no order passes it.
+
+    >>> part = Satisfied(np.ones(2), np.ones(3) / 3, np.array([[1.0, 1, 0], [1, 0, 0], [0, 1, 1]]))
+    >>> extreme([part], np.array([1, 1, 1]), 0, 2, best=True)
+    (1.0, True)
+    """
+    last = min(last, first + int(copies.sum()))
+    if last <= first:
+        return 0.0, True
+    sign = 1.0 if best else -1.0
+    kinds = np.concatenate([part.kinds for part in parts], axis=1)
+    better = (kinds[:, None] >= kinds[None]).all(axis=2) & (kinds[:, None] > kinds[None]).any(axis=2)  # [this, than]
+    hindering: NDArray[np.bool_] = np.asarray(better if best else better.T)
+
+    def promise(states: tuple[Any, ...], rank: int, left: Ints) -> float:
+        return sum(part.bound(state, rank, last, left, best) for part, state in zip(parts, states, strict=True))
+
+    def gains(states: tuple[Any, ...], rank: int) -> Floats:
+        return np.sum([part.gains(state, rank) for part, state in zip(parts, states, strict=True)], axis=0)  # type: ignore[no-any-return]
+
+    def after(states: tuple[Any, ...], kind: int) -> tuple[Any, ...]:
+        return tuple(part.after(state, kind) for part, state in zip(parts, states, strict=True))
+
+    states, left, found = tuple(part.start() for part in parts), copies.copy(), 0.0
+    for rank in range(first, last):  # the greedy order, to begin with
+        now = gains(states, rank)
+        kind = int(np.argmax(np.where(left > 0, sign * now, -np.inf)))
+        found += float(now[kind])
+        states, left[kind] = after(states, kind), left[kind] - 1
+    start = tuple(part.start() for part in parts)
+    opened: list[tuple[float, int, int, float, tuple[Any, ...], Ints]] = []
+    heapq.heappush(opened, (-sign * promise(start, first, copies), 0, first, 0.0, start, copies))
+    reached: dict[bytes, float] = {}
+    tried = 0
+    while opened:
+        bound, _, rank, value, states, left = opened[0]
+        if -bound <= sign * found + NOISE * max(1.0, abs(found)):
+            return found, True
+        if tried > MOST_TRIED:
+            return -sign * bound, False
+        heapq.heappop(opened)
+        now = gains(states, rank)
+        here = np.asarray(left > 0)
+        for kind in np.flatnonzero(here & ~hindering[here].any(axis=0)).tolist():
+            tried += 1
+            total = value + float(now[kind])
+            if rank + 1 == last:
+                found = max(found, total) if best else min(found, total)
+                continue
+            fewer = left.copy()
+            fewer[kind] -= 1
+            key = fewer.tobytes()
+            if sign * total <= reached.get(key, -np.inf):
+                continue
+            reached[key] = sign * total
+            then = after(states, kind)
+            hope = sign * (total + promise(then, rank + 1, fewer))
+            if hope > sign * found + NOISE * max(1.0, abs(found)):
+                heapq.heappush(opened, (-hope, tried, rank + 1, total, then, fewer))
+    return found, True
