@@ -143,9 +143,10 @@ def test_their_command_line(tmp_path: Path, require: Any) -> None:
     (tmp_path / "qrels").write_text("1 0 a 1\n1 0 b 0\n")
     (tmp_path / "run").write_text("1 Q0 b 1 2.0 t\n1 Q0 a 2 1.0 t\n")
     call = [sys.executable, "-W", "ignore", "-m", "calipers.tools.ir_measures", "qrels", "run"]
-    for more in ([], ["--provider", "calipers"]):
-        done = subprocess.run([*call, "AP", "V2(AP)", *more], cwd=tmp_path, capture_output=True, text=True)
-        assert (sorted(done.stdout.splitlines()), done.stderr) == (["AP\t0.5000", "V2(AP)\t-0.3333"], "")
+    done = subprocess.run(
+        [*call, "AP", "V2(AP)", "--provider", "calipers"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (sorted(done.stdout.splitlines()), done.stderr) == (["AP\t0.5000", "V2(AP)\t-0.3333"], "")
 
 
 # -- PyTerrier -------------------------------------------------------------------------------------------
