@@ -246,7 +246,9 @@ OF_A_PAGE: dict[str, dict[str, str]] = {
         "y": "[0, 2, 1, 0, 1, 0] * 4",
         "query": "[q for q in range(8) for _ in range(3)]",
     },
-    "metaeval.md": {"other": "cal.meta_evaluate('qrels.txt', ['a.run', 'b.run'], 'nDCG@10 V2(nDCG@10)')"},
+    "metaeval.md": {
+        "other": "cal.meta_evaluate('qrels.txt', 'runs/*01.gz runs/bm25.gz'.split(), 'nDCG@10 V2(nDCG@10)')"
+    },
     "papers.md": {"scores": "cal.evaluate('qrels.txt', {'bm25': 'a.run', 'b': 'b.run'}, 'nDCG@10')"},
     "text.md": {"source": "'the cat sat on the mat and saw two birds'"},
 }

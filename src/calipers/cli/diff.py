@@ -63,7 +63,7 @@ def command(inputs: TwoSystems, shown: Shown, plot: str | None, lists: ListPolic
 
     \b
     calipers diff qrels.txt old.run new.run -m "nDCG@10 AP RR"
-    calipers diff qrels.txt old.run new.run -m "nDCG@10" --format markdown -o changes.md
+    calipers diff qrels.txt old.run new.run -m "nDCG@10" -o changes.md
     calipers diff qrels.txt old.run new.run -m "nDCG@10" --show documents --format csv
     calipers diff qrels.txt old.run new.run -m "AP" --top 20 --plot changes.html
     """
