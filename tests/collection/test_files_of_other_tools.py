@@ -146,7 +146,7 @@ def test_three_columns_are_ranks_or_scores_by_the_rule(write: Write, command: Co
     assert "taken as the rank" in found.notes[0]
     qrels = write("1048585 0 7187157 1\n2 0 4339068 1\n", "qrels")
     _, out, said = command("evaluate", qrels, write(MSMARCO, "run.tsv"), "-m", "RR", "--format", "csv")
-    assert out.splitlines()[1] == "run.tsv,0.75"
+    assert out.splitlines()[1] == "run,0.75"
     assert said.count("taken as the rank") == 1
     # Naming the columns says it all.
     assert scores(write(MSMARCO), columns={"query": "1", "document": "2", "score": "3"})["2"]["1782337"] == 2
@@ -249,7 +249,7 @@ def test_utf_16(encoding: str, write: Write, command: Command) -> None:
         assert grades(path) == {"é1": {"d1": 3, "d2": 0}}, name
     run = write((mark + "é1 Q0 d2 1 2.5 t\né1 Q0 d1 2 1.5 t\n").encode(encoding), "run")
     _, out, said = command("evaluate", path, run, "-m", "RR", "--format", "csv")
-    assert out.splitlines()[1] == "t,0.5", said
+    assert out.splitlines()[1] == "run,0.5", said
     assert "UTF-16 text is damaged" in refusal(grades, write((mark + texts["qrels"]).encode(encoding)[:-1]))
 
 
@@ -308,7 +308,7 @@ def test_responses_by_order(write: Write, command: Command) -> None:
     _, out, said = command(
         "evaluate", qrels, path, "--query-ids", write("q1\nred shoes\n", "ids"), "-m", "RR", "--format", "csv"
     )
-    assert out == "system,RR\nmsearch.json,0.75\n", said
+    assert out == "system,RR\nmsearch,0.75\n", said
     code, _, said = command("convert", path, path + ".txt", "--query-ids", write("q1\nq2\n", "ids"))
     assert (code, Path(path + ".txt").read_text().splitlines()[0].split()[:3]) == (0, ["q1", "Q0", "a"]), said
 
@@ -480,7 +480,7 @@ def test_rollup(how: str, write: Write, tmp_path: Path, command: Command) -> Non
     qrels = write("1 0 D8 1\n2 0 D7 1\n", "qrels")
     _, out, said = command("evaluate", qrels, run, "--rollup", how, "-m", "RR", "--format", "csv")
     first = 1 / (1 + sum(score > want["1"]["D8"] for score in want["1"].values()))
-    assert out.splitlines()[1] == f"t,{(first + 1) / 2}", said
+    assert out.splitlines()[1] == f"run,{(first + 1) / 2}", said
     assert f"passages are made into documents by {how}" in said
     assert "--rollup-by says whose" in command("evaluate", qrels, run, "--rollup-by", "#")[2]
     assert "appears twice" in refusal(scores, write(PASSAGES + "1 Q0 D7#1 9 1 t\n"), rollup=how)
@@ -498,7 +498,7 @@ def test_rollup(how: str, write: Write, tmp_path: Path, command: Command) -> Non
 def test_columns_of_judgments_and_systems_apart(write: Write, command: Command) -> None:
     qrels, run = write("t,u,stars\n1,a,1\n", "qrels.csv"), write("topic;sku;bm25\n1;b;2\n1;a;1\n", "run.csv")
     names = ("--judgments-columns", "query=t,document=u", "--systems-columns", "document=sku,score=bm25")
-    assert command("evaluate", qrels, run, *names, "-m", "RR", "--format", "csv")[1] == "system,RR\nrun.csv,0.5\n"
+    assert command("evaluate", qrels, run, *names, "-m", "RR", "--format", "csv")[1] == "system,RR\nrun,0.5\n"
     both = write("t,d,score\n1,b,2\n1,a,1\n", "both.csv"), write("t,d,grade\n1,a,1\n", "graded.csv")
     found = cal.evaluate(both[1], both[0], ["RR"], columns={"query": "t", "document": "d"})
     assert found["RR"].tolist() == [[0.5]]

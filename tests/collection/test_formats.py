@@ -663,7 +663,7 @@ def test_command_line(tmp_path: Path) -> None:
         "evaluate", tmp_path / "qrels.txt", tmp_path / "own.csv", "-m", "RR", "--format", "csv",
         "--columns", "query=t,document=d,score=s",
     )  # fmt: skip
-    assert named.stdout == "system,RR\nown.csv,1.0\n", named.stderr
+    assert named.stdout == "system,RR\nown,1.0\n", named.stderr
     wrong = calipers("evaluate", tmp_path / "qrels.txt", tmp_path / "own.csv", "--columns", "query")
     assert "--columns 'query': expected" in wrong.stderr
 
