@@ -26,7 +26,7 @@ from calipers.native.columns import Retrieved
 from calipers.plurals import counted
 from calipers.record import Record
 from calipers.results.averages import mean
-from calipers.results.notes import notes_about, seen_in
+from calipers.results.notes import notes_about, seen_in, some
 from calipers.results.scores import Coverage, Reason, Scores
 
 Policy = float | Literal["skip", "error"]
@@ -134,7 +134,8 @@ def evaluate(
     if coverage.missing.all():
         raise known.not_answered(other)
     notes = [
-        *how_read(known, systems),
+        *known.notes,
+        *how_read(systems),
         *swapped.notes(),
         *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found()),
     ]
@@ -164,9 +165,15 @@ def evaluate(
     )
 
 
-def how_read(judgments: Judgments, runs: Iterable[Run]) -> Iterable[str]:
-    """What is to be known of how files were read, each once."""
-    return dict.fromkeys((*judgments.notes, *(note for run in runs for note in getattr(run, "notes", ()))))
+def how_read(runs: Iterable[Run]) -> list[str]:
+    """What is to be known of how runs were read: each note once, with the files that it is about."""
+    files: dict[str, list[str]] = {}
+    for run in runs:
+        path = str(getattr(run, "path", None) or run.name)
+        for note in getattr(run, "notes", ()):
+            about = [path] if note.startswith(f"{path}: ") else []
+            files.setdefault(note.removeprefix(f"{path}: "), []).extend(about)
+    return [f"{some(paths)}: {text}" if paths else text for text, paths in files.items()]
 
 
 class JudgingRoom:

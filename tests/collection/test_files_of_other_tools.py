@@ -148,6 +148,10 @@ def test_three_columns_are_ranks_or_scores_by_the_rule(write: Write, command: Co
     _, out, said = command("evaluate", qrels, write(MSMARCO, "run.tsv"), "-m", "RR", "--format", "csv")
     assert out.splitlines()[1] == "run,0.75"
     assert said.count("taken as the rank") == 1
+    many = [write(MSMARCO, f"run{i}.tsv") for i in range(5)]
+    said = command("evaluate", qrels, *many, "-m", "RR")[2]
+    assert said.count("taken as the rank") == 1  # one line for all of them
+    assert "run2.tsv and 2 more: three columns" in said
     # Naming the columns says it all.
     assert scores(write(MSMARCO), columns={"query": "1", "document": "2", "score": "3"})["2"]["1782337"] == 2
     assert scores(write(MSMARCO), columns={"query": "1", "document": "2", "rank": "3"})["2"]["1782337"] == -2

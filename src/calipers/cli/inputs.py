@@ -110,7 +110,9 @@ class Reading:
             max_unpacked=self.max_unpacked,
             memory=self.memory,
         )
-        for text in dict.fromkeys(text for run in runs for text in getattr(run, "notes", ())):
+        from calipers.evaluation import how_read
+
+        for text in how_read(runs):
             note(text)
         for run in runs:
             if getattr(run, "notes", ()):

@@ -161,7 +161,8 @@ class RolledRun:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        return (*getattr(self.run, "notes", ()), f"{self.name}: passages are made into documents by {self.rollup.how}")
+        own = f"{self.path or self.name}: passages are made into documents by {self.rollup.how}"
+        return (*getattr(self.run, "notes", ()), own)
 
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
