@@ -59,11 +59,14 @@ from calipers.information.difference import information_difference as informatio
 from calipers.information.difference import same_group_share as same_group_share
 from calipers.information.joint import JointInformation as JointInformation
 from calipers.information.joint import joint_ric as joint_ric
+from calipers.information.preference_ric import PreferenceRic as PreferenceRic
+from calipers.information.preference_ric import preference_ric as preference_ric
 from calipers.information.ric_validation import RicStudy as RicStudy
 from calipers.information.ric_validation import ric_study as ric_study
 from calipers.information.tau import InformationTau as InformationTau
 from calipers.information.tau import information_tau as information_tau
 from calipers.information.tau import tau_of_measures as tau_of_measures
+from calipers.judging.judge_information import information_of_judges as information_of_judges
 from calipers.judging.study import JudgeStudy as JudgeStudy
 from calipers.judging.study import judges as judges
 from calipers.limits.normalisation import V1 as V1

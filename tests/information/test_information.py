@@ -22,10 +22,12 @@ from hypothesis import strategies as st
 import calipers as cal
 from calipers import plot
 from calipers.cli.commands import root
+from calipers.collection.model import DictRun
 from calipers.errors import CalipersError
 from calipers.information import rankings, sign_patterns
 from calipers.information.difference import information_difference, same_group_share
-from calipers.information.joint import joint_ric, known_together
+from calipers.information.estimators import estimate, miller_madow, plug_in, shrinkage
+from calipers.information.joint import joint_of, joint_ric, known_together
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.information.ric_validation import ric_study
 from calipers.information.tau import information_tau, tau_of_measures
@@ -474,13 +476,102 @@ def test_the_null_value_is_that_of_systems_that_know_nothing() -> None:
     judgments = cal.Judgments.from_arrays(case.relevant.astype(float), group=[220])
     names = tuple(f"s{i}" for i in range(5))
     found = rankings.Rankings(judgments, names, case.rank)
-    from calipers.information.joint import joint_of
-
     chance = joint_of(found)
     assert abs(chance.mean - chance.null_mean) < 4 * chance.null_sd
     assert chance.mostly_bias
     assert joint_of(found).null.tolist() == chance.null.tolist()  # seeded
     assert joint_of(found, seed=1).null.tolist() != chance.null.tolist()
+
+
+def several(cases: list[QueryRankings]) -> Any:
+    """The joint value of the same systems on several queries of one shape."""
+    size = len(cases[0].relevant)
+    grades = np.concatenate([case.relevant.astype(float) for case in cases])
+    judgments = cal.Judgments.from_arrays(grades, group=[size] * len(cases))
+    ranks = np.hstack([case.rank for case in cases])
+    return joint_of(Rankings(judgments, tuple(f"s{i}" for i in range(len(ranks))), ranks), draws=2)
+
+
+@pytest.mark.parametrize("systems", [5, 10])
+def test_the_corrected_value_is_right_at_both_ends(systems: int) -> None:
+    """Systems that know nothing have 0, copies of one system its RIC, less the chance in that."""
+    nothing = several([random_lists(20, 200, systems, 0.5, seed) for seed in range(40)])
+    assert nothing.mean > 0.25
+    assert abs(nothing.corrected_mean) < 4 * nothing.corrected_error
+    draw = np.random.default_rng(systems)
+    copies = []
+    for _ in range(20):
+        grade = np.repeat([1.0, 0.0], [20, 200])
+        rank = np.argsort(np.argsort(-grade - draw.normal(0, 1, 220))).astype(np.int32)
+        copies.append(QueryRankings("q", 0, np.tile(rank, (systems, 1)), grade >= 1, pairs_of_grades(grade)))
+    found = several(copies)
+    one = found.alone.mean()
+    assert found.mean == pytest.approx(one, abs=NEAR)
+    assert found.mean - found.null_mean < one - 0.05, "less the null value it is far too small"
+    assert one - 0.03 < found.corrected_mean <= one
+    assert estimate(copies[0], miller_madow) == pytest.approx(found.joint[0], abs=1e-3)
+    random_case = random_lists(20, 200, systems, 0.5, 1)
+    assert estimate(random_case, plug_in) >= estimate(random_case, miller_madow) > 0.2
+    assert estimate(random_case, shrinkage) < estimate(random_case, plug_in)
+
+
+def test_ric_of_preferences() -> None:
+    for seed in range(10):
+        pool, runs = drawn_case(seed, 3, [0, 1, 2], ties=seed % 2 == 1)
+        pairs = [("q", a, b) for a, b in permutations(pool, 2) if pool[a] > pool[b]]
+        kept = random.Random(seed).sample(pairs, max(1, len(pairs) // 2))
+        runs = [run or {"d0": 1.0} for run in runs]
+        found = cal.preference_ric(cal.Preferences.from_pairs(kept), named(runs), draws=2)
+        liked = {better for _, better, _ in kept}
+        for s, run in enumerate(runs):
+            judged = {d for _, *two in kept for d in two}
+            last = min((run[d] for d in liked if d in run), default=math.inf)
+            place = {d: -score for d, score in run.items() if d in judged and score >= last}
+            sides = [(place.get(a, math.inf), place.get(b, math.inf)) for _, a, b in kept]
+            right = sum((x < y) + (x == y < math.inf) / 2 for x, y in sides)
+            wrong = sum((x > y) + (x == y < math.inf) / 2 for x, y in sides)
+            wanted = sum(n / len(kept) * log2(2 * n / (right + wrong)) for n in (right, wrong) if n)
+            assert abs(found.bits[s, 0]) == pytest.approx(wanted, abs=NEAR)
+        assert found.null.shape == (2, 3, 1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_several_judges_by_counting(seed: int) -> None:
+    """Grades, preferences and a gold-standard ranking at once: I(R; Q1, Q2, Q3) over pairs that one of them orders."""
+    draw = random.Random(seed)
+    names = [f"d{i}" for i in range(8)]
+    grades = {d: draw.choice([0, 0, 1, 2]) for d in names} | {"d0": 1, "d1": 0}
+    pairs = [("q", *draw.sample(names, 2)) for _ in range(6)]
+    gold = dict(zip(draw.sample(names, 6), range(6, 0, -1), strict=True))
+    run = dict(zip(draw.sample(names, 6), range(6, 0, -1), strict=True))
+    judges = {"grades": {"q": grades}, "pairs": cal.Preferences.from_pairs(pairs), "gold": DictRun({"q": gold}, "gold")}
+    found = cal.information_of_judges(judges, {"s": {"q": run}}, draws=2)
+    won: Counter[tuple[str, str]] = Counter((better, worse) for _, better, worse in pairs)
+    relevant = {d for d in names if grades[d] >= 1} | {better for _, better, _ in pairs}
+    last = min((run[d] for d in relevant if d in run), default=math.inf)
+    cut = {d: score for d, score in run.items() if score >= last}
+    shown_first: Counter[tuple[int, ...]] = Counter()
+    ordered = 0
+    for one, other in permutations(names, 2):
+        said = tuple(
+            int(np.sign(value))
+            for value in (
+                grades[one] - grades[other], won[one, other] - won[other, one], gold.get(one, 0) - gold.get(other, 0)
+            )
+        )  # fmt: skip
+        if any(said):
+            ordered += 1
+            shown_first[said] += cut.get(one, 0) > cut.get(other, 0)
+    bits = {row[0]: row[1] for row in found.table().rows}
+    wanted = sum(
+        2 * count / ordered * log2(2 * count / (count + shown_first[tuple(-sign for sign in said)]))
+        for said, count in shown_first.items()
+        if count
+    )
+    assert bits["all together"] == pytest.approx(wanted, abs=1e-6)
+    assert found.null.shape == (2, 4, 1)
+    with pytest.raises(CalipersError, match="rankings alone"):
+        cal.information_of_judges({"gold": DictRun({"q": gold}, "gold")}, {"s": {"q": run}})
 
 
 # --- information difference -------------------------------------------------------------------------------
@@ -745,10 +836,11 @@ def test_inform_ric(folder: Path) -> None:
 def test_inform_joint(folder: Path) -> None:
     done = inform("joint", folder / "qrels.txt", folder / "a*.run", "--format", "csv")
     (row,) = rows(done)
-    assert list(row) == ["systems", "joint", "null_mean", "null_sd"]
+    assert list(row) == ["systems", "joint", "null_mean", "null_sd", "corrected", "corrected_error"]
     found = joint_ric(folder / "qrels.txt", sorted(folder.glob("a*.run")))
     assert row == {
-        "systems": "4", "joint": repr(found.mean), "null_mean": repr(found.null_mean), "null_sd": repr(found.null_sd)
+        "systems": "4", "joint": repr(found.mean), "null_mean": repr(found.null_mean), "null_sd": repr(found.null_sd),
+        "corrected": repr(found.corrected_mean), "corrected_error": repr(found.corrected_error),
     }  # fmt: skip
     assert "seed 42" in done.stderr
     assert len(rows(inform("joint", folder / "qrels.txt", folder / "a*.run", "-q", "--format", "csv"))) == 6

@@ -98,17 +98,27 @@ def ric(
 ) -> None:
     """Relevance information correlation of each system, beside AP and nDCG.
 
-    Plain RIC rewards lists that are the wrong way round; signed counts them below 0.
+    Plain RIC rewards lists that are the wrong way round; signed counts them below 0. JUDGMENTS may be preferences
+    (--judgments-as preferences: query document document, the better one first); then without AP and nDCG, and beside
+    what shuffled lists would get.
 
     \b
     calipers inform ric qrels.txt runs/* --format csv
     calipers inform ric qrels.txt runs/* --correlations
     """  # fmt: skip
+    from calipers.information.preference_ric import preference_ric_of
     from calipers.information.ric_validation import ric_study
 
     if correlated + power + per_query > 1:
         raise CalipersError("choose one of --correlations, --power and --per-query")
     known, runs = inputs.open()
+    if known.pool.kind == "preferences":
+        if correlated or power or plot:
+            raise CalipersError("--correlations, --power and --plot compare with AP and nDCG, which preferences lack")
+        found = preference_ric_of(_rankings(known, runs, lists), jobs=lists.jobs)
+        _note_skipped(found.skipped, len(known.queries))
+        output.write(found.per_query() if per_query else found.table())
+        return
     with progress(len(runs), "runs") as advance:
         study = ric_study(
             known, runs, rel=lists.rel, ties=lists.ties, depth=lists.depth, jobs=lists.jobs, progress=advance
@@ -170,7 +180,8 @@ def joint(
     """How much some systems know together: their joint RIC.
 
     Beside it stands what the same systems get with their ranks shuffled among the judged documents. They then know
-    nothing, so that value is chance, and part of the joint value is too.
+    nothing, so that value is chance, and part of the joint value is too. The corrected value is what is left above
+    chance: 0 for systems that know nothing, the RIC of one system for copies of it; with its standard error.
 
     \b
     calipers inform joint qrels.txt a.run b.run c.run
@@ -241,6 +252,7 @@ def difference(
     calipers inform difference qrels.txt runs/* --plot difference.html
     calipers inform difference qrels.txt runs/* --bins 20 --groups teams.csv --format csv
     """  # fmt: skip
+    from calipers.collection.preferences import Preferences
     from calipers.evaluation import evaluate
     from calipers.information.difference import difference_of
     from calipers.metaeval.query_sets import RememberedRun
@@ -252,8 +264,9 @@ def difference(
     if len(runs) < 2:
         raise CalipersError(f"there is only one system ({runs[0].name}): nothing to compare it with")
     rankings = _rankings(known, runs, lists)
+    graded = known.judgments if isinstance(known, Preferences) else known
     scores = evaluate(
-        known, runs, f"AP(rel={lists.rel:g})", ties=lists.ties, depth=lists.depth, empty="skip", jobs=lists.jobs,
+        graded, runs, f"AP(rel={lists.rel:g})", ties=lists.ties, depth=lists.depth, empty="skip", jobs=lists.jobs,
         warn=False,
     )  # fmt: skip
     with progress(len(known.queries), "queries") as advance:

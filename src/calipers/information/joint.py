@@ -5,6 +5,15 @@
 f(s) is the share of pairs, better document first, that the systems order as s says. With many systems hardly two pairs
 have the same vector, and whatever the systems do they seem to know everything: so the value is given beside that of
 copies of the systems whose ranks are shuffled among the judged documents, and who know nothing.
+
+A correction has to be right at two ends: systems that know nothing have 0, and copies of one system have the RIC of
+that system. Shuffling each system by itself breaks what they have in common, so subtracting the null value is wrong
+for copies. So the *labels* are dealt anew among the judged documents, the rankings staying as they are: what is then
+told is chance, for these very rankings. With J the joint value and C its mean over some deals,
+
+    corrected = (J - C) / (1 - C)
+
+which is 0 where the systems tell no more than chance, and 1 where they tell everything.
 """
 
 from __future__ import annotations
@@ -27,7 +36,9 @@ from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table
 
 DRAWS = 20
+DEALS = 3  # of the labels of each query: the mean over queries is what matters
 SEED = 42
+NOTHING = 1e-9  # left above chance
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +50,7 @@ class JointInformation(ShownAsTable):
     joint: Floats  # of each query
     null: Floats  # [draw, query], of systems whose ranks are shuffled
     alone: Floats  # [system, query]: RIC
+    chance: Floats  # of each query: the joint value with the labels dealt anew
     skipped: int = 0  # queries whose judgments tell no documents apart
     metadata: dict[str, Any] = field(default_factory=dict)
 
@@ -56,21 +68,41 @@ class JointInformation(ShownAsTable):
         return float(self.null.mean(axis=1).std(ddof=1)) if len(self.null) > 1 else float("nan")
 
     @property
+    def corrected(self) -> Floats:
+        """Of each query, what is known beyond chance; NaN where chance tells everything already."""
+        left = 1.0 - self.chance
+        some = left > NOTHING
+        return np.where(some, (self.joint - self.chance) / np.where(some, left, 1.0), np.nan)
+
+    @property
+    def corrected_mean(self) -> float:
+        counted = self.corrected[~np.isnan(self.corrected)]
+        return float(counted.mean()) if len(counted) else float("nan")
+
+    @property
+    def corrected_error(self) -> float:
+        """The standard error of the corrected mean, over queries."""
+        counted = self.corrected[~np.isnan(self.corrected)]
+        return float(counted.std(ddof=1) / np.sqrt(len(counted))) if len(counted) > 1 else float("nan")
+
+    @property
     def mostly_bias(self) -> bool:
         """Whether systems that know nothing would get more than half of it."""
         return self.null_mean > self.mean / 2
 
     def table(self) -> Table:
-        """systems (how many), joint, null_mean, null_sd."""
-        row = (len(self.systems), self.mean, self.null_mean, self.null_sd)
-        return Table(("systems", "joint", "null_mean", "null_sd"), (row,), self.metadata)
+        """systems (how many), joint, null_mean, null_sd, corrected, corrected_error."""
+        row = (len(self.systems), self.mean, self.null_mean, self.null_sd, self.corrected_mean, self.corrected_error)
+        columns = ("systems", "joint", "null_mean", "null_sd", "corrected", "corrected_error")
+        return Table(columns, (row,), self.metadata)
 
     def per_query(self) -> Table:
-        """query, joint, null_mean, null_sd, and the largest RIC of a single system."""
+        """query, joint, null_mean, null_sd, the largest RIC of a single system, and the corrected value."""
         spread = self.null.std(axis=0, ddof=1) if len(self.null) > 1 else np.full(len(self.queries), np.nan)
-        columns = (self.joint, self.null.mean(axis=0), spread, self.alone.max(axis=0))
+        columns = (self.joint, self.null.mean(axis=0), spread, self.alone.max(axis=0), self.corrected)
         rows = tuple(zip(self.queries, *(column.tolist() for column in columns), strict=True))
-        return Table(("query", "joint", "null_mean", "null_sd", "best alone"), rows, self.metadata)
+        names = ("query", "joint", "null_mean", "null_sd", "best alone", "corrected")
+        return Table(names, rows, self.metadata)
 
     def __repr__(self) -> str:
         return (
@@ -117,19 +149,23 @@ def joint_of(
 ) -> JointInformation:
     """The joint value of rankings that are read already."""
     check_number_of_lists(len(rankings.systems))
-    names, joint, null, alone = [], [], [], []
+    names, joint, null, alone, chance = [], [], [], [], []
 
-    def of_query(query: QueryRankings) -> tuple[str, float, Floats, list[float]]:
+    def of_query(query: QueryRankings) -> tuple[str, float, Floats, list[float], float]:
         pattern, count, opposite = tally(query, query.until_last_relevant()).counts()
         singles = alone_of(pattern, count, len(rankings.systems))
         null = [known_together(query, each) for each in _shuffled(query, draws, seed)]
-        return query.query, told(count, opposite), singles, null
+        random = np.random.default_rng([seed, query.place, 1])
+        dealt = (query.rank[:, random.permutation(query.rank.shape[1])] for _ in range(DEALS))
+        chance = [known_together(query, query.until_last_relevant(each)) for each in dealt]
+        return query.query, told(count, opposite), singles, null, float(np.mean(chance))
 
-    for name, own, singles, shuffled in in_parallel(of_query, rankings.queries(), jobs):
+    for name, own, singles, shuffled, dealt in in_parallel(of_query, rankings.queries(), jobs):
         names.append(name)
         joint.append(own)
         alone.append(singles)
         null.append(shuffled)
+        chance.append(dealt)
         if progress:
             progress(1)
     if not names:
@@ -140,6 +176,7 @@ def joint_of(
         joint=np.array(joint),
         null=np.array(null).T,
         alone=np.array(alone).T,
+        chance=np.array(chance),
         skipped=len(rankings.judgments.queries) - len(names),
         metadata={"draws": draws, "seed": seed, "rel": rankings.rel},
     )

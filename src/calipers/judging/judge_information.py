@@ -13,7 +13,7 @@ Golbus & Aslam, A mutual information-based framework for the analysis of informa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.model import Run
+from calipers.collection.preferences import Preferences
+from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
+from calipers.evaluation import as_judgments
 from calipers.information.rankings import MISSING, QueryRankings, Rankings
 from calipers.information.sign_patterns import check_number_of_lists, written
 from calipers.judging.panel import Panel
@@ -110,6 +113,100 @@ def knowledge_of(
     )
 
 
+def information_of_judges(
+    judges: Mapping[str, JudgmentsLike | Run],
+    runs: RunsLike,
+    *,
+    rel: float = 1.0,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    progress: Callable[[int], None] | None = None,
+    **how: Any,
+) -> Knowledge:
+    """What several judges at once know of the order of each system's documents: grades, preferences, a ranking.
+
+    A judge is anything that orders documents: judgments (files, frames, {query: {document: grade}}), `Preferences`, or
+    a run, such as that of a gold-standard ranker, which says for any two documents that some other judge has judged
+    which one it shows first. Queries that only some of the judges have are skipped.
+
+    >>> from calipers.collection.model import DictRun
+    >>> grades = {"q": {"a": 1, "b": 0, "c": 0}}
+    >>> gold = DictRun({"q": {"a": 3, "b": 2, "c": 1}})
+    >>> found = information_of_judges({"grades": grades, "gold": gold}, {"s": {"q": {"a": 3, "c": 2, "b": 1}}})
+    >>> [(judge, round(bits, 3)) for judge, bits, *_ in found.table().rows]
+    [('grades', 0.667), ('gold', 0.667), ('all together', 0.667)]
+    """
+    check_number_of_lists(len(judges), "judges")
+    if not judges:
+        raise CalipersError("there are no judges")
+    rankers = {name: judge for name, judge in judges.items() if hasattr(judge, "retrieved")}
+    known = {name: as_judgments(judge) for name, judge in judges.items() if name not in rankers}  # type: ignore[arg-type]
+    if not known:
+        raise CalipersError("at least one judge must have judged documents: rankings alone do not say which count")
+    graded = {
+        name: (judge.judgments if isinstance(judge, Preferences) else judge).to_dict() for name, judge in known.items()
+    }
+    shared = [query for query in next(iter(graded.values())) if all(query in each for each in graded.values())]
+    whole = {
+        query: {d: float(any(each[query].get(d, -1.0) >= rel for each in graded.values())) for d in documents}
+        for query in shared
+        if (documents := sorted({d for each in graded.values() for d, g in each[query].items() if g >= 0}))
+    }
+    if not whole:
+        raise CalipersError("no query in common to all judges")
+    together = as_judgments(whole)
+    rankings = Rankings.of(together, runs, **how)
+    gold = Rankings.of(together, list(rankers.values()), **how) if rankers else None  # type: ignore[arg-type]
+    offsets, names = together.pool.offsets.tolist(), together.document_names
+    bits, null = [], []
+    for q, query in enumerate(together.queries):
+        span = slice(offsets[q], offsets[q + 1])
+        place = {document: i for i, document in enumerate(names[span])}
+        one, other = np.triu_indices(len(place), 1)
+        said = []
+        for name in judges:
+            if gold is not None and name in rankers:
+                line = gold.rank[list(rankers).index(name), span].astype(np.int64)
+                said.append(np.sign(line[other] - line[one]))
+            elif isinstance(judge := known[name], Preferences):
+                said.append(_preferred(judge, query, place)[one, other])
+            else:
+                line = np.array([graded[name][query].get(document, np.nan) for document in place])
+                line = np.where(line >= 0, line, np.nan)
+                said.append(np.sign(np.nan_to_num(line[one] - line[other])))
+        pairs = OrderedByJudges.of_signs(one, other, np.array(said, np.int8))
+        seen = QueryRankings(query, q, rankings.rank[:, span], together.pool.grade[span] >= 1, ())
+        if pairs is not None and seen.relevant.any():
+            bits.append(pairs.told(seen.until_last_relevant()))
+            random = np.random.default_rng([seed, q])
+            shuffled = (random.permuted(seen.rank, axis=1) for _ in range(draws))
+            null.append([pairs.told(seen.until_last_relevant(rank)) for rank in shuffled])
+        if progress:
+            progress(1)
+    if not bits:
+        raise CalipersError("no query of all judges has documents that one of them tells apart")
+    return Knowledge(
+        judges=tuple(judges),
+        systems=rankings.systems,
+        bits=np.mean(bits, axis=0),
+        null=np.mean(null, axis=0),
+        queries=len(bits),
+        skipped=max(map(len, graded.values())) - len(bits),
+        metadata={"draws": draws, "seed": seed, "queries": len(bits)},
+    )
+
+
+def _preferred(judge: Preferences, query: str, place: Mapping[str, int]) -> NDArray[np.int8]:
+    """[document, document]: 1 where the first was preferred more often than the second, -1 less often, else 0."""
+    q = judge.queries.index(query)
+    start = int(judge.pool.offsets[q])
+    at = np.array([place[name] for name in judge.document_names[start : int(judge.pool.offsets[q + 1])]])
+    won = np.zeros((len(place), len(place)))
+    better, worse = judge.pairs_of(q)
+    np.add.at(won, (at[better], at[worse]), 1.0)
+    return np.sign(won - won.T).astype(np.int8)
+
+
 @dataclass(frozen=True, eq=False)
 class OrderedByJudges:
     """The pairs of one query's documents that at least one judge orders, those of one pattern together.
@@ -127,7 +224,11 @@ class OrderedByJudges:
         """From labels of [judge, document]; None where nobody orders anything."""
         one, other = np.triu_indices(labels.shape[1], 1)
         apart = labels[:, one] - labels[:, other]
-        sign = np.sign(np.nan_to_num(apart)).astype(np.int8)
+        return cls.of_signs(one, other, np.sign(np.nan_to_num(apart)).astype(np.int8))
+
+    @classmethod
+    def of_signs(cls, one: Ints, other: Ints, sign: NDArray[np.int8]) -> OrderedByJudges | None:
+        """From what each judge says about each pair of documents: 1 for the first, -1 for the second, 0 for neither."""
         ordered = np.flatnonzero(sign.any(axis=0))
         if not len(ordered):
             return None

@@ -24,7 +24,6 @@ from calipers.fusion.combine import fused
 from calipers.fusion.methods import METHODS, Votes
 from calipers.fusion.oracles import BOUNDS, sorted_score
 from calipers.fusion.oracles import judged as with_grades
-from calipers.information.corrected import corrected_of
 from calipers.information.difference import InformationDifference, difference_of
 from calipers.information.joint import joint_of
 from calipers.information.rankings import MISSING, Rankings
@@ -357,7 +356,7 @@ def joint_values(known: Collection, samples: int, cut: int) -> tuple[Floats, Flo
         found = joint_of(part, 1, SEED + number)
         joint.append(found.mean)
         null.append(found.null_mean)
-        corrected.append(corrected_of(part).mean)
+        corrected.append(found.corrected_mean)
     return np.array(joint), np.array(null), np.array(corrected)
 
 

@@ -1,0 +1,105 @@
+"""RIC where pairs of documents were judged instead of documents: of the judged pairs, how many are in the right order.
+
+    RIC = c lg(2c / (c + d)) + d lg(2d / (c + d))
+
+as for grades, with the pairs that were judged; one that was judged twice counts twice, and judges may contradict each
+other. The list is cut after the last document that is preferred to some other one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calipers.collection.preferences import Preferences
+from calipers.collection.sources import RunsLike
+from calipers.errors import CalipersError
+from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
+from calipers.lists import Floats
+from calipers.measures.information import order_information
+from calipers.results.tables import Cell, ShownAsTable, Table
+
+DRAWS = 5
+SEED = 42
+
+
+@dataclass(frozen=True, eq=False)
+class PreferenceRic(ShownAsTable):
+    """RIC of each system on judged pairs, query by query."""
+
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    bits: Floats  # [system, query], below 0 where more pairs are in the wrong order than in the right one
+    null: Floats  # [draw, system, query]: of shuffled lists, without the sign
+    skipped: int = 0  # queries without an ordered pair
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def table(self) -> Table:
+        """system, RIC, signed, null_mean (of shuffled lists)."""
+        columns = (np.abs(self.bits).mean(axis=1), self.bits.mean(axis=1), self.null.mean(axis=(0, 2)))
+        rows = tuple(zip(self.systems, *(column.tolist() for column in columns), strict=True))
+        return Table(("system", "RIC", "signed", "null_mean"), rows, self.metadata)
+
+    def per_query(self) -> Table:
+        """system, query, RIC, signed."""
+        rows: list[tuple[Cell, ...]] = [
+            (system, query, abs(bits), bits)
+            for system, of_system in zip(self.systems, self.bits.tolist(), strict=True)
+            for query, bits in zip(self.queries, of_system, strict=True)
+        ]
+        return Table(("system", "query", "RIC", "signed"), tuple(rows), self.metadata)
+
+    def __repr__(self) -> str:
+        return f"<PreferenceRic: {len(self.systems)} systems, {len(self.queries)} queries>\n{self.table()}"
+
+
+def preference_ric(
+    preferences: Preferences, runs: RunsLike, *, ties: str = "average", draws: int = DRAWS, seed: int = SEED
+) -> PreferenceRic:
+    """RIC of some runs on judged pairs, beside that of shuffled lists.
+
+    >>> judged = Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c"), ("q", "c", "a"), ("q", "a", "b")])
+    >>> print(preference_ric(judged, {"s": {"q": {"a": 3, "b": 2, "c": 1}}}, draws=1).table().rows[0][:3])
+    ('s', 0.18872187554086717, 0.18872187554086717)
+    """
+    return preference_ric_of(Rankings.of(preferences, runs, ties=ties), draws, seed)
+
+
+def preference_ric_of(
+    rankings: Rankings, draws: int = DRAWS, seed: int = SEED, jobs: int | None = None
+) -> PreferenceRic:
+    """The same of rankings that are read already."""
+
+    def of_query(query: QueryRankings) -> tuple[str, Floats, Floats]:
+        random = np.random.default_rng([seed, query.place])
+        shuffled = [_signed(query, random.permuted(query.rank, axis=1)) for _ in range(draws)]
+        return query.query, _signed(query, query.rank), np.abs(np.array(shuffled))
+
+    found = list(in_parallel(of_query, rankings.queries(), jobs))
+    if not found:
+        raise CalipersError("no query has an ordered pair of documents", file=rankings.judgments.name)
+    names, bits, null = zip(*found, strict=True)
+    return PreferenceRic(
+        systems=rankings.systems,
+        queries=tuple(names),
+        bits=np.array(bits).T,
+        null=np.moveaxis(np.array(null), 0, 2),
+        skipped=len(rankings.judgments.queries) - len(names),
+        metadata={"draws": draws, "seed": seed},
+    )
+
+
+def _signed(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:
+    """RIC of each system, with the sign of what it mostly does; a tied pair is half in the right order."""
+    rank = query.until_last_relevant(rank)
+    right, wrong = np.zeros(len(rank)), np.zeros(len(rank))
+    ways = ways_to_break_ties(rank)
+    for tied in ways:
+        for better, worse in query.sides(rank, tied):
+            beyond = tuple(range(1, better.ndim))
+            right += np.count_nonzero(better < worse, axis=beyond) / len(ways)
+            wrong += np.count_nonzero(better > worse, axis=beyond) / len(ways)
+    return np.copysign(order_information(right, wrong) / query.size, right - wrong) + 0.0
