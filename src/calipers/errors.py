@@ -93,11 +93,16 @@ def place_of(kind: str, name: str, known: Sequence[str]) -> int:
 
 
 def chosen_measure(name: str | None, measures: Sequence[str]) -> int:
-    """Where the measure stands that a user means: without a name, the only one that there is.
+    """Where the measure stands that a user means, in whatever case: without a name, the only one that there is.
 
-    >>> chosen_measure(None, ("AP",)), chosen_measure("RR", ("AP", "RR"))
+    >>> chosen_measure(None, ("AP",)), chosen_measure("rr", ("AP", "RR"))
     (0, 1)
     """
     if name is None and len(measures) > 1:
         raise CalipersError(f"which measure? There are {', '.join(measures)}")
-    return 0 if name is None else place_of("measure", name, measures)
+    if name is None or name in measures:
+        return 0 if name is None else measures.index(name)
+    lowered = [measure.lower() for measure in measures]
+    if name.lower() not in lowered:
+        raise UnknownName.among("measure", name, measures)
+    return lowered.index(name.lower())

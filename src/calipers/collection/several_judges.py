@@ -17,7 +17,7 @@ import numpy as np
 from calipers.collection.formats.trec import read_subtopics as read_columns
 from calipers.collection.id_codes import by_appearance, numbered
 from calipers.collection.model import Judgments
-from calipers.collection.subtopics import whole_grades
+from calipers.collection.subtopics import flat_columns, whole_grades
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
 from calipers.native.ids import Ids
@@ -68,23 +68,8 @@ class SeveralJudges(Judgments):
         cls, judgments: Mapping[str, Mapping[str, Mapping[str, float]]], name: str = "judgments"
     ) -> SeveralJudges:
         """From {query: {judge: {document: grade}}}."""
-        rows = [
-            (query, judge, document, grade)
-            for query, judges in judgments.items()
-            for judge, graded in judges.items()
-            for document, grade in graded.items()
-        ]
-        if not rows:
-            raise CalipersError("there are no judgments", file=name)
-        *texts, values = zip(*rows, strict=True)
-        try:
-            ids = [Ids.of(column) for column in texts]
-            grade = np.array(values, np.float64)
-        except (TypeError, ValueError, AttributeError) as error:
-            raise CalipersError(f"ids are not text, or a grade is not a number ({error})", file=name) from None
-        if not np.isfinite(grade).all():
-            raise CalipersError("a grade is not a finite number", file=name)
-        return cls.from_lines(ids[0], ids[1], ids[2], grade, name=name)
+        queries, judges, documents, grade = flat_columns(judgments, name)
+        return cls.from_lines(queries, judges, documents, grade, name=name)
 
     @classmethod
     def from_lines(

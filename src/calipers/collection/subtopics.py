@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calipers.collection.formats.trec import read_subtopics as read_columns
-from calipers.collection.id_codes import as_words, coded
+from calipers.collection.id_codes import as_words, by_appearance, coded
 from calipers.collection.model import Judgments
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
@@ -86,29 +86,15 @@ class SubtopicJudgments(Judgments):
         cls, judgments: Nested, probabilities: Probabilities | None = None, name: str = "judgments"
     ) -> SubtopicJudgments:
         """From {query: {subtopic: {document: grade}}}, and if known {query: {subtopic: probability}}."""
-        flat = [
-            (query, subtopic, document, grade)
-            for query, subtopics in judgments.items()
-            for subtopic, graded in subtopics.items()
-            for document, grade in graded.items()
-        ]
-        if not flat:
-            raise CalipersError("there are no judgments", file=name)
-        queries = list(dict.fromkeys(row[0] for row in flat))
-        number = {query: i for i, query in enumerate(queries)}
-        try:
-            value = np.array([float(row[3]) for row in flat])
-        except (TypeError, ValueError) as error:
-            raise CalipersError(f"a grade is not a number ({error})", file=name) from None
-        if not np.isfinite(value).all():
-            raise CalipersError("a grade is not a finite number", file=name)
+        queries, subtopics, documents, grade = flat_columns(judgments, name)
+        query, first = by_appearance(queries)
         columns = Columns(
-            queries=Ids.of(queries),
-            query=np.array([number[row[0]] for row in flat], np.int32),
-            documents=Ids.of(row[2] for row in flat),
-            value=value,
-            line=np.arange(1, len(flat) + 1),
-            second=Ids.of(row[1] for row in flat),
+            queries=queries.take(first),
+            query=query.astype(np.int32),
+            documents=documents,
+            value=grade,
+            line=np.arange(1, len(grade) + 1),
+            second=subtopics,
         )
         return cls.from_lines(columns, name, probabilities)
 
@@ -172,6 +158,27 @@ class SubtopicJudgments(Judgments):
         grade = np.minimum(pool.grade, 0.0)
         np.maximum.at(grade, pool.document, pool.intents.grade)
         return Judgments(self.name, self.queries, Pool(pool.offsets, grade), lambda: self.documents)
+
+
+def flat_columns(judgments: Nested, name: str) -> tuple[Ids, Ids, Ids, Floats]:
+    """The columns of {query: {subtopic, or judge: {document: grade}}}."""
+    rows = [
+        (query, part, document, grade)
+        for query, parts in judgments.items()
+        for part, graded in parts.items()
+        for document, grade in graded.items()
+    ]
+    if not rows:
+        raise CalipersError("there are no judgments", file=name)
+    *texts, values = zip(*rows, strict=True)
+    try:
+        queries, second, documents = (Ids.of(column) for column in texts)
+        grade = np.array([float(value) for value in values])
+    except (TypeError, ValueError, AttributeError) as error:
+        raise CalipersError(f"ids are not text, or a grade is not a number ({error})", file=name) from None
+    if not np.isfinite(grade).all():
+        raise CalipersError("a grade is not a finite number", file=name)
+    return queries, second, documents, grade
 
 
 def read_subtopics(

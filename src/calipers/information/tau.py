@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, chosen_measure
 from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats
 from calipers.plurals import counted
@@ -108,11 +108,12 @@ def tau_of_measures(
     >>> round(float(tau_of_measures(scores)["ERR", "nDCG"][0]), 9)
     0.349977578
     """
-    known = [scores.measures[scores._place(name)] for name in given]
+    known = [scores.measures[chosen_measure(name, scores.measures)] for name in given]
     if (x is None) != (y is None):
         raise CalipersError("name both measures, x and y, or none to have all pairs")
     if x is not None and y is not None:
-        pairs = [(scores.measures[scores._place(x)], scores.measures[scores._place(y)])]
+        of_x, of_y = (scores.measures[chosen_measure(name, scores.measures)] for name in (x, y))
+        pairs = [(of_x, of_y)]
     else:
         pairs = list(combinations([name for name in scores.measures if name not in known], 2))
     if not pairs:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.errors import CalipersError, UnknownName, place_of
+from calipers.errors import CalipersError, chosen_measure, place_of
 from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
@@ -93,15 +93,7 @@ class Scores:
 
     def __getitem__(self, measure: str) -> Floats:
         """The scores of one measure: an array of system x query."""
-        return np.asarray(self.values[self._place(measure)])
-
-    def _place(self, measure: str) -> int:
-        if measure in self.measures:
-            return self.measures.index(measure)
-        lowered = [name.lower() for name in self.measures]
-        if measure.lower() in lowered:
-            return lowered.index(measure.lower())
-        raise UnknownName.among("measure", measure, self.measures)
+        return np.asarray(self.values[chosen_measure(measure, self.measures)])
 
     @property
     def exactness(self) -> dict[str, str]:
@@ -215,7 +207,9 @@ class Scores:
     def reason(self, measure: str, system: str, query: str) -> str:
         """Why a score is undefined, or 'defined'."""
         code = self.reasons[
-            self._place(measure), place_of("system", system, self.systems), place_of("query", query, self.queries)
+            chosen_measure(measure, self.measures),
+            place_of("system", system, self.systems),
+            place_of("query", query, self.queries),
         ]
         return str(Reason(int(code)))
 
@@ -225,7 +219,7 @@ class Scores:
 
     def of_measures(self, measures: Sequence[str]) -> Scores:
         """The scores under these measures only."""
-        place = [self._place(measure) for measure in measures]
+        place = [chosen_measure(measure, self.measures) for measure in measures]
         return replace(
             self,
             measures=tuple(self.measures[p] for p in place),

@@ -16,7 +16,7 @@ import numpy as np
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, chosen_measure, place_of
 from calipers.evaluation import as_judgments, as_runs, check_depth, describe, kind_read, scored
 from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
@@ -127,7 +127,7 @@ class Ranges:
         """The same as arrays, query by query."""
         from calipers.unjudged.pair_ranges import pair_ranges
 
-        name = self.measures[0] if measure is None else self._name(measure)
+        name = self.measures[0 if measure is None else chosen_measure(measure, self.measures)]
         if name not in self._pairs:
             self._pairs[name] = pair_ranges(self, name, progress)
         return self._pairs[name]
@@ -135,12 +135,6 @@ class Ranges:
     @cached_property
     def _pairs(self) -> dict[str, PairRanges]:
         return {}
-
-    def _name(self, measure: str) -> str:
-        for name in self.measures:
-            if measure in (name, name.lower()) or measure.lower() == name.lower():
-                return name
-        raise CalipersError(f"no ranges for '{measure}'; there are {', '.join(self.measures)}")
 
     def significant(
         self, measure: str | None = None, test: str = "t", correction: str = "holm", alpha: float = 0.05
@@ -168,12 +162,10 @@ class Ranges:
         As {query: {document: grade}}, without what is judged already. Documents that nobody retrieved are called
         unseen-1, unseen-2, ... Scoring with it, beside the judgments, gives that end to the last digit.
         """
-        name = self._name(measure)
+        name = self.measures[chosen_measure(measure, self.measures)]
         if end not in ENDS:
             raise CalipersError(f"end '{end}' is neither low nor high")
-        if system not in self.systems:
-            raise CalipersError(f"no system '{system}'; there are {', '.join(self.systems[:5])} ...")
-        s, queries = self.systems.index(system), len(self.queries)
+        s, queries = place_of("system", system, self.systems), len(self.queries)
         whole = self.lists.unknown(self.grades, self.unseen, self.policy.ties)
         part = whole.part(s * queries, (s + 1) * queries)
         definition = self.definitions[self.measures.index(name)]

@@ -149,7 +149,7 @@ class Linear(Form):
     @property
     def top_unknown(self) -> tuple[int, int] | None:
         cutoff = self.weight.cutoff
-        if cutoff is None or isinstance(self.value, Judged) or not self._falls:
+        if cutoff is None or described(self.value).measures_judging or not self._falls:
             return None
         return cutoff, 0
 
