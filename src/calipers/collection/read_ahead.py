@@ -12,9 +12,7 @@ Source = TypeVar("Source")
 Result = TypeVar("Result")
 
 
-def in_order(
-    read: Callable[[Source], Result], sources: Iterable[Source], jobs: int | None = None
-) -> Iterator[Result]:
+def in_order(read: Callable[[Source], Result], sources: Iterable[Source], jobs: int | None = None) -> Iterator[Result]:
     """What each source gives, two per thread read ahead: what has been handed on need not be kept.
 
     >>> [*in_order(len, ["a", "bb", "ccc"], jobs=2)]
