@@ -187,7 +187,7 @@ CUTTABLE = [
     "nDCG@3", "nDCG(short=n)@3", "nDCG(short=zero)@3", "DCG(gain=exp)@3", "SDCG@3", "SN-DCG@3", "HIT@3", "P@3",
     "Recall@3", "Success@3", "SP@3", "AP@3", "AP(norm=k)@3", "AP(norm=min)@3", "SN-AP@3", "GAP@3", "RR@3", "ERR@3",
     "RBP(p=0.5)@3",
-    "V2(nDCG@3)", "U(AP@3)", "Z(P@3)", "W(RR@3)",
+    *(f"{measure}, population=pool)" for measure in ("V2(nDCG@3", "U(AP@3", "Z(P@3", "W(RR@3")),
 ]  # fmt: skip
 
 
@@ -197,6 +197,7 @@ def test_nothing_below_the_reach_of_a_measure_matters(name, ties):
     collection = simulate(topics=30, pool=9, systems=2, retrieved=12, ties=0.6, unjudged=0.4, empty=0.1, seed=3)
     k = parse(name).form.reach
     assert k == 3
+    assert parse(name.replace("population=pool", "population=union")).form.reach == (None if "pop" in name else 3)
     runs = {s: {q: cut(ranked, k) for q, ranked in run.items()} for s, run in collection.runs.items()}
     assert any(len(runs[s][q]) < len(collection.runs[s][q]) for s in runs for q in runs[s])
     whole = cal.evaluate(collection.qrels, collection.runs, [name], ties=ties)

@@ -54,7 +54,7 @@ def test_cutoffs_make_a_family_and_normalisation_has_a_base(collection: tuple[An
     assert [f.base for f in found] == [None, "nDCG", "nDCG", None, None]
     assert [(x.name, y.name) for x, y in confronted(found)] == [("nDCG", "V1(nDCG)"), ("nDCG", "V2(nDCG)")]
     plain = cal.as_scores(np.zeros((4, 2, 3)), measure=["ap@5", "ap@10", "V2(ap@5)", "rr"])  # type: ignore[arg-type]
-    assert [(f.name, f.base) for f in families(plain)] == [("ap", None), ("V2(ap)", "ap"), ("rr", None)]
+    assert [(f.name, f.base) for f in families(plain)] == [("ap", None), ("V2(ap@5)", "ap"), ("rr", None)]
     assert len(confronted(families(plain)[::2])) == 1
 
 
