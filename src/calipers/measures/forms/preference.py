@@ -64,7 +64,7 @@ class BinaryPreference(Form):
         one = last + 1 - last * (last + 1) / (2 * steps)
         two = last + 1 - last * (last + 1) / steps + last * (last + 1) * (2 * last + 1) / (6 * steps**2)
         squares = r * two / (n + 1) + r * (r - 1) * (one**2 + two) / ((n + 1) * (n + 2))
-        return np.maximum(squares - (r * one / (n + 1)) ** 2, 0.0)
+        return np.asarray(np.maximum(squares - (r * one / (n + 1)) ** 2, 0.0))
 
     def plan(self) -> Plan | None:
         return AtLeast(self.rel).plan(Plan("preference")) if self.cutoff is None else None
