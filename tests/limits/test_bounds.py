@@ -18,7 +18,10 @@ from hypothesis.extra.numpy import arrays
 
 import calipers as cal
 import oracle
-from calipers.limits.normalisation import Limits, upper, v1, v2, v2s, worst_to_ideal
+from calipers.evaluation import as_runs
+from calipers.limits.normalisation import Limits, population_of, upper, v1, v2, v2s, worst_to_ideal
+from calipers.lists import Lists
+from calipers.measures.random_rankings import enumerable, sampled_deviation
 from calipers.metaeval.query_sets import RememberedRun
 from oracle_measures import LARGEST, MEASURES
 
@@ -64,20 +67,53 @@ def test_bounds_are_those_of_all_rankings(name: str) -> None:
 
 
 def test_variances_that_have_a_closed_form_are_there() -> None:
-    found = cal.bounds(POOLS, "DCG@3 nDCG@3 P@5 Recall@2 RBP INSQ SP@4 AP AP(norm=min)@3 RPrec SDCG@2")
+    found = cal.bounds(POOLS, "DCG@3 nDCG@3 P@5 Recall@2 RBP INSQ SP@4 AP AP(norm=min)@3 RPrec SDCG@2 "
+                       "RR RR@2 HIT HIT@2 Success@3 ERR@4 bpref")  # fmt: skip
     for name in found.measures:
         defined = ~np.isnan(found.expected[name])
         assert defined.any()
         assert not np.isnan(found.sd[name][defined]).any(), name
 
 
-def test_sampled_deviation_is_near_the_exact_one() -> None:
-    pool = {"q": {f"d{d}": grade for d, grade in enumerate([2, 0, 1, 0, 0, 3, 1])}}
-    name = "ERR@4"
-    assert np.isnan(cal.bounds(pool, [name]).sd[name]).all()
-    sampled = cal.bounds(pool, [name], sd="sampled").sd[name][0]
-    values = oracle.pool_values(lambda r, p: oracle.err(r, p, 3, 4), [2, 0, 1, 0, 0, 3, 1])
-    assert sampled == pytest.approx(float(np.std([float(v) for v in values])), rel=0.1)  # 1,000 draws
+def test_deviations_without_a_closed_form_are_enumerated_or_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    grades = [2, 0, 1, 0, 0, 3, 1]
+    pool = {"q": {f"d{d}": grade for d, grade in enumerate(grades)}}
+    assert np.isnan(cal.bounds(pool, ["ERR"]).sd["ERR"]).all()
+    values = oracle.pool_values(lambda r, p: oracle.err(r, p, 3, None), grades)
+    wanted = float(np.std([float(v) for v in values]))
+    found = cal.bounds(pool, ["ERR"], sd="sampled")
+    assert found.sd["ERR"][0] == pytest.approx(wanted, rel=NEAR)
+    assert found.exactness["ERR"]["sd"] == "enumerated"
+    monkeypatch.setattr("calipers.measures.random_rankings.MOST_ORDERS", 0)
+    drawn = cal.bounds(pool, ["ERR"], sd="sampled")
+    assert drawn.sd["ERR"][0] == pytest.approx(wanted, rel=0.1)  # 1,000 draws
+    assert drawn.exactness["ERR"]["sd"] == "sampled"
+
+
+@pytest.mark.parametrize("population", ["pool", "collection(7)", "retrieved"])
+def test_deviations_are_those_of_all_orders_of_any_population(population: str) -> None:
+    """Of what a run retrieves, R and N of bpref are still those of all judged documents."""
+    draw = random.Random(5)
+    judged = {f"q{q}": {f"d{d}": draw.choice([-1, 0, 0, 1, 1, 2, 3]) for d in range(6)} | {"d0": 1} for q in range(8)}
+    run = {q: {f"d{d}": -float(d) for d in draw.sample(range(9), 5)} for q in judged}
+    names = ["RR", "RR(rel=2)@3", "Success@2", "HIT@2", "ERR@3", "bpref"]
+    found = cal.bounds(judged, names, population=population, runs={"run": run})
+    known = cal.Judgments.from_dict(judged)
+    if population == "retrieved":
+        whole = Lists.of(known.pool, [as_runs(run)[0].retrieved(known)]).all_shuffled()
+    else:
+        whole = population_of(population, known.pool)
+    assert enumerable(whole).all()
+    for name in names:
+        wanted = sampled_deviation(cal.parse(name).bind(known.pool).form, whole)  # all orders
+        np.testing.assert_allclose(found.sd[name], wanted, rtol=0, atol=1e-9, err_msg=name)
+
+
+def test_z_scores_are_exact_where_there_are_few_orders() -> None:
+    """Grades 1, 0, 0: RR is 1, 1/2 and 1/3, each as often."""
+    values = [1, 1 / 2, 1 / 3]
+    score = cal.evaluate({"q": {"a": 1, "b": 0, "c": 0}}, {"q": {"a": 3, "b": 2, "c": 1}}, "Z(RR)").values[0, 0, 0]
+    assert score == pytest.approx((1 - np.mean(values)) / np.std(values))
 
 
 @pytest.mark.parametrize(

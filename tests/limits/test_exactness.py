@@ -42,9 +42,10 @@ TOPIC = {"q": {"one": {"a": 1, "b": 1}, "two": {"b": 1, "c": 1}, "three": {"c": 
         ("Accuracy@10", "exact", "sampled"),
         ("V2(nDCG@10)", "exact", "exact"),
         ("Z(nDCG@10)", "exact", "exact"),
-        ("Z(RR)", "sampled", "sampled"),
-        ("Z(ERR@10)", "sampled", "sampled"),
-        ("Z(bpref)", "sampled", "sampled"),  # a share of a form without a closed variance
+        ("Z(ERR)", "sampled", "sampled"),
+        ("Z(ERR@10)", "exact", "exact"),
+        ("Z(bpref)", "exact", "exact"),
+        ("Z(bpref@3)", "sampled", "sampled"),  # a share of a form without a closed variance
         ("V2(infAP)", "sampled, sorted", "sampled, sorted"),
         ("V2(RIC)", "sampled, sorted", "sampled, sorted"),
         ("U(infAP)", "sorted", "sampled, sorted"),
@@ -93,16 +94,16 @@ def test_the_ideals_of_diversity_are_searched(measure: str, words: str) -> None:
 
 
 def test_bounds_say_what_is_not_exact() -> None:
-    names = ["nDCG@10", "RR", "infAP", "Accuracy", "RIC"]
+    names = ["nDCG@10", "ERR", "infAP", "Accuracy", "RIC"]
     found = cal.bounds({"q": LARGE}, names, sd="sampled")
     exact = {"ideal": "exact", "expected": "exact", "worst": "exact", "sd": "exact"}
     drawn = {"ideal": "sorted", "expected": "sampled", "worst": "sorted", "sd": "sampled"}
     assert found.exactness == {
-        "nDCG@10": exact, "RR": {**exact, "sd": "sampled"}, "infAP": drawn, "Accuracy": drawn, "RIC": drawn,
+        "nDCG@10": exact, "ERR": {**exact, "sd": "sampled"}, "infAP": drawn, "Accuracy": drawn, "RIC": drawn,
     }  # fmt: skip
-    assert "sd" not in cal.bounds({"q": LARGE}, "RR").exactness["RR"]
+    assert "sd" not in cal.bounds({"q": LARGE}, "ERR").exactness["ERR"]
     assert "expected of infAP" in found.inexact
-    assert not {"ideal of nDCG@10", "expected of RR"} & set(found.inexact)
+    assert not {"ideal of nDCG@10", "expected of ERR"} & set(found.inexact)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +213,7 @@ def run(*arguments: str) -> Result:
     return done
 
 
-SAMPLED = "Z(RR): sampled, not exact (seed 42)"
+SAMPLED = "Z(ERR): sampled, not exact (seed 42)"
 
 
 @pytest.mark.parametrize(
@@ -225,11 +226,11 @@ SAMPLED = "Z(RR): sampled, not exact (seed 42)"
     ],
 )
 def test_commands_say_what_is_not_exact(files: Path, command: tuple[str, ...]) -> None:
-    done = run(command[0], "qrels.txt", "one.run", "two.run", "-m", "Z(RR)", *command[1:])
+    done = run(command[0], "qrels.txt", "one.run", "two.run", "-m", "Z(ERR)", *command[1:])
     assert SAMPLED in done.stderr
     assert "sampled" not in done.stdout
     if command[0] != "audit":  # which ends with its advice
-        assert done.stdout.rstrip("\n").rpartition("\n")[2].split()[0] in ("one", "two", "all", "Z(RR)")
+        assert done.stdout.rstrip("\n").rpartition("\n")[2].split()[0] in ("one", "two", "all", "Z(ERR)")
     exact = run(command[0], "qrels.txt", "one.run", "two.run", "-m", "Z(nDCG@10)", *command[1:])
     assert "exact" not in exact.stderr
 
@@ -244,18 +245,18 @@ def test_bounds_and_queries_say_what_is_not_exact(files: Path) -> None:
 
 
 def test_json_says_what_is_not_exact(files: Path) -> None:
-    rows = json.loads(run("evaluate", "qrels.txt", "one.run", "-m", "Z(RR) RR", "--format", "json").stdout)
-    assert rows[0]["exactness"] == {"Z(RR)": "sampled"}
+    rows = json.loads(run("evaluate", "qrels.txt", "one.run", "-m", "Z(ERR) RR", "--format", "json").stdout)
+    assert rows[0]["exactness"] == {"Z(ERR)": "sampled"}
     rows = json.loads(run("evaluate", "qrels.txt", "one.run", "-m", "Z(nDCG@10)", "--format", "json").stdout)
     assert "exactness" not in rows[0]
     rows = json.loads(run("bounds", "qrels.txt", "-m", "infAP", "--format", "json").stdout)
     assert rows[0]["exactness"] == {"ideal": "sorted", "expected": "sampled", "worst": "sorted"}
-    rows = json.loads(run("compare", "qrels.txt", "one.run", "two.run", "-m", "Z(RR)", "--format", "json").stdout)
+    rows = json.loads(run("compare", "qrels.txt", "one.run", "two.run", "-m", "Z(ERR)", "--format", "json").stdout)
     assert rows[0]["exactness"] == "sampled"
 
 
 def test_the_report_says_what_is_not_exact(files: Path) -> None:
-    material = gather("qrels.txt", ["one.run", "two.run"], "Z(RR) infAP")
+    material = gather("qrels.txt", ["one.run", "two.run"], "Z(ERR) infAP")
     assert dict(method.parameters(material))["what is not exact"] == SAMPLED
     assert "expected of infAP: sampled, not exact (seed 42)" in between.section(material, Detail()).values["inexact"]
 

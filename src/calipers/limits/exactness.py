@@ -34,8 +34,8 @@ def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int] = (
     """Of each measure whose scores are not exact: why.
 
     >>> from calipers.measures.grammar import parse_all
-    >>> inexact_measures(dict(parse_all("nDCG@10 V2(infAP) Z(RR)")))
-    {'V2(infAP)': 'sampled, sorted', 'Z(RR)': 'sampled'}
+    >>> inexact_measures(dict(parse_all("nDCG@10 V2(infAP) Z(ERR)")))
+    {'V2(infAP)': 'sampled, sorted', 'Z(ERR)': 'sampled'}
     """
     found = {}
     for place, (name, measure) in enumerate(measures.items()):
@@ -48,8 +48,8 @@ def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int] = (
 def exactness_notes(found: Mapping[str, str]) -> list[str]:
     """A sentence for each kind of inexactness, naming what it concerns.
 
-    >>> exactness_notes({"Z(RR)": "sampled", "infAP": "sampled", "P@5": "exact"})
-    ['Z(RR), infAP: sampled, not exact (seed 42)']
+    >>> exactness_notes({"Z(ERR)": "sampled", "infAP": "sampled", "P@5": "exact"})
+    ['Z(ERR), infAP: sampled, not exact (seed 42)']
     """
     from calipers.measures.random_rankings import SEED
 

@@ -22,7 +22,7 @@ from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import inexact
 from calipers.measures.forms.linear import linear_over_constant
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-from calipers.measures.random_rankings import sampled_deviation
+from calipers.measures.random_rankings import enumerable, sampled_deviation
 from calipers.measures.registry import Measure
 from calipers.measures.values import Judged
 from calipers.plurals import counted
@@ -221,7 +221,8 @@ def _exactness(form: Form, population: Population, error: Floats | None, sd: str
     best = "greedy" if greedy else form.extremes_of(population, best=True)
     found: dict[str, str] = {"ideal": best, "expected": expected, "worst": form.extremes_of(population, best=False)}
     if form.has_variance or sd == "sampled":
-        found["sd"] = "exact" if form.has_variance else "sampled"
+        drawn = "enumerated" if enumerable(population).all() else "sampled"
+        found["sd"] = "exact" if form.has_variance else drawn
     return found
 
 

@@ -1,7 +1,11 @@
-"""Random rankings, drawn: for what has no closed form."""
+"""Random rankings, for what has no closed form: all of them where they are few, else drawn."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from calipers.lazy import numpy as np
@@ -9,7 +13,11 @@ from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.free import CELLS, FEWEST_DRAWS, drawn_places
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 DRAWS = 1000
+MOST_ORDERS = 5000  # that are gone through, documents of one grade being alike
 SEED = 42
 
 
@@ -25,7 +33,49 @@ def sampled_deviation(form: Form, population: Population, draws: int = DRAWS, se
 
 def sampled_error(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
     """The standard error of `sampled_mean`."""
-    return np.asarray(_moments(form, population, draws, seed)[1] / np.sqrt(_affordable(population, draws)))
+    error = _moments(form, population, draws, seed)[1] / np.sqrt(_affordable(population, draws))
+    return np.where(enumerable(population), 0.0, error)
+
+
+def enumerable(population: Population) -> NDArray[np.bool_]:
+    """Whether the rankings of each set are so few that all are gone through."""
+    return population.once("enumerable", lambda: _few(population))
+
+
+def _few(population: Population) -> NDArray[np.bool_]:
+    few = np.asarray(population.size <= MOST_ORDERS)
+    for i in np.flatnonzero(few).tolist():
+        size, ways = int(population.size[i]), 1
+        for count in _alike(population, i):
+            ways, size = ways * math.comb(size, count), size - count
+            if ways > MOST_ORDERS:
+                few[i] = False
+                break
+    return few
+
+
+def _alike(population: Population, i: int) -> list[int]:
+    """How many documents of set i have each grade, from the largest down; one each where grades are not all."""
+    grade = population.grade[population.offsets[i] : population.offsets[i + 1]]
+    if population.pool.kind != "grades":
+        return [1] * len(grade)
+    counts: list[int] = np.unique(-grade, return_counts=True)[1].tolist()
+    return counts
+
+
+def _places(size: int, counts: list[int]) -> Iterator[tuple[int, ...]]:
+    """The places from 0 of documents, those alike in ascending order, over all their orders."""
+
+    def of(free: tuple[int, ...], counts: list[int]) -> Iterator[tuple[int, ...]]:
+        if not counts:
+            yield ()
+            return
+        for here in combinations(free, counts[0]):
+            left = tuple(place for place in free if place not in here)
+            for rest in of(left, counts[1:]):
+                yield (*here, *rest)
+
+    return of(tuple(range(size)), counts)
 
 
 def _moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats]:
@@ -35,11 +85,15 @@ def _moments(form: Form, population: Population, draws: int, seed: int) -> tuple
 def _drawn_moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats]:
     sets = len(population.size)
     mean, deviation = np.empty(sets), np.empty(sets)
+    few = enumerable(population).tolist()
     for i, affordable in enumerate(_affordable(population, draws).tolist()):
-        scores = form.score(drawn_lists(population, i, affordable, _random(population, i, seed)))
+        if few[i]:
+            scores = form.score(all_lists(population, i))
+        else:
+            scores = form.score(drawn_lists(population, i, affordable, _random(population, i, seed)))
         undefined = np.isnan(scores)
         scores[undefined] = np.nan if undefined.all() else 0.0  # orders that find nothing, where others find something
-        mean[i], deviation[i] = np.mean(scores), np.std(scores, ddof=1)
+        mean[i], deviation[i] = np.mean(scores), np.std(scores, ddof=0 if few[i] else 1)
     return mean, deviation
 
 
@@ -56,10 +110,22 @@ def _random(population: Population, i: int, seed: int) -> np.random.Generator:
 
 def drawn_lists(population: Population, i: int, draws: int, random: np.random.Generator) -> Lists:
     """Random rankings of set i."""
+    places = drawn_places(int(population.size[i]), int(population.judged[i]), draws, random)
+    return _lists_of(population, i, places)
+
+
+def all_lists(population: Population, i: int) -> Lists:
+    """All rankings of set i, documents of one grade being alike."""
+    places = np.array(list(_places(int(population.size[i]), _alike(population, i))), np.int64)
+    return _lists_of(population, i, places.reshape(-1, int(population.judged[i])))
+
+
+def _lists_of(population: Population, i: int, places: Ints) -> Lists:
+    """Rankings of set i, in which its documents, by grade, stand at these places from 0."""
     rows = population.document[population.offsets[i] : population.offsets[i + 1]]
     # By grade: in which order the documents were judged must not decide what is drawn.
     rows = rows[np.argsort(-population.pool.grade[rows], kind="stable")]
-    places = drawn_places(int(population.size[i]), len(rows), draws, random) + 1
+    places, draws = places + 1, len(places)
     order = np.argsort(places, axis=1)
     rank = np.take_along_axis(places, order, axis=1).ravel()
     return Lists(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Groups, Ints, Lists, Pool
+from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.forms.gradings import Steps, Unknown
 from calipers.measures.values import Value, Weights, described
 from calipers.native.plan import Plan
 from calipers.native.scanner import symmetric_means
+from calipers.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +20,16 @@ if TYPE_CHECKING:
     from calipers.measures.forms.extreme_orders import Part
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
+DEEPEST = 100  # ranks for which the variance of a reader who may go on is known
+
+
+class SquaredWeights(Record):
+    """The squares of weights."""
+
+    of: Callable[[Floats], Floats]
+
+    def __call__(self, rank: Floats) -> Floats:
+        return np.asarray(self.of(rank)) ** 2
 
 
 class Cascade(Form):
@@ -48,6 +60,39 @@ class Cascade(Form):
     @property
     def worth(self) -> Value:
         return self.stop
+
+    @property
+    def has_variance(self) -> bool:
+        return self.stops_surely or (self.weight.cutoff is not None and self.weight.cutoff <= DEEPEST)
+
+    def variance(self, population: Population) -> Floats | None:
+        """E[X^2] - E[X]^2. Where a reader stops at one document for sure, X^2 is the same with squared weights.
+
+        Else, with Q_i the chance of coming past i documents and d_i = w_i - w_(i+1), w_(K+1) = 0,
+
+            X = w_1 - sum over i of d_i Q_i,   E[X^2] = w_1^2 - 2 w_1 sum of d_i E[Q_i] + sum of d_i d_j E[Q_i Q_j],
+
+        and E[Q_a Q_(a+c)] is the mean, over sets of a documents and c others, of the product of (1 - stop)^2 of the
+        former and (1 - stop) of the latter, which grows by one document at a time as the symmetric means do.
+        """
+        if self.stops_surely:
+            squared = Cascade(Weights(SquaredWeights(self.weight.at), self.weight.cutoff), self.stop)
+            return np.maximum(squared.expected(population) - self.expected(population) ** 2, 0.0)
+        if not self.has_variance:
+            return None
+        found = np.zeros(len(population.size))
+        through, bounds = 1.0 - self.stop(population.grade), population.offsets.tolist()
+        for i, size in enumerate(population.size.tolist()):
+            weight = self.weight.of_ranks(size)
+            if len(weight):
+                steps = weight - np.append(weight[1:], 0.0)
+                product = _pair_means(through[bounds[i] : bounds[i + 1]], size, len(weight))
+                once = product[0, 1:]
+                rank = np.arange(1, len(weight) + 1)
+                above = np.minimum.outer(rank, rank)
+                squares = steps @ product[above, np.abs(np.subtract.outer(rank, rank))] @ steps
+                found[i] = squares - (steps @ once) ** 2
+        return np.maximum(found, 0.0)
 
     def gain_alone(self, pool: Pool) -> Floats:
         return pool.worth(self.stop)
@@ -185,3 +230,22 @@ def _parts(rows: Ints, widths: Ints) -> list[NDArray[np.int64]]:
         parts.append(np.asarray(rows[start:end], dtype=np.int64))
         end = start
     return parts
+
+
+def _pair_means(through: Floats, size: int, depth: int) -> Floats:
+    """[a, c]: the mean over a documents and c others of the product of x^2 of the former and x of the latter.
+
+    through: x of some of the documents; that of the others is 1. For a + c up to the depth.
+    """
+    a, c = np.arange(depth + 1)[:, None], np.arange(depth + 1)[None, :]
+    mean = np.zeros((depth + 1, depth + 1))
+    mean[0, 0] = 1.0
+    stopping = through[through != 1]
+    alike = size - len(stopping)  # of which every product is 1
+    mean[a + c <= min(alike, depth)] = 1.0
+    for t, x in enumerate(stopping.tolist(), alike + 1):
+        grown = mean * np.maximum(t - a - c, 0)
+        grown[1:] += a[1:] * x**2 * mean[:-1]
+        grown[:, 1:] += c[:, 1:] * x * mean[:, :-1]
+        mean = np.where(a + c <= min(t, depth), grown / t, 0.0)
+    return mean

@@ -6,14 +6,24 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Lists
+from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.forms.gradings import Steps, Unknown
 from calipers.measures.values import FLAT, Value, described
 from calipers.native.plan import Plan
+from calipers.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class Squared(Record):
+    """The square of a value."""
+
+    of: Value
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.asarray(self.of(grade)) ** 2
 
 
 class Peak(Form):
@@ -39,6 +49,11 @@ class Peak(Form):
     @property
     def worth(self) -> Value:
         return self.value
+
+    def variance(self, population: Population) -> Floats:
+        """E[X^2] - E[X]^2: the square of the largest value is the largest of the squares, no value being below 0."""
+        squares = Peak(Squared(self.value), self.cutoff).expected(population)
+        return np.maximum(squares - self.expected(population) ** 2, 0.0)
 
     def plan(self) -> Plan | None:
         value = described(self.value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Ints, Lists, Pool
+from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import AtLeast
@@ -39,6 +39,32 @@ class BinaryPreference(Form):
                 groups.before[cut], groups.size[cut], above[cut], other[cut], r[cut], n[cut]
             )
         return groups.sum_by_list(score)
+
+    @property
+    def has_variance(self) -> bool:
+        return self.cutoff is None
+
+    def variance(self, population: Population) -> Floats | None:
+        """E[X^2] - E[X]^2, for r relevant and n other documents and g(h) = 1 - min(h, R) / min(N, R).
+
+        The number h of others above a relevant document is uniform on 0 to n. Of two relevant documents, a and b have
+        the chance 1 / ((n + 1) (n + 2)), or twice that where a = b:
+
+            E[X^2] = r S2 / (n + 1) + r (r - 1) (S1^2 + S2) / ((n + 1) (n + 2)),  S1, S2 the sums of g and g^2 over h
+        """
+        if self.cutoff is not None:
+            return None
+        lists = population.shuffled
+        relevant = lists.grade >= self.rel
+        r, n = (lists.count(chosen).astype(np.float64) for chosen in (
+            relevant, (lists.grade >= min(self.rel, 0)) & ~relevant))  # fmt: skip
+        all_relevant, others = (count[lists.query].astype(np.float64) for count in self._counts(lists.pool))
+        steps = np.maximum(np.minimum(all_relevant, others), 1.0)  # from g = 1 down to 0
+        last = np.where(others > 0, np.minimum(n, steps), 0.0)
+        one = last + 1 - last * (last + 1) / (2 * steps)
+        two = last + 1 - last * (last + 1) / steps + last * (last + 1) * (2 * last + 1) / (6 * steps**2)
+        squares = r * two / (n + 1) + r * (r - 1) * (one**2 + two) / ((n + 1) * (n + 2))
+        return np.asarray(np.maximum(squares - (r * one / (n + 1)) ** 2, 0.0))
 
     def plan(self) -> Plan | None:
         return AtLeast(self.rel).plan(Plan("preference")) if self.cutoff is None else None
