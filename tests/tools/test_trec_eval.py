@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -251,6 +252,15 @@ def test_options_that_change_nothing(trec_eval: Run) -> None:
     assert (
         plain == trec_eval("--Output_old_results_format", "x", "--Results_format=trec_results", "qrels", "run").stdout
     )
+
+
+def test_the_run_is_called_what_its_last_line_says(trec_eval: Run) -> None:
+    Path("run").write_text(RUN.replace("1.0 tag\nq2", "1.0 other\nq2") + "q10 Q0 y 2 0.5 last and more\n\n# x\n")
+    for options in ([], ["--v9"]):
+        assert values(trec_eval(*options, "qrels", "run").stdout)["runid", "all"] == "last"
+    Path("packed").write_bytes(gzip.compress(Path("run").read_bytes()))
+    assert values(trec_eval("qrels", "packed").stdout)["runid", "all"] == "tag"
+    assert values(trec_eval("qrels", "-", stdin=Path("run").read_text()).stdout)["runid", "all"] == "last"
 
 
 def test_one_line_says_where_the_output_differs_on_purpose(trec_eval: Run) -> None:

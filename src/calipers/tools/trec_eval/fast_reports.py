@@ -13,6 +13,7 @@ from calipers.native.id_text import decode
 from calipers.native.plan import Plan
 from calipers.tools.trec_eval.lines import FLOOR, line, text_line
 from calipers.tools.trec_eval.request import Request
+from calipers.tools.trec_eval.run_ids import run_id
 
 _COUNTS = ("num_q", "num_ret", "num_rel")  # which no list has to be scored for
 
@@ -61,7 +62,10 @@ def fast_reports(request: Request) -> list[str] | None:
     names = index.queries
     order = sorted(range(len(names)), key=names.__getitem__)
     queries, relevant = [decode(names[q]) for q in order], index.relevant(request.level)
-    return ["".join(_report(run, columns, queries, order, relevant, request)) for run in runs]
+    return [
+        "".join(_report(run, file, columns, queries, order, relevant, request))
+        for run, file in zip(runs, files, strict=True)
+    ]
 
 
 def _columns(request: Request) -> tuple[list[FastMeasure], list[Plan]]:
@@ -92,6 +96,7 @@ def _plan(root: Root, parameters: Mapping[str, Any]) -> Plan:
 
 def _report(
     run: RunScores,
+    file: str,
     columns: Sequence[FastMeasure],
     queries: Sequence[str],
     order: Sequence[int],
@@ -107,7 +112,7 @@ def _report(
     if request.summary:
         for column in columns:
             if column.root.name == "runid":
-                yield text_line(column.name, "all", run.tag)
+                yield text_line(column.name, "all", run_id(file, run.tag))
             else:
                 summary = column.summary([values[column.name][q] for q in order])
                 yield line(column.name, "all", summary, column.root.whole)

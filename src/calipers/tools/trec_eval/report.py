@@ -20,6 +20,7 @@ from calipers.native.columns import Retrieved
 from calipers.native.ids import decode, encode
 from calipers.tools.trec_eval.lines import FLOOR, line, text_line, z_line
 from calipers.tools.trec_eval.request import Refused, Request
+from calipers.tools.trec_eval.run_ids import run_id
 from calipers.tools.trec_eval.zscores import ZScores, converted, read_zscores
 
 
@@ -85,6 +86,8 @@ def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: i
     order = _order(known, request)
     zscores = None if request.zscores is None else read_zscores(request.zscores)
     pairs = request.kind == "preferences"
+    named = any(column.root.name == "runid" for column in wanted) and request.summary
+    systems = iter(runs)
     for batch in in_batches(runs, known, 0 if pairs else request.depth or 0, convention.precision, jobs):
         lists = Lists.of(known.pool, batch)
         if request.judged_only and request.kind == "grades":
@@ -97,7 +100,9 @@ def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: i
         values = [None if measure is None else scores[measure.form].reshape(shape).copy() for measure in bound]
         for i, run in enumerate(batch):
             of_run = [None if value is None else value[i] for value in values]
-            yield _report(_Run(known, run, ranked, i, order, request, zscores), wanted, of_run)
+            path = getattr(next(systems), "path", None)
+            name = run_id(path, decode(run.tag)) if named else ""
+            yield _report(_Run(known, run, name, ranked, i, order, request, zscores), wanted, of_run)
 
 
 def _bound(column: ReportedMeasure, judgments: Judgments) -> Measure | None:
@@ -126,6 +131,7 @@ class _Run:
 
     judgments: Judgments
     retrieved: Retrieved
+    name: str
     lists: Lists
     place: int  # among the runs of the lists
     order: Ints  # the queries that are looked at
@@ -164,7 +170,7 @@ def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Float
             if value is not None:
                 parts.append(run.line(column, "all", column.summary(value[counted], len(counted))))
             elif column.root.name == "runid":
-                parts.append(text_line(column.name, "all", tag))
+                parts.append(text_line(column.name, "all", run.name))
     return "".join(parts)
 
 
