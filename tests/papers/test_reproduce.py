@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
+from calipers.papers import golbus2013
 from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
 from calipers.papers.normalisation_tables import _pad_interval, averages_of
 from calipers.papers.printed_figures import VERDICTS, Figure, cut, decimals, judged
@@ -292,41 +294,51 @@ def test_the_best_readings_are_among_those_that_are_searched() -> None:
 
 @pytest.mark.acceptance
 def test_table_4_of_the_information_paper(data: Path) -> None:
-    """All ten information differences, and nine of ten differences in AP, come out without the cut and at depth 100."""
+    """All information differences come out without the cut, all differences in AP at depth 100."""
     (one,) = reproductions("004/table-4")
     rows = {str(row[1]): row for row in one.table(data).rows}
     assert rows["UB99T, UB99SW: id"][0] == "004/table-4"
-    assert {row[4] for cell, row in rows.items() if cell.endswith(": id")} == {"exact"}
-    apart = [cell for cell, row in rows.items() if cell.endswith("|delta AP|") and row[4] != "exact"]
-    assert apart == ["isa25t, cirtc82: |delta AP|"]
+    assert {row[4] for cell, row in rows.items() if cell.endswith((": id", "|delta AP|"))} == {"exact"}
+    assert [row[3] for cell, row in rows.items() if cell.endswith("rank")][:5] == [1, 2, 3, 4, 5]
     (five,) = reproductions("golbus2013/figure-5")
     assert five.table(data).rows[0][3] == pytest.approx(0.86, abs=0.02)
 
 
 @pytest.mark.acceptance
 def test_figure_2_of_the_information_paper(data: Path) -> None:
-    (one,) = reproductions("golbus2013/figure-2")
-    rows = {str(row[1]): row for row in one.table(data).rows}
-    assert len(rows) == 12
-    assert rows["tau, TREC 8, AP, top ten"][3] == pytest.approx(29 / 45)
-    assert {row[4] for cell, row in rows.items() if cell.endswith("all systems") and cell.startswith("tau,")} == {
-        "consistent"
-    }
+    """Its panels of TREC 8; reading TREC 9 too is for the whole sweep."""
+    (one,) = [each for each in reproductions("golbus2013/figure-2")]
+    known = golbus2013.collection(data, "TREC 8")
+    assert known is not None
+    reading = {name: values[0] for name, values in one.axes.items()} | {"ties": "docid"}
+    tau, _, top, _ = golbus2013.correlations(known, "AP", "TREC 8", reading)
+    assert tau > 0.799
+    assert top == pytest.approx(29 / 45)
 
 
 @pytest.mark.acceptance
-def test_table_3_of_the_information_paper(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two groups are too few for a correlation, and enough to see where the joint value lies."""
-    from calipers.papers import golbus2013
-
-    known = golbus2013.collection(data, "TREC 8")
-    assert known is not None
+def test_table_3_of_the_information_paper(data: Path) -> None:
+    """Two groups of ten of twelve systems: too few for a correlation, enough to see where the joint value lies."""
+    whole = golbus2013.collection(data, "TREC 8")
+    assert whole is not None
+    known = golbus2013.Collection(whole.folder, whole.judgments, whole.runs[::11])
     joint, null, corrected = golbus2013.joint_values(known, 2, 0)
     naive = golbus2013._fused_ric(known, 2, "naive", "")
-    assert np.abs(joint - naive["whole", 0]).max() < 0.05, "not cut, the joint value is close to naive"
+    assert np.abs(joint - naive["whole", 0]).max() < 0.06, "not cut, the joint value is close to naive"
     assert (naive["whole", 1] - joint > 0.1).all(), "cut, it is far below"
     assert (null > 0.4).all()
     assert (corrected < joint).all()
+
+
+@pytest.mark.acceptance
+@pytest.mark.skipif(os.environ.get("CALIPERS_SWEEP") != "1", reason="minutes of processor time: CALIPERS_SWEEP=1")
+@pytest.mark.parametrize("name", ["table-2", "table-3", "figure-2", "figure-3", "figure-5"])
+def test_all_of_the_information_paper(name: str, data: Path) -> None:
+    """Every printed figure has a verdict on the real data."""
+    (one,) = reproductions(f"golbus2013/{name}")
+    rows = one.table(data).rows
+    assert {row[4] for row in rows} <= {"exact", "within rounding", "differs", "consistent"}
+    assert sum(row[4] != "differs" for row in rows) >= len(rows) / 3
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
