@@ -1,3 +1,6 @@
+from dataclasses import dataclass as dataclass
+from dataclasses import field as field
+from dataclasses import replace as replace
 from typing import Any
 
 import numpy as numpy

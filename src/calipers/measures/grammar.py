@@ -9,10 +9,8 @@ Case does not matter. Names are separated by spaces or commas; braces expand, as
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from calipers.errors import CalipersError, UnknownName
@@ -153,6 +151,8 @@ def _suggestion(name: str, typed: str) -> str:
         return "; persistence is written RBP(p=0.95)"
     if (found := meant(typed, _takes_cutoff)) is not None:
         return f"; did you mean {_proper(found)}?"
+    from difflib import get_close_matches
+
     near = get_close_matches(name.lower(), known_names(), n=3, cutoff=0.5)
     proper = list(dict.fromkeys(look_up(n)[0].example for n in near))  # type: ignore[index]  # they are known
     return f"; did you mean {' or '.join(proper)}?" if proper else ""
@@ -184,8 +184,12 @@ def _literal(text: str, typed: str) -> Any:
     """A number, a word, a list of numbers, or a table of a number for each of some numbers."""
     if not text:
         raise CalipersError(f"a parameter of '{shortened(typed)}' has no value")
+    if re.fullmatch(r"(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?", text):  # spares what `ast` takes to load
+        return float(text) if "." in text else int(text)
+    from ast import literal_eval
+
     try:
-        value = ast.literal_eval(text)
+        value = literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         if len(text) <= LONGEST_WORD and re.fullmatch(r"[\w.+-]+(\(\d+\))?", text):
             return text

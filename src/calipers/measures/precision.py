@@ -17,10 +17,9 @@ Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SP, SN-AP)
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
+from calipers.lazy import replace
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import (
     CUTOFF,

@@ -5,10 +5,8 @@ The parser, the `repr`, the card in the manual, the common tests and the bounds 
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from typing import Any, Literal
@@ -20,6 +18,7 @@ from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.free import Free
 from calipers.measures.name_lists import shortened
 from calipers.native.plan import Plan
+from calipers.record import Record
 
 
 class _Needed:
@@ -33,25 +32,38 @@ NEEDED: Any = _Needed()
 LARGEST: Any = None  # of max_grade: the largest grade of the judgments, filled in by `Measure.bind`
 DEEPEST_CUTOFF = (1 << 31) - 1
 _NUMBERS = frozenset({"max_grade", "recall", "multiple"})  # whatever their defaults
+CO_VARKEYWORDS = 8  # of a code object, as in `inspect`
 COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
 Average = Literal["arithmetic", "geometric", "sum"]
 Reads = Literal["grades", "subtopics", "preferences", "judges"]
 
 
-@dataclass(frozen=True)
-class Declaration:
+class Declaration(Record):
     """What is known of a measure before its parameters are."""
 
     name: str
     defaults: Mapping[str, Any]
+    function: Callable[..., Any]  # as it was written
     build: Callable[..., Form]
     example: str
     aliases: tuple[str, ...] = ()
     at: str = "cutoff"  # the parameter that follows the @
     average: Average = "arithmetic"  # what stands for all queries
     reads: Reads = "grades"  # what judgments it needs: a key of SAID_OF
-    sentence: str = ""
-    citation: str = ""
+
+    @cached_property
+    def sentence(self) -> str:
+        """What it is, as the docstring of its function says."""
+        from inspect import getdoc
+
+        return getdoc(self.function) or ""
+
+    @cached_property
+    def citation(self) -> str:
+        """Where it is from, as the docstring of its family says."""
+        from inspect import getdoc, getmodule
+
+        return getdoc(getmodule(self.function)) or ""
 
     def __call__(self, **parameters: Any) -> Form:
         """The form under these parameters: for building one measure from another."""
@@ -88,9 +100,9 @@ def measure(
     """
 
     def declare(function: Callable[..., Any]) -> Declaration:
-        unknown = (set(defaults) - set(COMMON)) ^ set(inspect.signature(function).parameters)
-        takes_all = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
-        if unknown and not takes_all:
+        names, takes_others = _parameters(function)
+        unknown = (set(defaults) - set(COMMON)) ^ names
+        if unknown and not takes_others:
             raise CalipersError(f"measure '{name}' declares other parameters than its function takes: {unknown}")
 
         def build(judged_only: bool, **parameters: Any) -> Form:
@@ -101,14 +113,13 @@ def measure(
         declaration = Declaration(
             name=name,
             defaults={**defaults, **COMMON},
+            function=function,
             build=build,
             example=example or name + ("@10" if defaults.get("cutoff") is NEEDED else ""),
             aliases=aliases,
             at=at,
             average=average,
             reads=reads,
-            sentence=inspect.getdoc(function) or "",
-            citation=inspect.getdoc(inspect.getmodule(function)) or "",
         )
         _DECLARED[name] = declaration
         for known in (name, *aliases):
@@ -119,6 +130,18 @@ def measure(
         return declaration
 
     return declare
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
+    """The names of its parameters, and whether it takes any others."""
+    code = getattr(function, "__code__", None)
+    if code is None or hasattr(function, "__wrapped__"):
+        from inspect import signature
+
+        found = signature(function).parameters
+        return set(found), any(each.kind is each.VAR_KEYWORD for each in found.values())
+    count = code.co_argcount + code.co_kwonlyargcount  # which spares what `inspect` takes to load
+    return set(code.co_varnames[:count]), bool(code.co_flags & CO_VARKEYWORDS)
 
 
 def alias(name: str, of: str, **parameters: Any) -> None:
@@ -176,8 +199,7 @@ def _load(families: tuple[str, ...] = _FAMILIES) -> None:
         import_module(f"calipers.{family}")
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(Record):
     """A measure with its parameters. `repr` parses back; `measure @ 10` sets the cutoff.
 
     >>> import calipers as cal
@@ -185,17 +207,26 @@ class Measure:
     (nDCG(gain=exp)@10, AP@100)
     """
 
-    declaration: Declaration = field(compare=False)
+    declaration: Declaration
     given: tuple[tuple[str, Any], ...]
-    name: str = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.declaration.name)
+    def __init__(self, declaration: Declaration, given: tuple[tuple[str, Any], ...]) -> None:
+        super().__init__(declaration, given)
         for parameter, default in self.declaration.defaults.items():
             if default is NEEDED and parameter not in dict(self.given):
                 what = "a cutoff, as in " if parameter == "cutoff" else f"{parameter}, as in "
                 raise CalipersError(f"measure '{self.name}' needs {what}{self.declaration.example}")
         self.form  # noqa: B018  a wrong parameter is refused here, not in the middle of a computation
+
+    @property
+    def name(self) -> str:
+        return self.declaration.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Measure) and (self.name, self.given) == (other.name, other.given)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.given))
 
     @classmethod
     def of(cls, declaration: Declaration, parameters: Mapping[str, Any]) -> Measure:

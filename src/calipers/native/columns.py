@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from calipers.lazy import dataclass
 
 if TYPE_CHECKING:  # a command that scores with the scanner alone need not load NumPy
     import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:  # a command that scores with the scanner alone need not load 
 Precision = Literal["double", "single"]  # in which scores are compared
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Columns:
     """Every line of a file of judgments or of a run, in the order of the file."""
 
@@ -29,7 +30,7 @@ class Columns:
     tag: bytes = b""  # of the run's first line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Retrieved:
     """What the measures need of a run: the judged documents, and where they rank.
 
@@ -58,7 +59,7 @@ class Retrieved:
         return len(self.unjudged)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Labels:
     """Every line of a LETOR (SVMlight) file but its features, in the order of the file."""
 
@@ -69,7 +70,7 @@ class Labels:
     line: NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Features:
     """The features of every line of a LETOR (SVMlight) file, row by row as a CSR matrix has them."""
 

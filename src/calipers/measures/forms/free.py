@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import permutations
 from math import perm
 from typing import Any
@@ -12,6 +11,7 @@ from zlib import crc32
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
+from calipers.lazy import replace
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.native.plan import Plan

@@ -17,11 +17,11 @@ Dinkelbach, On nonlinear fractional programming, Management Science 1967.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
+from calipers.lazy import dataclass, field, replace
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, once
 from calipers.measures.values import Weights
