@@ -94,26 +94,25 @@ def stem_of(path: str) -> str:
 
 
 def run_name(tag: str, path: str) -> str:
-    """What a run goes by: its file's stem, or its tag where that is the end of the stem, as of input.bm25.
+    """What a run goes by: its tag, or its file's stem where it has none.
 
-    It depends on this file alone, so that no other run can change it. Tags are often left as some tool set them;
-    what is read from a pipe has nothing else.
-
-    >>> run_name("bm25", "runs/input.bm25.gz"), run_name("Anserini", "runs/dense.txt"), run_name("bm25", "-")
-    ('bm25', 'dense', 'bm25')
+    >>> run_name("bm25", "runs/a.gz"), run_name("", "runs/dense.txt")
+    ('bm25', 'dense')
     """
-    stem = stem_of(path)
-    is_pipe = path == "-" or (os.path.exists(path) and not os.path.isfile(path))
-    return tag if tag and (is_pipe or f".{stem}".lower().endswith(f".{tag}".lower())) else stem
+    return tag or stem_of(path)
 
 
 def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:
-    """The name of each run, and whether that is its path because an earlier run has its name."""
+    """The name of each run, and whether it is another one than its own because an earlier run has that.
+
+    Then it is the stem of its file, or its path: a run that is added at the end renames no other.
+    """
     taken: set[str] = set()
     for run in runs:
         path: str | None = getattr(run, "path", None)
-        name = run.name if run.name not in taken else path
-        if name is None or name in taken:
+        others = () if path is None else (stem_of(path), path)
+        name = next((name for name in (run.name, *others) if name not in taken), None)
+        if name is None:
             raise CalipersError(f"two runs have the name '{run.name}'", file=path)
         taken.add(name)
         yield name, name != run.name
