@@ -262,7 +262,7 @@ def test_names_that_are_no_file_names_and_ids_that_are_no_utf8(tmp_path: Path) -
     (tmp_path / "qrels").write_bytes(b"q\xff 0 d\xfe 1\nq\xff 0 e 0\n2 0 a 1\n2 0 b 0\n")
     odd = tmp_path / "..a b'c;$(x)"
     odd.write_bytes(b"q\xff Q0 d\xfe 1 2 a/b:c*?\nq\xff Q0 e 2 1 a/b:c*?\n2 Q0 a 1 1 a/b:c*?\n")
-    written = write_report(tmp_path / "qrels", [odd], tmp_path / "r.html", "AP")
+    written = write_report(tmp_path / "qrels", {"a/b:c*?": odd}, tmp_path / "r.html", "AP")
     text = Path(written.path).read_text(encoding="utf-8")
     assert "a/b:c*?" in text
     assert block(text, "rankings-data")["queries"][0] == "q\udcff"

@@ -22,6 +22,7 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.errors import CalipersError, UnknownName
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.cli.policies import ListPolicies
@@ -245,8 +246,9 @@ class ScoreFiles:
         scores = read_scores(self.files, max_unpacked=self.max_unpacked, measures=names or None, strict=self.strict)
         left_out = scores.metadata.get("left_out", {})
         if any(left_out.values()):
-            counts = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)
-            warn([f"{counts} are not in all files of scores; left out"], self.strict)
+            nouns = {"queries": "query", "systems": "system"}
+            counts = " and ".join(counted(left_out[what], noun) for what, noun in nouns.items() if left_out.get(what))
+            warn([f"{counts} not in all files of scores; left out"], self.strict)
         return scores
 
 

@@ -105,7 +105,7 @@ def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:
     if strict and any(left_out.values()):
         raise CalipersError(
             f"the scores are of different queries and systems: {counted(left_out['queries'], 'query')} and "
-            f"{left_out['systems']} systems are not in all of them"
+            f"{counted(left_out['systems'], 'system')} are not in all of them"
         )
     names = [name for part in parts for name in part.measures]
     if twice := _twice(names):
