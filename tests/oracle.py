@@ -311,9 +311,9 @@ def average_precision(
     rel: Grade = 1,
     norm: str = "R",
 ) -> Number | None:
-    """SP@k over R, k, or the smaller of the two."""
+    """SP@k over R, k, or the smaller of the two; by k, defined without a relevant document too."""
     total = count(pool, rel)
-    if not total:
+    if not total and norm != "k":
         return None
     assert norm == "R" or k is not None, f"AP by {norm} needs a cutoff"
     by = total if norm == "R" or k is None else k if norm == "k" else min(total, k)

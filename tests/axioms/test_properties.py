@@ -195,7 +195,7 @@ def test_the_upper_end_of_rbp_is_not_monotone() -> None:
         ("GAP", "YYYYNNN"),
         ("GAP(t=[0.2,0.3,0.5])", "YYYYNNN"),
         ("AP(rel=2)", "YYYYNNN"),
-        ("AP(norm=k)", "YNYYNNN"),
+        ("AP(norm=k)", "YNYYYYN"),
         ("AP(norm=min)", "YNYYNNY"),
         ("bpref", "YYNNNNN"),
         ("nDCG(gain=exp)@10", "YNYYNNY"),
@@ -342,7 +342,7 @@ def test_counterexamples_in_words() -> None:
     assert str(known("SN-DCG").complete.counterexample) == "0 has no score at k = 1"
     assert str(known("DCG").realizable.counterexample) == "there is no largest score: 11 scores 1.631 at k = 2"
     assert str(known("RBP").localized).startswith("Yes, proved: ")
-    assert str(known("V2s(DCG)").convergent) == "Yes up to n = 7 (graded: 5)"
+    assert str(known("V2s(DCG)").convergent) == "Yes up to n = 7 (graded: 6, grades 0 to 3: 4)"
     assert str(known("infAP").monotone) == "Yes up to n = 7"
 
 
@@ -720,6 +720,18 @@ def test_errors(arguments: dict[str, Any], message: str) -> None:
         cal.properties(**arguments)
 
 
+def test_counterexamples_beyond_the_small_rankings() -> None:
+    """What five documents, two grades above 0, or a list of all relevant documents do not show."""
+    assert not cal.properties("ndcg_rel").convergent
+    assert not cal.properties("G").top_weighted
+    assert str(cal.properties("G").top_weighted).startswith("No: 123 scores 0.75")
+    assert not cal.properties("SetRelP").insensitive_to_unjudged
+    assert "?1;1 scores 0.5 at k = 2; without the unjudged document 1" in str(
+        cal.properties("SetRelP").insensitive_to_unjudged
+    )
+    assert cal.properties("AP(norm=k)").has(("localized", "complete"))
+
+
 # --- cards ------------------------------------------------------------------------------------------------
 
 
@@ -741,7 +753,7 @@ def test_a_card() -> None:
     assert card.range == "0 to 1"
     assert card.reader == "Goes on from each document to the next with probability 0.8."
     assert any("Rank-biased precision" in line for line in card.citation)
-    assert cal.measure_card("AP(norm=k)").formula == "sum over ranks i <= k of rel_i * P@i / k, where R > 0"
+    assert cal.measure_card("AP(norm=k)").formula == "sum over ranks i <= k of rel_i * P@i / k"
     assert cal.measure_card("V2(AP)").range == "-1 to 1"
     assert cal.measure_card("DCG").range == "0 and up, without bound"
     assert cal.measure_card(lambda ranking: float(ranking[0])).formula == "a function of the ranked grades"

@@ -252,7 +252,7 @@ def test_precision_sums(pool: list[int], k: int) -> None:
         assert oracle.variance(sp, pool) == variance_sp(n, r, depth)
     for norm, by in {"R": r, "k": k, "min": min(r, k)}.items():
         ap = oracle.expected(partial(oracle.average_precision, k=k, norm=norm), pool)
-        assert ap == (expected_sp(n, r, depth) / by if r else None)
+        assert ap == (expected_sp(n, r, depth) / by if by else None)
     t = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8)]
     at_least = [oracle.count(pool, j) for j in range(1, 5)]
     mass = sum(share * m for share, m in zip(t, at_least, strict=True))

@@ -6,7 +6,7 @@ Undefined states are skipped. Scores that differ by less than rounding count as 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 
@@ -193,16 +193,21 @@ def only_across_the_cutoff(many: Scored) -> bool:
 
 def insensitive_to_unjudged(many: Scored, bound: float) -> Finding | None:
     """Leaving unjudged documents out changes nothing. On whole lists where the measure does without a cutoff."""
-    rankings, with_gaps, without = _with_unjudged(many.space.grades)
     subject = many.subject
-    for k in [None] if subject.whole is not None else range(1, many.space.depth + 1):
-        kept = subject.score(with_gaps, k)
-        left_out = subject.score(without, k)
-        found = np.flatnonzero(~_same(kept, left_out))
-        if len(found):
-            row = int(found[0])
-            condensed = tuple(grade for grade in rankings[row] if grade is not None)
-            return Finding(State(rankings[row], k, float(kept[row])), State(condensed, k, float(left_out[row])))
+    for missing in (False, True) if subject.whole is not None else (False,):
+        rankings, with_gaps, without = _with_unjudged(many.space.grades, missing)
+        for k in [None] if subject.whole is not None else range(1, many.space.depth + 1):
+            kept = subject.score(with_gaps, k)
+            left_out = subject.score(without, k)
+            found = np.flatnonzero(~_same(kept, left_out))
+            if len(found):
+                row = int(found[0])
+                ranking = rankings[row]
+                condensed = tuple(grade for grade in ranking if grade is not None)
+                shown = [len(each) - 1 if missing else k for each in (ranking, condensed)]
+                return Finding(
+                    State(ranking, shown[0], float(kept[row])), State(condensed, shown[1], float(left_out[row]))
+                )
     return None
 
 
@@ -324,13 +329,20 @@ def _whole_or_cut(many: Scored) -> list[tuple[int, Floats]]:
 
 
 @lru_cache(maxsize=32)
-def _with_unjudged(grades: tuple[float, ...]) -> tuple[list[Ranking], Lists, Lists]:
-    """All short rankings over these grades with unjudged documents among them, as lists, and without these."""
+def _with_unjudged(grades: tuple[float, ...], missing: bool = False) -> tuple[list[Ranking], Lists, Lists]:
+    """All short rankings over these grades with unjudged documents among them, as lists, and without these.
+
+    missing: the last document of each is a perfect one that the list does not retrieve.
+    """
     kinds = (None, *grades)
     depth = 5 if len(kinds) <= 3 else 4 if len(kinds) == 4 else 3
     every = (ranking for length in range(1, depth + 1) for ranking in product(kinds, repeat=length))
     rankings: list[Ranking] = [ranking for ranking in every if set(ranking) != {None}]
+    if missing:
+        rankings = [(*ranking, grades[-1]) for ranking in rankings]
     lists = lists_of(rankings)
+    if missing:
+        lists = replace(lists.where(lists.first < lists.length[lists.list]), length=lists.length - 1, memo={})
     return rankings, lists, lists.condensed()
 
 

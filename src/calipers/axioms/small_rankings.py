@@ -19,6 +19,7 @@ from calipers.lists import Floats, Lists, Pool
 
 Indices = NDArray[np.int64]
 MOST_RANKINGS = 400  # of one space: two grades reach 7 documents, three reach 5
+MORE_RANKINGS = 1200  # where that finds nothing and nothing is proved: three grades reach 6 documents
 
 
 @dataclass(frozen=True)
@@ -157,10 +158,10 @@ class Space:
 
 
 @lru_cache(maxsize=32)
-def space(grades: tuple[float, ...]) -> Space:
+def space(grades: tuple[float, ...], most: int = MOST_RANKINGS) -> Space:
     """All rankings over these grades that are few enough to try."""
     depth = 1
-    while _rankings(len(grades), depth + 1) <= MOST_RANKINGS:
+    while _rankings(len(grades), depth + 1) <= most:
         depth += 1
     return Space(grades, depth)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.axioms.examined_measures import Examined, Subject, checked_grades, subject_of
 from calipers.axioms.search import EXTRA, PROPERTIES, Finding, Ranking, Scored, State, beyond, scored, tells_apart
-from calipers.axioms.small_rankings import space
+from calipers.axioms.small_rankings import MORE_RANKINGS, space
 from calipers.axioms.table_notes import note_letters
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms.base import number
@@ -18,6 +18,7 @@ from calipers.measures.values import described
 
 SEVEN = tuple(PROPERTIES)
 NINE = (*SEVEN, *EXTRA)
+WHOLE_GRADES = (0.0, 1.0, 2.0, 3.0)
 
 
 @dataclass(frozen=True)
@@ -146,18 +147,24 @@ def examine(subject: Subject, *, grades: Sequence[float] | None = None, bound: f
     if limit < usual:
         proved.pop("bounded", None)  # which is proved of values, and so scores, of the usual size
     findings = {name: _found(name, many, limit) for name in NINE}
+    searched = dict.fromkeys(NINE, _how_far(many))
+    if grades is None and len(many) > 1:
+        for name in ("convergent", "top-weighted"):
+            if findings[name] is None and name not in proved:
+                wider = _wider(subject, many)
+                findings[name] = next(filter(None, (PROPERTIES[name](each, limit) for each in wider)), None)
+                searched[name] = _how_far([many[0], *wider])
     unlimited = _found("bounded", many, max(limit, usual))
     if unlimited is not None:
         findings["realizable"] = unlimited  # there is no largest score that could be attained
     holds = {name: _holds(subject, name, findings[name], proved) for name in NINE}
     letters = note_letters(subject, many[0], holds)
-    searched = f"n = {many[0].space.depth}" + (f" (graded: {many[1].space.depth})" if len(many) > 1 else "")
     scores = np.concatenate([each.scores.ravel() for each in many] + [many[0].perfect])
     verdicts = {
         name.replace("-", "_"): Verdict(
             name=name,
             holds=holds[name],
-            searched=searched,
+            searched=searched[name],
             proof=proved.get(name, ""),
             counterexample=None if holds[name] else _counterexample(name, findings[name], limit),
             note=letters.get(name, ""),
@@ -182,6 +189,23 @@ def _scored(subject: Subject, grades: tuple[float, ...]) -> list[Scored]:
         return [binary]
     graded = scored(subject, space(grades), binary.perfect)
     return [binary, graded] if tells_apart(graded) else [binary]
+
+
+def _wider(subject: Subject, many: Sequence[Scored]) -> list[Scored]:
+    """On more documents, and on whole grades: what falls only between them, or where a gain is not a share of 1."""
+    grades = many[1].space.grades
+    spaces = [space(grades, MORE_RANKINGS), *([space(WHOLE_GRADES)] if grades == (0.0, 0.5, 1.0) else [])]
+    return [scored(subject, each, many[0].perfect) for each in spaces]
+
+
+def _how_far(many: Sequence[Scored]) -> str:
+    """How many documents were tried, of two kinds, of three, and of whole grades."""
+    graded = ", ".join(
+        (f"grades 0 to {each.space.grades[-1]:g}: " if each.space.grades == WHOLE_GRADES else "graded: ")
+        + f"{each.space.depth}"
+        for each in many[1:]
+    )
+    return f"n = {many[0].space.depth}" + (f" ({graded})" if graded else "")
 
 
 def _bound(subject: Subject, binary: Scored) -> float:
@@ -278,7 +302,8 @@ _WORDS: dict[str, Callable[[State, State, float], str]] = {
         f"or as {_state(after)}, which scores {number(after.score)}"
     ),
     "insensitive-to-unjudged": lambda before, after, bound: (
-        f"{_scores(before)}; without the unjudged document {number(after.score)}"
+        f"{_state(before)} scores {number(before.score)}{_at(before)}; without the unjudged document "
+        f"{number(after.score)}"
     ),
 }
 

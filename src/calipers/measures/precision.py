@@ -39,7 +39,7 @@ from calipers.measures.forms import (
     ZeroIfShort,
 )
 from calipers.measures.forms.base import Proofs
-from calipers.measures.forms.gradings import Curve, Growth, NoRange, Unknown, once_any
+from calipers.measures.forms.gradings import Curve, Growth, Unknown
 from calipers.measures.registry import LARGEST, NEEDED, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.native.plan import Plan
@@ -153,36 +153,6 @@ class PrefixDepth(Denominator):
         return Growth.of_pool(AtLeast(self.prefix.rel), unknown, curve, None)
 
 
-class WhereRelevant(Denominator):
-    """A denominator for queries with a relevant document; the others stay undefined."""
-
-    of: Denominator
-    relevant: RELEVANT | OwnRelevant
-
-    @property
-    def of_list(self) -> bool:  # type: ignore[override]  # it depends on the parts
-        return self.relevant.of_list
-
-    @property
-    def within_reach(self) -> bool:
-        return self.of.within_reach and self.relevant.within_reach
-
-    @property
-    def formula(self) -> str:
-        return f"{self.of.formula}, where R > 0"
-
-    def proved(self, of: Form) -> Proofs:
-        return self.of.proved(of)
-
-    def __call__(self, form: Form, lists: Lists) -> Floats:
-        return np.where(self.relevant(form, lists) > 0, self.of(form, lists), 0.0)
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        if self.of.constant is None:
-            raise NoRange(f"no range is known for what is divided by {self!r}")
-        return replace(self.relevant.growth(form, unknown), curve=once_any(self.of.constant), most=1)
-
-
 class ThresholdGain(Record):
     """How likely a reader calls a document of this grade relevant."""
 
@@ -199,4 +169,4 @@ def _norm(norm: str, relevant: RELEVANT | OwnRelevant, cutoff: int | None) -> De
         raise CalipersError(f"norm={norm} of 'AP' is not one of R, k, min")
     if cutoff is None:
         raise CalipersError(f"AP with norm={norm} needs a cutoff, as in AP(norm={norm})@10")
-    return WhereRelevant(CUTOFF(cutoff), relevant) if norm == "k" else Smaller(relevant, CUTOFF(cutoff))
+    return CUTOFF(cutoff) if norm == "k" else Smaller(relevant, CUTOFF(cutoff))

@@ -459,11 +459,6 @@ def at_most(most: int) -> Curve:
     return lambda count, group, size: np.minimum(count, most).astype(np.float64)
 
 
-def once_any(constant: float) -> Curve:
-    """A constant, where there is any document."""
-    return lambda count, group, size: np.where(count > 0, constant, 0.0)
-
-
 def enumerated(unknown: Unknown, score: Callable[[Lists], Floats], most: int, what: str) -> tuple[Floats, Floats]:
     """The gradings of smallest and of largest score, by trying all of them."""
     options = len(unknown.grades)
