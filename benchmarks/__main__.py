@@ -17,7 +17,7 @@ from benchmarks.start import CALIPERS, compile_bytecode, start_up
 HERE = Path(__file__).resolve().parent
 OURS = ["nDCG@10", "AP", "P@10", "Recall@1000", "RR", "RBP(p=0.8)"]
 # A tool that has used up this many seconds on a shape is not asked again.
-ENOUGH = 120.0
+ENOUGH = 30.0
 # A load above this, before anything has started, spoils the times, above all those of threads.
 BUSY = 0.5
 # pytrec_eval keeps scores as float32, where a few of 17 digits tie.

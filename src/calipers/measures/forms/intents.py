@@ -7,10 +7,10 @@ intent alone; so averages over ties, and expected values, are as exact as that f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from calipers.errors import CalipersError
+from calipers.lazy import dataclass
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Denominator, Exactness, Form, Share
