@@ -307,7 +307,7 @@ def test_table_4_of_the_information_paper(data: Path) -> None:
 @pytest.mark.acceptance
 def test_figure_2_of_the_information_paper(data: Path) -> None:
     """Its panels of TREC 8; reading TREC 9 too is for the whole sweep."""
-    (one,) = [each for each in reproductions("golbus2013/figure-2")]
+    (one,) = reproductions("golbus2013/figure-2")
     known = golbus2013.collection(data, "TREC 8")
     assert known is not None
     reading = {name: values[0] for name, values in one.axes.items()} | {"ties": "docid"}
