@@ -293,5 +293,5 @@ def test_the_workflow_of_the_manual_works(
     assert [commands.run(call) for call in called] == [1, 0]
     out = capfd.readouterr().out
     assert "\n::error title=new against old%3A worse::" in out
-    assert "**new** against **released**" in out
+    assert "**new** against **old**" in out
     assert (files / "check.xml").exists()

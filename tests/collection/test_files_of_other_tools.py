@@ -253,7 +253,7 @@ def test_utf_16(encoding: str, write: Write, command: Command) -> None:
         assert grades(path) == {"é1": {"d1": 3, "d2": 0}}, name
     run = write((mark + "é1 Q0 d2 1 2.5 t\né1 Q0 d1 2 1.5 t\n").encode(encoding), "run")
     _, out, said = command("evaluate", path, run, "-m", "RR", "--format", "csv")
-    assert out.splitlines()[1] == "run,0.5", said
+    assert out.splitlines()[1] == "t,0.5", said
     assert "UTF-16 text is damaged" in refusal(grades, write((mark + texts["qrels"]).encode(encoding)[:-1]))
 
 
@@ -484,7 +484,7 @@ def test_rollup(how: str, write: Write, tmp_path: Path, command: Command) -> Non
     qrels = write("1 0 D8 1\n2 0 D7 1\n", "qrels")
     _, out, said = command("evaluate", qrels, run, "--rollup", how, "-m", "RR", "--format", "csv")
     first = 1 / (1 + sum(score > want["1"]["D8"] for score in want["1"].values()))
-    assert out.splitlines()[1] == f"run,{(first + 1) / 2}", said
+    assert out.splitlines()[1] == f"t,{(first + 1) / 2}", said
     assert f"passages are made into documents by {how}" in said
     assert "--rollup-by says whose" in command("evaluate", qrels, run, "--rollup-by", "#")[2]
     assert "appears twice" in refusal(scores, write(PASSAGES + "1 Q0 D7#1 9 1 t\n"), rollup=how)
