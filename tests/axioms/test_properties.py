@@ -755,6 +755,9 @@ def test_a_card() -> None:
     assert any("Rank-biased precision" in line for line in card.citation)
     assert cal.measure_card("AP(norm=k)").formula == "sum over ranks i <= k of rel_i * P@i / k"
     assert cal.measure_card("V2(AP)").range == "-1 to 1"
+    for name in ("SDCG", "HIT"):
+        assert cal.measure_card(name).range == "0 to 1 for gains up to 1; documents of grade 3 score 3"
+    assert cal.measure_card("ERR").range.startswith("0 to 1; the largest")  # its scale ends with the largest grade
     assert cal.measure_card("DCG").range == "0 and up, without bound"
     assert cal.measure_card(lambda ranking: float(ranking[0])).formula == "a function of the ranked grades"
 

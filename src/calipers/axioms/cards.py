@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from calipers.axioms.examined_measures import Examined, subject_of
+from calipers.axioms.examined_measures import Examined, Subject, subject_of
+from calipers.axioms.small_rankings import lists_of
 from calipers.axioms.table_notes import NOTES
 from calipers.axioms.verdicts import NINE, Properties, examine
 from calipers.measures.dialects import trec_names
@@ -15,6 +16,8 @@ from calipers.measures.grammar import parse
 from calipers.measures.parameters import parameters_of
 from calipers.measures.registry import Declaration, Measure, look_up, other_names
 from calipers.results.tables import Table
+
+HIGH_GRADE, MANY = 3.0, 64  # beyond the grades that properties are examined on; documents that are shown
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,7 @@ def measure_card(measure: Examined) -> Card:
         sentence=declaration.sentence if declaration is not None else "",
         formula=stated or derived,
         where=where,
-        range=_range(properties),
+        range=_range(properties) + _beyond(subject, properties),
         reader=form.reader,
         exactness=(subject.whole or form).ties,
         properties=properties,
@@ -199,6 +202,16 @@ def _range(properties: Properties) -> str:
     if largest >= properties.bound or properties.realizable:
         return f"{low} to {number(largest)}{least}"
     return f"{low} to {number(properties.bound)}; the largest score found is {number(largest)}{least}"
+
+
+def _beyond(subject: Subject, properties: Properties) -> str:
+    """Where gains above 1 lead beyond the range: said of a measure that names no largest grade."""
+    if subject.levels or not properties.bounded:
+        return ""
+    score = float(subject.score(lists_of([(HIGH_GRADE,) * MANY]), MANY)[0])
+    if not score > properties.bound * (1 + 1e-9):
+        return ""
+    return f" for gains up to 1; documents of grade {HIGH_GRADE:g} score {number(score)}"
 
 
 def _legend(properties: Properties) -> str:
