@@ -57,6 +57,10 @@ PARAMETERS = {
     "normalize": Parameter("as a share of the largest score of a list of that length", ("True", "False")),
     "signed": Parameter("whether a ranking the wrong way round scores below 0", ("True", "False")),
     "recall": Parameter("the share of the relevant documents; written behind the @", takes=_SHARE),
+    "weight": Parameter(
+        "what a pair weighs: all the same, the difference of the grades, or how far up it stands (with p)",
+        ("uniform", "gain", "top"),
+    ),
     "rounding": Parameter("how many documents a share of them is", ("nearest", "up")),
     "points": Parameter("the levels of recall", takes="a list as [0,0.5,1]"),
     "multiple": Parameter("the depth, as a multiple of R; written behind the @", takes=_ANY),
@@ -77,6 +81,12 @@ PARAMETERS = {
         ("union", "pool", "retrieved"), "collection(N)",
     ),
     "expected": Parameter("the exact expected score, or the published one of SP and AP", ("exact", "paper")),
+    **{
+        f"{name}.ideal": Parameter(
+            "the list that takes at each rank the document that adds most, or the best that there is", ("greedy", "best")
+        )
+        for name in ("nERR-IA", "alpha-nDCG", "nNRBP")
+    },
     **{
         f"{name}.ideal": Parameter("the attainable ideal score, or the published one of SP and AP", ("exact", "k"))
         for name in ("U", "W", "V1", "V2", "V2s", "Z")
