@@ -83,7 +83,7 @@ PARAMETERS = {
     "expected": Parameter("the exact expected score, or the published one of SP and AP", ("exact", "paper")),
     **{
         f"{name}.ideal": Parameter(
-            "the list that takes at each rank the document that adds most, or the best that there is", ("greedy", "best")
+            "the list that takes at each rank the document that adds most, or the best one", ("greedy", "best")
         )
         for name in ("nERR-IA", "alpha-nDCG", "nNRBP")
     },
