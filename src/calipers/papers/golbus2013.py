@@ -121,7 +121,7 @@ def depth_of(measure: str, depth: str) -> str:
         "depth": ("1000", "100"),
         "ties": ("average", "docid"),
     },
-    best={"cut": "last relevant", "gain": "exp", "thresholds": "equal", "depth": "1000", "ties": "average"},
+    best={"cut": "last relevant", "gain": "exp", "thresholds": "gains", "depth": "1000", "ties": "average"},
 )
 def table_2(folder: Path | None, reading: Reading) -> Sequence[Figure]:
     """Sakai's bootstrap, 1,000 samples, two-sided, as the paper says; and how much that depends on the samples."""
