@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lazy import replace
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import (
     CUTOFF,
