@@ -13,6 +13,7 @@ from typing import Any, cast
 from calipers import plot
 from calipers.information.ric_validation import ric_study
 from calipers.papers import golbus2013 as paper
+from calipers.plot.drawing import altair
 
 IMAGES = Path(__file__).resolve().parent / "images"
 
@@ -30,7 +31,7 @@ def figure_2(data: Path) -> Any:
         known = collection(data, name)
         study = ric_study(known.judgments, list(known.runs), ties="docid")
         charts += [plot.ric_scatter(study, measure).properties(title=f"{name}, {measure}") for measure in measures]
-    return plot.stacked(*charts)
+    return altair().concat(*charts, columns=2)
 
 
 def figure_3(data: Path) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 
 from calipers.collection.model import Judgments
 from calipers.collection.reader import processors
+from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import fused
@@ -83,10 +84,14 @@ class Collection:
     def groups(self) -> dict[str, str]:
         import csv
 
-        if not (self.folder / "runs.csv").is_file():
+        path = self.folder / "runs.csv"
+        if not path.is_file():
             return {}
-        with open(self.folder / "runs.csv", encoding="utf-8-sig", newline="") as file:
-            return {row["run"]: row["group"] for row in csv.DictReader(file)}
+        try:
+            with open(path, encoding="utf-8-sig", newline="") as file:
+                return {row["run"]: row["group"] for row in csv.DictReader(file)}
+        except (OSError, UnicodeDecodeError, csv.Error, KeyError) as error:
+            raise CalipersError(f"expected a table with columns run and group ({error})", file=str(path)) from None
 
 
 @cache
@@ -121,7 +126,7 @@ def depth_of(measure: str, depth: str) -> str:
         "depth": ("1000", "100"),
         "ties": ("average", "docid"),
     },
-    best={"cut": "last relevant", "gain": "exp", "thresholds": "equal", "depth": "1000", "ties": "average"},
+    best={"cut": "last relevant", "gain": "exp", "thresholds": "gains", "depth": "1000", "ties": "average"},
 )
 def table_2(folder: Path | None, reading: Reading) -> Sequence[Figure]:
     """Sakai's bootstrap, 1,000 samples, two-sided, as the paper says; and how much that depends on the samples."""
@@ -342,6 +347,8 @@ def drawn_groups(known: Collection, reading: Reading, samples: int | None = None
 
 
 def groups_of_systems(known: Collection, samples: int) -> list[list[int]]:
+    if len(known.runs) < SIZE:
+        raise CalipersError(f"groups of {SIZE} systems cannot be drawn from {len(known.runs)}", file=str(known.folder))
     random = np.random.default_rng(SEED)
     return [sorted(random.choice(len(known.runs), SIZE, replace=False).tolist()) for _ in range(samples)]
 
@@ -479,11 +486,11 @@ def table_4(folder: Path | None, reading: Reading) -> Sequence[Figure]:
     if not known.groups or not binned:
         return [*figures, Figure("first pairs of one group", "27", None, NEEDS_DATA, "runs.csv: run, group")]
     group = [known.groups.get(str(row[0])) == known.groups.get(str(row[1])) for row in binned]
-    first = group.index(False) if False in group else len(group)
+    first = _first_unlike(group)
     by_ap = [group[i] for i in np.argsort([float(str(row[3])) for row in binned], kind="stable")]
     why = (
         f"of {len(group)} pairs in bins {sum(group)} are of one group; sorted by |delta AP|, the first "
-        f"{by_ap.index(False)}"
+        f"{_first_unlike(by_ap)}"
     )
     verdict = EXACT if first == 27 else DIFFERS
     return [*figures, Figure("first pairs of one group", "27", float(first), verdict, why)]
@@ -494,11 +501,15 @@ def within_bins(found: InformationDifference, reading: Reading) -> list[tuple[Ce
     if reading["bins"] == "equal number":
         rows = list(found.within_bins(BINS).rows)
     else:
-        share = found.ap / found.ap.max() * BINS
+        share = found.ap / max(float(found.ap.max()), 1e-300) * BINS
         bins = np.minimum(np.floor(share), BINS - 1) if reading["bins"] == "equal width" else np.round(share)
         place = dict(zip(found.systems, bins.tolist(), strict=True))
         rows = [row for row in found.table().rows if place[str(row[0])] == place[str(row[1])]]
     return [row for row in rows if reading["identical"] == "kept" or float(str(row[2])) >= IDENTICAL]
+
+
+def _first_unlike(group: Sequence[bool]) -> int:
+    return list(group).index(False) if False in group else len(group)
 
 
 def _columns(figures: Sequence[str]) -> Iterator[tuple[str, str]]:

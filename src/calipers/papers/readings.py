@@ -164,7 +164,7 @@ def _state_of(folder: Path | None) -> list[tuple[str, int]]:
     if folder is None:
         return []
     files = (Path(top) / name for top, _, names in os.walk(folder) for name in names)
-    return sorted((str(path.relative_to(folder)), path.stat().st_size) for path in files)
+    return sorted((str(path.relative_to(folder)), path.stat().st_size) for path in files if path.is_file())
 
 
 def _number(printed: str) -> float | None:
