@@ -172,7 +172,7 @@ def test_dense_and_sparse_are_the_same(tmp_path: Path) -> None:
         ("1 qid:1 1:0.5\n1 1:0.5\n", ":2: expected qid:ID after the label, found '1:0.5'"),
         (
             "1 1:0.5\n",
-            ": no line has a qid: put the size of each query beside the file, in part.txt.query or part.txt.group",
+            ": expected qid:ID after the label, or the size of each query in part.txt.query or part.txt.group",
         ),
         (
             "1 qid:1 1:0.5\n1 qid:1 2:0.5 1:1\n",

@@ -134,7 +134,7 @@ def test_bad_files_are_answered_by_one_line(inside: Inside, collection: Path, tm
             good.replace(" 5:", " 3:", 1),
             "bad.txt:1: feature 3 comes after feature 4: features must be in ascending order",
         ),
-        (good.replace("qid:13 ", "", 1), "bad.txt:1: expected qid:ID after the label"),
+        (good.replace("qid:13 ", "", 1), "bad.txt: expected qid:ID after the label"),
         (good.replace(" 1:", " 1:nan", 1), "is not a"),
         ("\n".join(line.rpartition(" 12:")[0] for line in good.splitlines()), "bad.txt:1: every line has 11 features"),
         (good.replace(" #docid", " 13:1 #docid", 1), "bad.txt:1: feature 13, where the training data has 12"),

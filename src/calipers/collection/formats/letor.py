@@ -43,7 +43,7 @@ def letor_blocks(path: Path, *, max_unpacked: int | None = None) -> Iterator[Blo
     beside = next((name + ending for ending in GROUPS if os.path.isfile(name + ending)), None)
     if beside is None:
         endings = " or ".join(f"{os.path.basename(name)}{ending}" for ending in GROUPS)
-        raise CalipersError(f"no line has a qid: put the size of each query beside the file, in {endings}", file=name)
+        raise CalipersError(f"expected qid:ID after the label, or the size of each query in {endings}", file=name)
     sizes = scan(beside, NumberScanner, max_unpacked=max_unpacked)
     if (sizes != np.rint(sizes)).any() or (sizes < 0).any() or sizes.sum() > MOST_DOCUMENTS:
         raise CalipersError("the size of a query is a whole number", file=beside)
