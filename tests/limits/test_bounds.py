@@ -109,6 +109,18 @@ def test_deviations_are_those_of_all_orders_of_any_population(population: str) -
         np.testing.assert_allclose(found.sd[name], wanted, rtol=0, atol=1e-9, err_msg=name)
 
 
+def test_accuracy_has_its_ends_with_a_cutoff_too() -> None:
+    """The top two by grade hold no pair: the best order has a worthless document second, the worst one has it first."""
+    pools = {"pairs": {"a": 1, "b": 1, "c": 0, "d": 0}, "none": {"a": 1, "b": 1}}
+    found = cal.bounds(pools, ["Accuracy@2", "Accuracy@1"])
+    assert (found.ideal["Accuracy@2"][0], found.worst["Accuracy@2"][0]) == (1, 0)
+    assert found.exactness["Accuracy@2"]["ideal"] == "exact"
+    assert np.isnan([found.ideal["Accuracy@2"][1], found.ideal["Accuracy@1"][0]]).all()
+    ends = {"best": {"a": 2, "c": 1}, "worst": {"c": 2, "a": 1}}
+    runs = {name: {"pairs": run} for name, run in ends.items()}
+    assert cal.evaluate(pools, runs, "Accuracy@2")["Accuracy@2"][:, 0].tolist() == [1, 0]
+
+
 def test_z_scores_are_exact_where_there_are_few_orders() -> None:
     """Grades 1, 0, 0: RR is 1, 1/2 and 1/3, each as often."""
     values = [1, 1 / 2, 1 / 3]

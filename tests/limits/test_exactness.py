@@ -99,7 +99,8 @@ def test_bounds_say_what_is_not_exact() -> None:
     exact = {"ideal": "exact", "expected": "exact", "worst": "exact", "sd": "exact"}
     drawn = {"ideal": "sorted", "expected": "sampled", "worst": "sorted", "sd": "sampled"}
     assert found.exactness == {
-        "nDCG@10": exact, "ERR": {**exact, "sd": "sampled"}, "infAP": drawn, "Accuracy": drawn, "RIC": drawn,
+        "nDCG@10": exact, "ERR": {**exact, "sd": "sampled"}, "infAP": drawn,
+        "Accuracy": {**drawn, "ideal": "exact", "worst": "exact"}, "RIC": drawn,
     }  # fmt: skip
     assert "sd" not in cal.bounds({"q": LARGE}, "ERR").exactness["ERR"]
     assert "expected of infAP" in found.inexact

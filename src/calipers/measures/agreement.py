@@ -8,14 +8,20 @@ Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (Compat).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Ints, Lists
+from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Deterministic, Form
+from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import measure
 from calipers.measures.values import AtLeast, LinearGain
 from calipers.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @measure("Compat", p=0.95, normalize=True)
@@ -29,7 +35,32 @@ def compatibility(p: float, normalize: bool) -> Form:
 @measure("Accuracy", cutoff=None, rel=1)
 def accuracy(cutoff: int | None, rel: float) -> Form:
     """How likely a retrieved relevant document stands above a retrieved one that is not relevant or not judged."""
-    return Worthy(Deterministic(PairsInOrder(rel, cutoff)), AtLeast(rel))
+    return Pairwise(Deterministic(PairsInOrder(rel, cutoff)), AtLeast(rel), cutoff)
+
+
+class Pairwise(Worthy):
+    """The share of pairs in order, of a relevant document and another one in the top k.
+
+    The best list has one of the other documents at its end, the worst a relevant one: 1 and 0, wherever two documents
+    of the population can make a pair.
+    """
+
+    cutoff: int | None = None
+
+    @property
+    def extremes(self) -> Exactness:
+        return "exact"
+
+    def ideal(self, population: Population) -> Floats:
+        return np.where(self._has_pairs(population), 1.0, np.nan)
+
+    def worst(self, population: Population) -> Floats:
+        return np.where(self._has_pairs(population), 0.0, np.nan)
+
+    def _has_pairs(self, population: Population) -> NDArray[np.bool_]:
+        shown = population.shuffled
+        relevant = shown.count(shown.worth(self.value) > 0)
+        return np.asarray((relevant > 0) & (relevant < population.size) & (self.cutoff != 1))
 
 
 class OverlapWithIdeal(Record):
