@@ -31,6 +31,7 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats
 from calipers.measures.grammar import parse
 from calipers.planning.closed_form_power import power_one_sided, smallest_n
+from calipers.plurals import counted
 from calipers.results.averages import mean
 from calipers.results.notes import some
 from calipers.results.printable import visible
@@ -88,7 +89,7 @@ class Decision:
             return said
         if self.needed is None:
             return f"{said}; no number of queries would decide a difference so close to that"
-        return f"{said}; about {self.needed} queries would decide it, and there are {self.queries}"
+        return f"{said}; about {counted(self.needed, 'query')} would decide it, and there are {self.queries}"
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Check:
             return f"{self.new} is not worse than {self.old} {by} {listed}"
         needed = [each.needed for each in self.decisions if each.verdict == UNDECIDED]
         most = None if None in needed else max(each for each in needed if each is not None)
-        tell = "no number of queries would tell" if most is None else f"about {most} queries would tell"
+        tell = "no number of queries would tell" if most is None else f"about {counted(most, 'query')} would tell"
         there = max(each.queries for each in self.decisions if each.verdict == UNDECIDED)
         return f"undecided whether {self.new} is worse than {self.old} {by} {listed}: {tell}, and there are {there}"
 

@@ -292,7 +292,7 @@ def _note_groups(table: Any, groups: dict[str, str], top: int) -> None:
     note(f"of the {shown} most alike pairs {by_bits:.1%} are of one group; of the {shown} nearest in AP {by_ap:.1%}")
     unknown = {name for row in table.rows for name in row[:2]} - set(groups)
     if unknown:
-        note(f"warning: {len(unknown)} systems have no group: {some(sorted(map(str, unknown)))}")
+        note(f"warning: {counted(len(unknown), 'system')} without a group: {some(sorted(map(str, unknown)))}")
 
 
 # -- information tau ---------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from calipers.collection.reader import scan
 from calipers.errors import CalipersError
 from calipers.native.columns import Features, Labels
 from calipers.native.scanner import FeatureScanner, LetorScanner, ScanError
+from calipers.plurals import counted
 
 MOST_CELLS = 1 << 27  # of a dense matrix that is mostly empty: a gigabyte
 OTHER = "other features than in training"
@@ -78,7 +79,7 @@ class FeatureFile:
             )
         if found.index is None:
             raise CalipersError(
-                f"every line has {found.width} features, where the training data has {width}: {OTHER}",
+                f"every line has {counted(found.width, 'feature')}, where the training data has {width}: {OTHER}",
                 file=self.name,
                 line=int(self.labels.line[0]),
             )

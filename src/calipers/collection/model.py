@@ -26,6 +26,7 @@ from calipers.native.scanner import (
     rank_segments,
     top_segments,
 )
+from calipers.plurals import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +89,14 @@ class Judgments:
             if size.ndim != 1 or not np.issubdtype(size.dtype, np.integer) or (size < 0).any():
                 raise CalipersError("group is not a list of sizes")
             if size.sum() != len(grade):
-                raise CalipersError(f"group adds up to {size.sum()} documents, but there are {len(grade)} labels")
+                raise CalipersError(
+                    f"group adds up to {counted(size.sum(), 'document')}, but there are {counted(len(grade), 'label')}"
+                )
             queries = tuple(str(i) for i in range(1, len(size) + 1))
             return cls(name, queries, Pool(np.concatenate([[0], np.cumsum(size)]), grade), names=None)
         ids = np.asarray(qid)
         if ids.shape != grade.shape:
-            raise CalipersError(f"there are {ids.size} query ids for {len(grade)} labels")
+            raise CalipersError(f"there are {counted(ids.size, 'query id')} for {counted(len(grade), 'label')}")
         distinct, start, query = np.unique(ids, return_index=True, return_inverse=True)
         by_appearance = np.argsort(start)
         place = np.empty_like(by_appearance)
@@ -352,7 +355,7 @@ class ArrayRun:
         scores = _finite(self.scores, self.name, "score")
         expected = len(judgments) if judgments.row is None else len(judgments.row)
         if len(scores) != expected:
-            raise CalipersError(f"{len(scores)} scores for {expected} labels", file=self.name)
+            raise CalipersError(f"{counted(len(scores), 'score')} for {counted(expected, 'label')}", file=self.name)
         if judgments.row is not None:
             scores = scores[judgments.row]
         scores = _rounded(scores, precision)

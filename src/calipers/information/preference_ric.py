@@ -20,6 +20,7 @@ from calipers.errors import CalipersError
 from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
 from calipers.lists import Floats
 from calipers.measures.information import order_information
+from calipers.plurals import counted
 from calipers.results.tables import Cell, ShownAsTable, Table
 
 DRAWS = 5
@@ -53,7 +54,8 @@ class PreferenceRic(ShownAsTable):
         return Table(("system", "query", "RIC", "signed"), tuple(rows), self.metadata)
 
     def __repr__(self) -> str:
-        return f"<PreferenceRic: {len(self.systems)} systems, {len(self.queries)} queries>\n{self.table()}"
+        size = f"{counted(len(self.systems), 'system')}, {counted(len(self.queries), 'query')}"
+        return f"<PreferenceRic: {size}>\n{self.table()}"
 
 
 def preference_ric(

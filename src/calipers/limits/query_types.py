@@ -16,6 +16,7 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.limits.normalisation import NOISE
 from calipers.limits.pool_bounds import Bounds
 from calipers.lists import Floats, Ints
+from calipers.plurals import counted
 from calipers.results.scores import Scores
 from calipers.results.tables import ShownAsTable, Table
 
@@ -58,7 +59,7 @@ class QueryTypes(ShownAsTable):
     def _first(self, count: int, key: Floats) -> tuple[str, ...]:
         defined = int((~np.isnan(key)).sum())
         if not 0 < count <= defined:
-            raise CalipersError(f"{count} queries are not between 1 and the {defined} that have a type")
+            raise CalipersError(f"{counted(count, 'query')}, not between 1 and the {defined} that have a type")
         order: Ints = np.argsort(key, kind="stable")  # NaN last
         return tuple(self.queries[q] for q in order[:count])
 

@@ -27,6 +27,7 @@ from calipers.collection.formats.letor import read_letor, read_scores
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.native.ids import decode
+from calipers.plurals import counted
 from calipers.rankers.base import Ranker
 from calipers.rankers.folds import Fold, folds_of
 from calipers.rankers.letor_data import LetorData, data_of, joined, sampled_queries
@@ -114,7 +115,7 @@ class LetorCollection:
             return data
         total = sum(len(self._bare(file).queries) for fold in self.folds for file in fold.test)
         if self.queries > total:
-            raise CalipersError(f"{self.queries} queries cannot be drawn from {total}", file=str(self.folder))
+            raise CalipersError(f"{counted(self.queries, 'query')} cannot be drawn from {total}", file=str(self.folder))
         count = max(1, round(self.queries * len(data.queries) / total))  # each file keeps its share
         return sampled_queries(data, min(count, len(data.queries)), self.seed)
 
@@ -169,7 +170,9 @@ class TrainingFolder:
             write_score_lines(trained.predict(test.X, qid=test.query), scores)
         found, expected = read_scores(str(scores)), len(collection.labels(fold))
         if len(found) != expected:
-            raise CalipersError(f"{len(found)} scores for {expected} documents: remove the file", file=str(scores))
+            raise CalipersError(
+                f"{counted(len(found), 'score')} for {counted(expected, 'document')}: remove the file", file=str(scores)
+            )
         return np.asarray(found)
 
     def _trained(self, ranker: Ranker, collection: LetorCollection, fold: Fold, model: Path, part: str) -> Ranker:

@@ -233,6 +233,6 @@ def _check(
         if share is not None and not 0 < share < 1:
             raise CalipersError(f"{what} {share:g} is not between 0 and 1")
     if queries is not None and queries < 2:
-        raise CalipersError(f"{queries} queries are too few: a test needs two")
+        raise CalipersError(f"too few ({counted(queries, 'query')}): a test needs two")
     if design not in ALL_DESIGNS:
         raise CalipersError(f"unknown design '{design}'; there are {', '.join(ALL_DESIGNS)}")

@@ -22,6 +22,7 @@ from calipers.errors import CalipersError
 from calipers.extras import load, missing
 from calipers.lists import Floats
 from calipers.measures.registry import Measure
+from calipers.plurals import counted
 from calipers.rankers.objective import Goal, Objective
 from calipers.rankers.training_examples import Examples, as_matrix, by_query, is_sparse, places, weighted_sums
 
@@ -104,7 +105,7 @@ class Ranker(ABC):
             valid.check_trainable()
             if valid.width != train.width:
                 raise CalipersError(
-                    f"{valid.width} features, where the training data has {train.width}: {OTHER}",
+                    f"{counted(valid.width, 'feature')}, where the training data has {train.width}: {OTHER}",
                     file=valid.name,
                 )
         self.notes_ = self._remarks(train)
@@ -132,7 +133,7 @@ class Ranker(ABC):
         matrix = as_matrix(X, "test data")
         if matrix.shape[1] != self.features_:
             raise CalipersError(
-                f"{matrix.shape[1]} features, where the training data had {self.features_}: {OTHER}",
+                f"{counted(matrix.shape[1], 'feature')}, where the training data had {self.features_}: {OTHER}",
                 file="test data",
             )
         if self.normalize == "query":

@@ -16,6 +16,7 @@ from calipers.collection.model import Judgments
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.native.ids import decode
+from calipers.plurals import counted
 from calipers.rankers.training_examples import Matrix, is_sparse
 
 
@@ -110,7 +111,7 @@ def sampled_queries(data: LetorData, count: int, seed: int = 42) -> LetorData:
     2
     """
     if not 1 <= count <= len(data.queries):
-        raise CalipersError(f"{count} queries cannot be drawn from {len(data.queries)}", file=data.name)
+        raise CalipersError(f"{counted(count, 'query')} cannot be drawn from {len(data.queries)}", file=data.name)
     return data.of_queries(np.random.default_rng(seed).permutation(len(data.queries))[:count])
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
+from calipers.plurals import counted
 from calipers.rankers.objective import Goal, Objective
 
 Matrix = Any  # a dense array or a scipy.sparse CSR matrix
@@ -38,7 +39,9 @@ class Examples:
         matrix = as_matrix(X, name)
         labels = np.asarray(y, dtype=np.float64)
         if labels.ndim != 1 or len(labels) != matrix.shape[0]:
-            raise CalipersError(f"{matrix.shape[0]} documents with features, but {labels.size} labels", file=name)
+            raise CalipersError(
+                f"{counted(matrix.shape[0], 'document')} with features, but {counted(labels.size, 'label')}", file=name
+            )
         if not np.isfinite(labels).all():
             row = int(np.argmin(np.isfinite(labels)))
             raise CalipersError(f"the label of document {row + 1} is not a finite number", file=name)
@@ -50,7 +53,9 @@ class Examples:
             if size.ndim != 1 or not np.issubdtype(size.dtype, np.integer) or (size < 0).any():
                 raise CalipersError("group is not a list of sizes", file=name)
             if size.sum() != len(labels):
-                raise CalipersError(f"group adds up to {size.sum()} documents, but there are {len(labels)}", file=name)
+                raise CalipersError(
+                    f"group adds up to {counted(size.sum(), 'document')}, but there are {len(labels)}", file=name
+                )
             query: Ints = np.repeat(np.arange(len(size)), size)
         else:
             query = places(qid, len(labels), name)
@@ -100,7 +105,8 @@ class Examples:
             raise CalipersError("no document is relevant (has a label above 0): nothing can be learnt", file=self.name)
         if self.constant.all():
             raise CalipersError(
-                f"all {self.width} features are constant: they cannot tell one document from another", file=self.name
+                f"all {counted(self.width, 'feature')} are constant: they cannot tell one document from another",
+                file=self.name,
             )
 
 
@@ -125,7 +131,10 @@ def as_matrix(X: Any, name: str) -> Matrix:
             file=name,
         )
     if 0 in matrix.shape:
-        raise CalipersError(f"{matrix.shape[0]} documents with {matrix.shape[1]} features: nothing to rank", file=name)
+        raise CalipersError(
+            f"{counted(matrix.shape[0], 'document')} with {counted(matrix.shape[1], 'feature')}: nothing to rank",
+            file=name,
+        )
     return matrix
 
 
@@ -137,7 +146,7 @@ def places(qid: Any, documents: int, name: str) -> Ints:
     """The place of each document's query among them all, in the order in which they appear."""
     ids = np.asarray(qid)
     if ids.shape != (documents,):
-        raise CalipersError(f"{ids.size} query ids for {documents} documents", file=name)
+        raise CalipersError(f"{counted(ids.size, 'query id')} for {counted(documents, 'document')}", file=name)
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

@@ -303,7 +303,9 @@ def _number(cell: str) -> float | None:
 
 def _renamed(parts: list[Scores], measures: list[str]) -> list[Scores]:
     if len(measures) != sum(len(part.measures) for part in parts):
-        raise CalipersError(f"{len(measures)} measures are named for {sum(len(p.measures) for p in parts)} of scores")
+        raise CalipersError(
+            f"{counted(len(measures), 'name')} for {sum(len(p.measures) for p in parts)} measures of scores"
+        )
     rest = iter(measures)
     return [replace(part, measures=tuple(next(rest) for _ in part.measures), definitions=()) for part in parts]
 

@@ -13,6 +13,7 @@ from calipers.measures.forms.gradings import Growth, Unknown
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
 from calipers.native.plan import Plan
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,7 @@ class ZeroIfShort(Wrapper):
 
     def inner(self, lists: Lists) -> Inner:
         shown = int(lists.length[0])
-        short = f"{shown} documents, fewer than {self.cutoff}: 0" if shown < self.cutoff else ""
+        short = f"{counted(shown, 'document')}, fewer than {self.cutoff}: 0" if shown < self.cutoff else ""
         return Inner(self.of, lists, remark=short)
 
     def error(self, lists: Lists) -> Floats:
