@@ -51,7 +51,8 @@ Print what trec_eval prints, for one run or for several, one after the other.
   -h, -v         this help (with -m: what the measures are); the version
 
 judgments and runs may be compressed; - is standard input. Exit codes are trec_eval's: 1 for a wrong call, 2 for
-wrong input, 7 where no query has both results and judgments.
+wrong input, 4 for a measure that judgments of this format cannot give, 7 where no query has both results and
+judgments.
 """
 )
 
