@@ -1,4 +1,4 @@
-"""The seven numeric properties: Moffat's (2013) table, its notes and numbers, counterexamples, proofs, cards."""
+"""The seven numeric properties: the table of Moffat's paper, its notes and numbers, counterexamples, proofs, cards."""
 
 from __future__ import annotations
 

@@ -356,9 +356,7 @@ def test_judgment_lists_of_opensearch(write: Write) -> None:
 @pytest.mark.parametrize("ending", [".query", ".group"])
 def test_sizes_of_queries_beside_svmlight(ending: str, write: Write) -> None:
     path = write("# made by hand\n2 1:0.5 3:1\n0 2:1\r\n\n1 1:0.25 # x\n0 1:0.75\n", "rank.train")
-    assert "put the size of each query beside the file, in rank.train.query or rank.train.group" in refusal(
-        grades, path
-    )
+    assert "or the size of each query in rank.train.query or rank.train.group" in refusal(grades, path)
     write("2\n2\n", f"rank.train{ending}")
     judgments = cal.read_judgments(path)
     assert (judgments.queries, judgments.pool.grade.tolist()) == (("1", "2"), [2, 0, 1, 0])

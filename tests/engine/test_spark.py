@@ -141,7 +141,7 @@ def test_every_rule_gives_the_scores_of_the_local_engine(frames, simulated, opti
 
 def test_lists_may_be_cut_before_they_are_moved(frames, simulated):
     """Ties at the cut, and at the depth, stay whole. What is read of a list is then less than its length."""
-    measures = ["nDCG@5", "V2(AP@10)", "ERR@10", "P@3", "SN-DCG@5"]
+    measures = ["nDCG@5", "V2(AP@10, population=pool)", "ERR@10", "P@3", "SN-DCG@5"]
     scores = both(frames, simulated, measures, precut=True, coverage=False)
     read = scores.agg({"about.read": "sum"}).first()[0]
     assert read < sum(len(ranked) for run in simulated.runs.values() for ranked in run.values())

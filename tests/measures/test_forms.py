@@ -26,7 +26,7 @@ FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopi
 # Declared to have no formula of their own: functions of whole lists, and counts whose name says all.
 WITHOUT_FORMULA = {
     "Deterministic", "Free", "Worthy", "Counted", "OfPool", "Unjudged", "GradesBetween", "PairInformation",
-    "IntentAware", "Blend", "MultiplePrefix",
+    "IntentAware", "Blend", "MultiplePrefix", "Pairwise",
 }  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def test_forms_hand_over_their_plan(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["ERR@10", "GAP", "SDCG@10", "nDCG(discount=jk2)@10", "nDCG(short=zero)@5", "nDCG(ideal=list)@5", "V2(nDCG@10)",
-     "AP(norm=k)@10", "AP(norm=min)@10", "AP(ideal=list)", "P(short=n)@10", "P(rel=0)@10", "Rprec_mult@0.2", "RPrec@5",
+     "AP(norm=min)@10", "AP(ideal=list)", "P(short=n)@10", "P(rel=0)@10", "Rprec_mult@0.2", "RPrec@5",
      "RBP(gain=exp)", "Judged@10", "Recall(judged_only=True)", "11pt_avg", "IPrec(rounding=up)@0.3", "HIT@10",
      "DCG(gain={1:2})@5", "nDCG(gains={1:2})", "bpref(judged_only=True)"],
 )  # fmt: skip

@@ -49,7 +49,7 @@ def notes_about(
     """
     total = len(seen)
     if renamed := [run.name for run in seen if run.renamed]:
-        yield f"{some(renamed)}: named by the path, as another run has the name; name=path gives a name"
+        yield f"{some(renamed)}: named by the file, as another run has the tag; name=path gives a name"
     if unjudged := [run.unjudged_queries for run in seen if run.unjudged_queries]:
         yield (
             f"{len(unjudged)} of {counted(total, 'run')} {verb(len(unjudged), 'answers', 'answer')} queries without "

@@ -55,7 +55,7 @@ def dunnett(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) ->
         difference=difference,
         low=difference - width,
         high=difference + width,
-        p=beyond(statistic, len(a), freedom),
+        p=np.where(statistic == 0, 1.0, beyond(statistic, len(a), freedom)),
         effect=ratio(difference, np.full(len(difference), spread)),
         n=np.full(len(difference), n),
     )

@@ -369,7 +369,7 @@ def deepest(forms: Iterable[Form]) -> int | None:
     """The reach of several forms together.
 
     >>> import calipers as cal
-    >>> deepest([cal.parse("nDCG@10").form, cal.parse("V2(AP@100)").form])
+    >>> deepest([cal.parse("nDCG@10").form, cal.parse("V2(AP@100, population=pool)").form])
     100
     """
     found = [form.reach for form in forms]
