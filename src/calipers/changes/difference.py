@@ -29,7 +29,7 @@ from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.results.averages import mean as mean_of
 from calipers.results.notes import some
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, Table, four_digits, markdown_text
+from calipers.results.tables import Cell, PValue, Table, four_digits, markdown_text
 from calipers.stats.differences import Differences
 from calipers.stats.reproduced_runs import Renamed
 from calipers.stats.significance import USUAL, student
@@ -315,7 +315,7 @@ def _mean(name: str, values: Floats, differences: Differences, level: float) -> 
     rounded = differences.rounded[0][both]
     wins, losses = int((rounded > 0).sum()), int((rounded < 0).sum())
     found = student(values, np.array([1]), np.array([0]), replace(USUAL, level=level))
-    low, high, p = (float(each[0]) for each in (found.low, found.high, found.p))
+    low, high, p = float(found.low[0]), float(found.high[0]), PValue(found.p[0])
     mean = float(differences.mean[0])
     count = int(both.sum())
     return MeanChange(name, old, new, mean, low, high, p, wins, losses, count - wins - losses, count)

@@ -14,7 +14,7 @@ import numpy as np
 from calipers.lists import Floats
 from calipers.metaeval.families import Family, at_same_cutoffs, families, place_in
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.tables import ShownAsTable, Table
+from calipers.results.tables import PValue, ShownAsTable, Table
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.significance import SEED, Samples
 
@@ -46,7 +46,7 @@ class DiscriminativePower(ShownAsTable):
         """The curve of achieved significance levels: one row per pair, sorted by descending p. Lower is better."""
         chosen = self.families if family is None else (self.families[place_in(self.families, family)],)
         rows = [
-            (each.name, rank, float(p))
+            (each.name, rank, PValue(p))
             for each in chosen
             for rank, p in enumerate(self.levels[place_in(self.families, each.name)], 1)
         ]
