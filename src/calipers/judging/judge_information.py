@@ -95,9 +95,7 @@ def knowledge_of(
             counted += 1
             seen = QueryRankings(name, q, rankings.rank[:, span], relevant, ())
             bits.append(pairs.told(seen.until_last_relevant()))
-            random = np.random.default_rng([seed, q])
-            shuffled = (random.permuted(seen.rank, axis=1) for _ in range(draws))
-            null.append([pairs.told(seen.until_last_relevant(rank)) for rank in shuffled])
+            null.append(_told_by_chance(pairs, seen, draws, [seed, q]))
         if progress:
             progress(1)
     if not counted:
@@ -178,9 +176,7 @@ def information_of_judges(
         seen = QueryRankings(query, q, rankings.rank[:, span], together.pool.grade[span] >= 1, ())
         if pairs is not None and seen.relevant.any():
             bits.append(pairs.told(seen.until_last_relevant()))
-            random = np.random.default_rng([seed, q])
-            shuffled = (random.permuted(seen.rank, axis=1) for _ in range(draws))
-            null.append([pairs.told(seen.until_last_relevant(rank)) for rank in shuffled])
+            null.append(_told_by_chance(pairs, seen, draws, [seed, q]))
         if progress:
             progress(1)
     if not bits:
@@ -253,3 +249,10 @@ class OrderedByJudges:
         of_patterns = (np.add.reduceat(each, self.start, axis=1, dtype=np.float64) for each in (up, down))
         together = order_information(*of_patterns).sum(axis=1)
         return np.vstack([alone, together]) / len(self.one)
+
+
+def _told_by_chance(pairs: OrderedByJudges, seen: QueryRankings, draws: int, seed: list[int]) -> list[Floats]:
+    """What the same rankings tell about the judges' pairs after their ranks were shuffled, draw by draw."""
+    random = np.random.default_rng(seed)
+    shuffled = (random.permuted(seen.rank, axis=1) for _ in range(draws))
+    return [pairs.told(seen.until_last_relevant(rank)) for rank in shuffled]
