@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections.abc import Iterator
@@ -384,3 +385,31 @@ def test_ids_that_share_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (again.low["nDCG@10"] == found.low["nDCG@10"]).all()
     assert again.pairs().rows == found.pairs().rows
     assert again.certificate("nDCG@10", again.systems[0]) == found.certificate("nDCG@10", found.systems[0])
+
+
+def test_significant_differences_that_could_still_turn() -> None:
+    """Counted from the tables that users see: significant with unjudged as 0, and open."""
+    made = simulate(topics=20, systems=6, retrieved=30, seed=5)
+    drawn = random.Random(5)
+    known = {q: {d: g for d, g in pool.items() if drawn.random() < 0.7} for q, pool in made.qrels.items()}
+    found = cal.ranges(known, made.runs, ["P@10"])
+    compared = cal.compare(cal.evaluate(known, made.runs, ["P@10"], warn=False), "t", correction="holm")
+    rows = compared.to_pandas().itertuples()
+    sure = {frozenset((row.system_a, row.system_b)) for row in rows if row.p_adjusted < 0.05}
+    still_open = {frozenset(row[:2]) for row in found.pairs("P@10").rows if row[5] == "open"}
+    assert 0 < len(sure & still_open) < len(sure)
+    assert found.significant("P@10") == (len(sure), len(sure & still_open))
+
+
+@pytest.mark.parametrize("systems", [4, 30], ids=["graph", "matrix"])
+def test_charts_show_what_the_tables_say(systems: int) -> None:
+    made = simulate(topics=5, systems=systems, retrieved=20, unjudged=0.3, seed=6)
+    found = cal.ranges(made.qrels, made.runs, ["P@10"])
+    pairs = found.pairs("P@10").rows
+    one = str(pairs[0][0]), str(pairs[0][1])
+    drawn = [json.dumps(chart.to_dict()) for chart in (
+        cal.plot.score_ranges(found), cal.plot.difference_ranges(found, [one]), cal.plot.decided_order(found)
+    )]  # fmt: skip
+    assert all(json.dumps(name) in text for name in made.runs for text in (drawn[0], drawn[2]))
+    assert json.dumps(pairs[0][3]) in drawn[1]
+    assert json.dumps(pairs[0][4]) in drawn[1]
