@@ -343,7 +343,7 @@ def test_scores_that_do_not_fit_are_refused(collection: Path, tmp_path: Path) ->
     opened = [LetorCollection.of(str(collection), 1)]
     letor_study(opened, str(tmp_path), rankers=QUICK)
     (tmp_path / "TINY" / "fold1" / "adarank.txt").write_text("1.0\n")
-    with pytest.raises(CalipersError, match=r"adarank\.txt: 1 scores for \d+ documents: remove the file"):
+    with pytest.raises(CalipersError, match=r"adarank\.txt: 1 score for \d+ documents: remove the file"):
         letor_study(opened, str(tmp_path), rankers=QUICK)
 
 
