@@ -22,6 +22,9 @@ CI = os.environ.get("CI", "").lower() in ("1", "true")
 ROOT = Path(__file__).resolve().parent.parent
 COMPILERS = ("c++", "g++", "clang++")
 
+# ranx compiles itself for minutes to fuse and score a handful of lists: here it runs as the Python it is written in.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+
 # `ci` draws the same examples every time: a failure there must have come from the change. `quick` is for the
 # other interpreters, which repeat what the first one has tested well.
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
