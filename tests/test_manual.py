@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import os
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import click
@@ -27,61 +25,51 @@ DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-@pytest.fixture(scope="module")
-def builder() -> ModuleType:
-    Require().module("jinja2")
-    spec = importlib.util.spec_from_file_location("manual_build", DOCS / "build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["manual_build"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
 def blocks(page: str, kind: str) -> list[str]:
     text = (DOCS / page).read_text(encoding="utf-8")
     return [content for language, content in BLOCK.findall(text) if language == kind]
 
 
-def test_one_command_builds_all_pages_and_no_link_is_broken(builder: ModuleType, tmp_path: Path) -> None:
-    count = builder.build(DOCS, tmp_path / "manual")
-    assert count == len(list(DOCS.rglob("*.md")))
-    index = (tmp_path / "manual" / "index.html").read_text(encoding="utf-8")
-    assert 'href="tutorial.html"' in index
-    assert "https://" not in re.sub(r"<main>.*</main>", "", index, flags=re.DOTALL)
-    for page in (tmp_path / "manual").rglob("*.html"):
-        for target in re.findall(r'(?:href|src)="([^"#]+?)(?:#[^"]*)?"', page.read_text(encoding="utf-8")):
-            if not re.match(r"[a-z]+:", target):
-                assert (page.parent / target).exists(), (page.name, target)
+def mkdocs(folder: Path, config: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-f", str(config), "-d", str(folder)],
+        capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("# T\n[x](nowhere.md)", "leads nowhere"),
-        ("# T\n[x](#no-such)", "there is no such heading"),
-        ("# T\n![x](images/none.png)", "leads nowhere"),
-    ],
-)
-def test_broken_links_are_found(builder: ModuleType, tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "index.md").write_text(text)
-    with pytest.raises(builder.Broken, match=said):
-        builder.check(tmp_path, {"index": builder.read(tmp_path, "index")})
+@pytest.mark.slow
+@pytest.mark.peers
+def test_the_site_is_whole_and_its_notebooks_run(tmp_path: Path, require: Require) -> None:
+    """Strict: a broken link or heading, a page that the menu forgets and a cell that fails each stop the build."""
+    require.module("mkdocs")
+    done = mkdocs(tmp_path, ROOT / "mkdocs.yml")
+    assert done.returncode == 0, done.stderr[-3000:]
+    pages = {
+        path.relative_to(tmp_path).as_posix(): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.html")
+    }
+    reference = "".join(text for name, text in pages.items() if name.startswith("api/"))
+    for name in set(calipers.__all__) - {"__version__", "plot", "text"}:
+        assert re.search(rf"\scalipers\.{name}\s", reference), name
+    for path in (DOCS / "notebooks").glob("*.ipynb"):
+        assert 'class="language-text' in pages[f"notebooks/{path.stem}.html"], path.stem
+    assert len(list((tmp_path / "notebooks").glob("*.png"))) >= 3
+    assert "<img" in pages["gallery.html"]
+    for name, text in pages.items():
+        assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="https?:[^"]*"', text), name
 
 
-def test_pages_that_no_part_names_come_last_and_named_ones_must_be_there(
-    builder: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(builder, "PARTS", {"Start": ("index",)})
-    (tmp_path / "index.md").write_text("# T")
-    (tmp_path / "another.md").write_text("# A")
-    assert builder.names(tmp_path) == ["index", "another"]
-    pages = {name: builder.read(tmp_path, name) for name in ("index", "another")}
-    assert builder.menu(pages, "index")[1] == ("More", [("A", "another.html", False)])
-    (tmp_path / "index.md").unlink()
-    with pytest.raises(builder.Broken, match="not there"):
-        builder.names(tmp_path)
+@pytest.mark.parametrize("text", ["# T\n[x](nowhere.md)", "# T\n[x](#no-such)", "# T\n![x](images/none.png)"])
+def test_broken_links_stop_the_build(tmp_path: Path, text: str, require: Require) -> None:
+    require.module("mkdocs")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text(text)
+    (tmp_path / "mkdocs.yml").write_text(
+        f"INHERIT: {ROOT / 'mkdocs.yml'}\nsite_name: T\ndocs_dir: docs\nhooks: []\nplugins: []\nextra_css: []\n"
+        "theme: {name: mkdocs}\nnav: [index.md]\n"
+    )
+    done = mkdocs(tmp_path / "site", tmp_path / "mkdocs.yml")
+    assert done.returncode != 0
+    assert "strict mode" in done.stderr + done.stdout
 
 
 @pytest.fixture(scope="module")
