@@ -34,7 +34,7 @@ from calipers.evaluation import as_judgments
 from calipers.fusion.allowed_orders import Above, Found, best_order
 from calipers.fusion.candidates import Ballots, Ranks
 from calipers.fusion.combine import FusedRun, fused, several
-from calipers.fusion.pairwise import merge_sorted
+from calipers.fusion.pairwise import places, sorted_by_votes
 from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import encode
 
@@ -161,25 +161,10 @@ def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None) -> Floa
     grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
     order = ballots.ordered(grade)
     if kind == "naive":
-        return _places(ballots, order)
-    order = order if start is None else start
-    needed = len(ballots.runs) if kind == "pareto" else len(ballots.runs) / 2
-    rank = ballots.all_ranks().T.copy()
-
-    def second_first(one: Ints, other: Ints) -> NDArray[np.bool_]:
-        above = (rank[one] < rank[other]).sum(axis=1) >= needed
-        below = (rank[one] > rank[other]).sum(axis=1) >= needed
-        return np.asarray(np.where(above == below, grade[other] > grade[one], below))
-
-    return _places(ballots, merge_sorted(order, ballots.offsets, second_first))
-
-
-def _places(ballots: Ballots, order: Ints) -> Floats:
-    """n for the first of the n candidates of a query, 1 for the last."""
-    score = np.empty(len(order))
-    size = np.diff(ballots.offsets)
-    score[order] = np.repeat(ballots.offsets[1:], size) - np.arange(len(order))
-    return score
+        return places(ballots, order)
+    runs = len(ballots.runs)
+    needed = runs if kind == "pareto" else runs / 2
+    return sorted_by_votes(ballots, order if start is None else start, np.ones(runs), needed, grade)
 
 
 def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above]:
