@@ -40,6 +40,9 @@ from calipers.native.ids import encode
 
 BOUNDS = ("naive", "pareto", "majoritarian")
 RULES = {"pareto": "unanimity", "majoritarian": "the majority"}  # that an oracle respects; naive respects nothing
+# Of which votes an oracle's sort needs all or half: a run that retrieves neither document casts none. With half of them
+# on either side the grade decides; or, half being enough, the document that is compared first stays first.
+VOTES = ("of all runs", "that are cast", "that are cast, half is enough")
 UNJUDGED = 0.0  # the grade of what nobody judged
 RELEVANT = 1.0  # the least grade that AP counts
 MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
@@ -116,7 +119,7 @@ def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
     row = np.fromiter(map(index.find, query, ballots.documents.tolist()), np.int64, len(ballots))
     grade = np.full(len(ballots), np.nan)
     grade[row >= 0] = judgments.pool.grade[row[row >= 0]]
-    return replace(ballots, grade=grade)
+    return replace(ballots, grade=grade, row=row)
 
 
 def oracle_score(ballots: Ballots, kind: str) -> tuple[Floats, NDArray[np.bool_]]:
@@ -152,19 +155,21 @@ def _oracle(worth: Floats, rank: Ranks, missing: int, unanimous: bool) -> Found:
     return best_order(relevant.tolist(), above, upper, greedy, runs)
 
 
-def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None) -> Floats:
+def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None, votes: str = VOTES[0]) -> Floats:
     """The same by a merge sort whose comparator is "above, and otherwise by grade".
 
-    It starts from the order of grades, or from another order of the candidates.
+    It starts from the order of grades, or from another order of the candidates. votes: half of which runs are needed.
     """
     assert ballots.grade is not None
     grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
     order = ballots.ordered(grade)
     if kind == "naive":
         return places(ballots, order)
+    order = order if start is None else start
+    part = 1.0 if kind == "pareto" else 0.5
     runs = len(ballots.runs)
-    needed = runs if kind == "pareto" else runs / 2
-    return sorted_by_votes(ballots, order if start is None else start, np.ones(runs), needed, grade)
+    share, half_stays = votes != VOTES[0], votes == VOTES[2]
+    return sorted_by_votes(ballots, order, np.ones(runs), part if share else part * runs, grade, share, half_stays)
 
 
 def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above]:

@@ -6,6 +6,8 @@ Majorities can form a cycle (a over b, b over c, c over a), so there may be no o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from calipers.fusion.candidates import Ballots
@@ -26,12 +28,13 @@ def condorcet_order(ballots: Ballots, weight: Floats, start: Ints) -> Floats:
     return sorted_by_votes(ballots, start, weight, NOISE * weight.sum())
 
 
-def sorted_by_votes(
-    ballots: Ballots, start: Ints, weight: Floats, needed: float, grade: Floats | None = None
-) -> Floats:
-    """n for the first of the n candidates of a query, 1 for the last, in the order of a merge sort by votes."""
+def sorted_by_votes(ballots: Ballots, start: Ints, weight: Floats, *comparator: Any) -> Floats:
+    """n for the first of the n candidates of a query, 1 for the last, in the order of a merge sort by votes.
+
+    comparator: what `sort_by_votes` takes after the weights.
+    """
     rank = np.ascontiguousarray(ballots.all_ranks().T)  # a candidate's ranks side by side
-    return places(ballots, sort_by_votes(start, ballots.offsets, rank, weight, needed, grade))
+    return places(ballots, sort_by_votes(start, ballots.offsets, rank, weight, *comparator))
 
 
 def places(ballots: Ballots, order: Ints) -> Floats:

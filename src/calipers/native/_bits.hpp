@@ -187,7 +187,7 @@ inline void order_bits(const int16_t* better, size_t betters, const int16_t* wor
 // Whether the votes want `second` before `first`: see sort_by_votes of plain.py.
 template <typename Rank>
 inline bool second_first(const Rank* first, const Rank* second, const double* weight, size_t runs, double needed,
-                         const double* grade, int64_t one, int64_t other) {
+                         const double* grade, bool share, bool half_stays, int64_t one, int64_t other) {
     double above = 0, below = 0;
     for (size_t i = 0; i < runs; i++) {
         if (first[i] < second[i]) {
@@ -197,14 +197,17 @@ inline bool second_first(const Rank* first, const Rank* second, const double* we
         }
     }
     if (!grade) return below - above > needed;
-    const bool stays = above >= needed, goes = below >= needed;
+    const double least = share ? needed * (above + below) : needed;
+    const bool stays = above >= least, goes = below >= least;
+    if (stays && goes && half_stays) return false;
     return stays == goes ? grade[other] > grade[one] : goes;
 }
 
 // A stable merge sort of the rows order[offsets[s]:offsets[s + 1]] of each segment, from short parts to long ones.
 template <typename Rank>
 inline void sort_by_votes(int64_t* order, const int64_t* offsets, size_t segments, const Rank* rank,
-                          const double* weight, size_t runs, double needed, const double* grade) {
+                          const double* weight, size_t runs, double needed, const double* grade, bool share,
+                          bool half_stays) {
     std::vector<int64_t> fresh;
     for (size_t s = 0; s < segments; s++) {
         int64_t* rows = order + offsets[s];
@@ -216,7 +219,7 @@ inline void sort_by_votes(int64_t* order, const int64_t* offsets, size_t segment
                 size_t i = left, j = middle, k = left;
                 while (i < middle && j < right) {
                     const bool later = second_first(rank + rows[i] * runs, rank + rows[j] * runs, weight, runs, needed,
-                                                    grade, rows[i], rows[j]);
+                                                    grade, share, half_stays, rows[i], rows[j]);
                     fresh[k++] = later ? rows[j++] : rows[i++];
                 }
                 while (i < middle) fresh[k++] = rows[i++];

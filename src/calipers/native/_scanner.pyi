@@ -93,6 +93,8 @@ def sort_by_votes(
     weight: NDArray[np.float64],
     needed: float,
     grade: NDArray[np.float64] | None = None,
+    share: bool = False,
+    half_stays: bool = False,
 ) -> NDArray[np.int64]: ...
 def rank_documents(
     scores: dict[str, float], names: list[str], start: int, end: int, precision: Precision

@@ -34,7 +34,7 @@ cdef extern from "_bits.hpp" namespace "calipers" nogil:
         const int16_t*, size_t, const int16_t*, size_t, size_t, int16_t, uint64_t*, uint64_t*, uint64_t*
     ) noexcept
     void sort_rows "calipers::sort_by_votes"[Rank](
-        int64_t*, const int64_t*, size_t, const Rank*, const double*, size_t, double, const double*
+        int64_t*, const int64_t*, size_t, const Rank*, const double*, size_t, double, const double*, cbool, cbool
     ) except +
 
 
@@ -1542,13 +1542,14 @@ def order_bits(better, worse, missing):
     return tuple(each.reshape(lists, betters * ((worses + 63) // 64)) for each in found)
 
 
-def sort_by_votes(start, offsets, rank, weight, double needed, grade=None):
+def sort_by_votes(start, offsets, rank, weight, double needed, grade=None, bint share=False, bint half_stays=False):
     """The rows of each segment, given in the order `start`, by a stable merge sort whose comparator is a vote.
 
-    rank: [row, run], the smaller the better, of which 16 or 32 bits are read. Without grades the second of two rows goes
-    first where the runs that want it so weigh more than `needed` more than the others. With grades it does where runs of
-    at least `needed` weight want it so and such a weight does not want the opposite; where both or neither is so, by
-    grade.
+    rank: [row, run], the smaller the better, of which 16 or 32 bits are read. Without grades the second of two rows
+    goes first where the runs that want it so weigh more than `needed` more than the others. With grades it does where
+    runs of at least `needed` weight want it so and such a weight does not want the opposite; where both or neither is
+    so, by grade. share: `needed` is a share of the weight of the runs that have a say on the two rows. half_stays:
+    where both is so, the first stays first.
     """
     import numpy
 
@@ -1574,12 +1575,12 @@ def sort_by_votes(start, offsets, rank, weight, double needed, grade=None):
         if short:
             sort_rows[uint16_t](
                 <int64_t*> rows.view.buf, <const int64_t*> bounds.view.buf, segments, <const uint16_t*> votes.view.buf,
-                <const double*> weights.view.buf, runs, needed, worth,
+                <const double*> weights.view.buf, runs, needed, worth, share, half_stays,
             )
         else:
             sort_rows[uint32_t](
                 <int64_t*> rows.view.buf, <const int64_t*> bounds.view.buf, segments, <const uint32_t*> votes.view.buf,
-                <const double*> weights.view.buf, runs, needed, worth,
+                <const double*> weights.view.buf, runs, needed, worth, share, half_stays,
             )
     return order
 

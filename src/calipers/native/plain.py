@@ -696,13 +696,16 @@ def sort_by_votes(
     weight: NDArray[np.float64],
     needed: float,
     grade: NDArray[np.float64] | None = None,
+    share: bool = False,
+    half_stays: bool = False,
 ) -> NDArray[np.int64]:
     """The rows of each segment, given in the order `start`, by a stable merge sort whose comparator is a vote.
 
-    rank: [row, run], the smaller the better, of which 16 or 32 bits are read. Without grades the second of two rows goes
-    first where the runs that want it so weigh more than `needed` more than the others. With grades it does where runs of
-    at least `needed` weight want it so and such a weight does not want the opposite; where both or neither is so, by
-    grade.
+    rank: [row, run], the smaller the better, of which 16 or 32 bits are read. Without grades the second of two rows
+    goes first where the runs that want it so weigh more than `needed` more than the others. With grades it does where
+    runs of at least `needed` weight want it so and such a weight does not want the opposite; where both or neither is
+    so, by grade. share: `needed` is a share of the weight of the runs that have a say on the two rows. half_stays:
+    where both is so, the first stays first.
 
     >>> rank = np.array([[1, 2, 3], [2, 1, 1], [3, 3, 2]], np.uint16)
     >>> sort_by_votes(np.arange(3), np.array([0, 3]), rank, np.ones(3), 0.0).tolist()
@@ -728,8 +731,10 @@ def sort_by_votes(
         above, below = (rank[one] < rank[other]) @ weight, (rank[other] < rank[one]) @ weight
         if grade is None:
             return np.asarray(below - above > needed)
-        stays, goes = above >= needed, below >= needed
-        return np.where(stays == goes, grade[other] > grade[one], goes)
+        least = needed * (above + below) if share else needed
+        stays, goes = above >= least, below >= least
+        by_grade = (stays == goes) & ~(stays & half_stays)
+        return np.where(by_grade, grade[other] > grade[one], goes & ~stays)
 
     begin, end = offsets[:-1], offsets[1:]
     width = 1
