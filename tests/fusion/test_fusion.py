@@ -27,6 +27,7 @@ from calipers.fusion.combine import fused as fused_run
 from calipers.fusion.methods import METHODS
 from calipers.fusion.oracles import BOUNDS, judged, sorted_score
 from calipers.fusion.scaling import SCALINGS
+from calipers.native import plain, scanner
 from calipers.native.ids import Ids
 
 Ranked = dict[str, float]
@@ -244,6 +245,54 @@ def test_condorcet_of_a_circle_depends_on_nothing_but_the_runs() -> None:
     wanted = list(fused(runs, "condorcet"))
     for names in (["y", "z", "x"], ["z", "y", "x"]):
         assert list(fused({name: runs[name] for name in names}, "condorcet")) == wanted
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.uint32])
+@pytest.mark.parametrize(
+    ("graded", "share", "half_stays"),
+    [(False, False, False), (True, False, False), (True, True, False), (True, True, True)],
+)
+def test_the_sort_by_votes_is_one_merge_sort(
+    kind: type[np.unsignedinteger[Any]], graded: bool, share: bool, half_stays: bool
+) -> None:
+    """Compiled and plain against a merge sort that is written down one comparison at a time."""
+    draw = np.random.default_rng(7)
+    offsets = np.array([0, 0, 1, 6, 40])
+    rank = draw.integers(1, 12, (40, 4)).astype(kind)
+    weight, grade = np.array([1.0, 0.5, 2.0, 1.0]), draw.integers(0, 2, 40).astype(float) if graded else None
+    needed = 0.5 if share else 2.25 if graded else 0.75
+    options = (needed, grade, share, half_stays)
+
+    def second_first(one: int, other: int) -> bool:
+        above, below = (sum(weight[rank[a] < rank[b]]) for a, b in ((one, other), (other, one)))
+        if grade is None:
+            return bool(below - above > needed)
+        least = needed * (above + below) if share else needed
+        if half_stays and above >= least and below >= least:
+            return False
+        if (above >= least) == (below >= least):
+            return bool(grade[other] > grade[one])
+        return bool(below >= least)
+
+    def merged(one: list[int], other: list[int]) -> list[int]:
+        if not one or not other:
+            return one + other
+        later = second_first(one[0], other[0])
+        return [other[0], *merged(one, other[1:])] if later else [one[0], *merged(one[1:], other)]
+
+    start = np.concatenate([a + draw.permutation(b - a) for a, b in pairwise(offsets.tolist())])
+    wanted: list[int] = []
+    for a, b in pairwise(offsets.tolist()):
+        parts = [[row] for row in start[a:b].tolist()]
+        while len(parts) > 1:
+            parts = [merged(parts[i], parts[i + 1] if i + 1 < len(parts) else []) for i in range(0, len(parts), 2)]
+        wanted += parts[0] if parts else []
+    for module in (scanner, plain):
+        assert module.sort_by_votes(start, offsets, rank, weight, *options).tolist() == wanted
+        with pytest.raises(ValueError, match="do not fit"):
+            module.sort_by_votes(start, offsets[:-1], rank, weight, *options)
+        with pytest.raises(ValueError, match="do not fit"):
+            module.sort_by_votes(start + 1, offsets, rank, weight, *options)
 
 
 def test_weights_that_floats_cannot_add_up_still_tie() -> None:

@@ -670,6 +670,27 @@ def test_shared_bits(words: int, share: float) -> None:
             shared(one, other[:, :-1])
 
 
+@pytest.mark.parametrize("worses", [1, 63, 64, 200])
+def test_bits_of_orders(worses: int) -> None:
+    """Compiled and plain, against comparing pair by pair; which bit is whose is open, but alike in all lists."""
+    draw = np.random.default_rng(worses)
+    missing = int(np.iinfo(np.int16).max)
+    better, worse = (draw.integers(0, 6, (3, size)).astype(np.int16) for size in (4, worses))
+    for each in (better, worse):
+        each[draw.random(each.shape) < 0.3] = missing
+    better[1], worse[1] = better[0], worse[0]
+    one, other = better[:, :, None], worse[:, None, :]
+    wanted = [one < other, (one == other) & (one != missing), one > other]
+    for order_bits in (scanner.order_bits, plain.order_bits):
+        found = order_bits(better, worse, missing)
+        for bits, signs in zip(found, wanted, strict=True):
+            flat = signs.reshape(3, -1).astype(int)
+            assert plain.shared_bits(bits, bits).tolist() == (flat @ flat.T).tolist()
+        assert not any(plain.shared_bits(found[a], found[b])[0, 0] for a, b in ((0, 1), (0, 2), (1, 2)))
+        with pytest.raises(ValueError, match="as many lists"):
+            order_bits(better, worse[:2], missing)
+
+
 @pytest.mark.parametrize("lists", [1, 4, 10])
 def test_patterns_are_counted_alike(lists: int) -> None:
     draw = np.random.default_rng(lists)

@@ -77,7 +77,11 @@ def command(
     if grid:
         output.write(_searched(chosen, data, cells, cache))
         return
-    found = [_with_data(each.table, data) for each in chosen]
+    found = []
+    with progress(len(chosen), "tables") as advance:
+        for each in chosen:
+            found.append(_with_data(each.table, data))
+            advance(1)
     joined = Table(found[0].columns, tuple(row for table in found for row in table.rows))
     counts = {verdict: sum(row[4] == verdict for row in joined.rows) for verdict in VERDICTS}
     said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)

@@ -45,6 +45,7 @@ class Ballots:
     score: Floats  # of each ballot
     words: Words  # of each candidate: its id as numbers, which order as its bytes do
     grade: Floats | None = None  # of each candidate, where judgments were looked up; NaN for what nobody judged
+    row: Ints | None = None  # of each candidate in the pool of those judgments; -1 for what nobody judged
 
     @classmethod
     def of(
@@ -132,6 +133,23 @@ class Ballots:
         part = self._lists_only(number[self.run] >= 0)
         return replace(part, runs=tuple(self.runs[run] for run in runs), run=number[part.run])
 
+    def only_judged(self) -> Ballots:
+        """The ballots on documents that somebody judged: condensed lists."""
+        assert self.row is not None
+        judged = self.row >= 0
+        kept = judged[self.candidate]
+        return replace(
+            self,
+            documents=self.documents.take(np.flatnonzero(judged)),
+            offsets=np.concatenate([[0], np.cumsum(judged)])[self.offsets],
+            starts=np.concatenate([[0], np.cumsum(kept)])[self.starts],
+            candidate=(np.cumsum(judged, dtype=np.int32) - 1)[self.candidate[kept]],
+            score=self.score[kept],
+            words=self.words[judged],
+            grade=None if self.grade is None else self.grade[judged],
+            row=self.row[judged],
+        )
+
     def of_queries(self, queries: Sequence[int]) -> Ballots:
         """The ballots on these queries alone, given in ascending order."""
         number = np.full(len(self.queries), -1)
@@ -161,6 +179,7 @@ class Ballots:
             score=self.score[kept],
             words=self.words[found],
             grade=None if self.grade is None else self.grade[found],
+            row=None if self.row is None else self.row[found],
         )
 
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.collection.model import Run
+from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import RunsLike
 from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation import as_runs
-from calipers.fusion.candidates import Ballots
+from calipers.fusion.candidates import Ballots, ranked_segments
 from calipers.fusion.methods import Votes, method
 from calipers.fusion.scaling import constant
-from calipers.lists import Floats
+from calipers.lists import Floats, Ints
+from calipers.native.columns import Precision, Retrieved
 from calipers.native.ids import Ids
 from calipers.plurals import counted
 
@@ -88,9 +89,7 @@ def several(runs: RunsLike) -> list[Run]:
 
 def fused(ballots: Ballots, score: Floats, name: str, keep: int | None = None) -> FusedRun:
     """A run from a score for each candidate."""
-    answered = np.bincount(ballots.query, minlength=len(ballots.queries))
-    if (answered < 2).all():
-        raise CalipersError("no query in common: each query is answered by one of the runs alone, so nothing is fused")
+    answered = _answered(ballots)
     order = ballots.ordered(score)
     size = np.diff(ballots.offsets)
     query = np.repeat(np.arange(len(size)), size)
@@ -112,6 +111,66 @@ def fused(ballots: Ballots, score: Floats, name: str, keep: int | None = None) -
         constant=int(constant(ballots).sum()),
         alone=int((answered == 1).sum()),
     )
+
+
+def _answered(ballots: Ballots) -> Ints:
+    """How many runs answer each query."""
+    answered = np.bincount(ballots.query, minlength=len(ballots.queries))
+    if (answered < 2).all():
+        raise CalipersError("no query in common: each query is answered by one of the runs alone, so nothing is fused")
+    return answered
+
+
+def judged_part(
+    ballots: Ballots, score: Floats, judgments: Judgments, keep: int | None = None, name: str = "fused"
+) -> JudgedPart:
+    """What measures read of a fused run, where the ballots know the rows of their candidates in these judgments."""
+    assert ballots.row is not None
+    _answered(ballots)
+    order, first, last = ranked_segments(score, ballots.offsets, ballots.words.__getitem__)
+    size = np.diff(ballots.offsets)
+    place = np.arange(len(order)) - np.repeat(ballots.offsets[:-1], size)
+    keep = _depth(keep, "keep") or len(order)
+    row = ballots.row[order]
+    kept = np.flatnonzero((row >= 0) & (place < keep))
+    index = {query: q for q, query in enumerate(judgments.queries)}
+    first, last = first[kept], np.minimum(last[kept], keep)
+    segment = np.repeat(np.arange(len(size)), size)[kept]
+    found = Retrieved(
+        query=np.array([index[query] for query in ballots.queries], np.int32),
+        length=np.minimum(size, keep).astype(np.int32),
+        tied=np.bincount(segment, first != last, len(size)).astype(np.int32),
+        offsets=np.concatenate([[0], np.cumsum(np.bincount(segment, minlength=len(size)))]),
+        document=row[kept],
+        score=score[order[kept]],
+        first=first,
+        last=last,
+        docid_rank=place[kept] + 1,
+        input_rank=place[kept] + 1,
+        tag=name.encode(),
+        unjudged=Ids.of([]),
+        scattered=False,
+    )
+    return JudgedPart(name, judgments, found)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedPart:
+    """A run of which only the judged documents are known."""
+
+    name: str
+    judgments: Judgments
+    found: Retrieved
+
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        if judgments is not self.judgments or depth or precision != "double":
+            raise CalipersError("only the judged documents are known, of whole lists", file=self.name)
+        return self.found
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        raise CalipersError("only the judged documents are known", file=self.name)
 
 
 def _weights(weights: Sequence[float] | Mapping[str, float] | None, runs: tuple[str, ...]) -> Floats:

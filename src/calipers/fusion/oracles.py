@@ -34,12 +34,15 @@ from calipers.evaluation import as_judgments
 from calipers.fusion.allowed_orders import Above, Found, best_order
 from calipers.fusion.candidates import Ballots, Ranks
 from calipers.fusion.combine import FusedRun, fused, several
-from calipers.fusion.pairwise import merge_sorted
+from calipers.fusion.pairwise import places, sorted_by_votes
 from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import encode
 
 BOUNDS = ("naive", "pareto", "majoritarian")
 RULES = {"pareto": "unanimity", "majoritarian": "the majority"}  # that an oracle respects; naive respects nothing
+# Of which votes an oracle's sort needs all or half: a run that retrieves neither document casts none. With half of them
+# on either side the grade decides; or, half being enough, the document that is compared first stays first.
+VOTES = ("of all runs", "that are cast", "that are cast, half is enough")
 UNJUDGED = 0.0  # the grade of what nobody judged
 RELEVANT = 1.0  # the least grade that AP counts
 MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
@@ -116,7 +119,7 @@ def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
     row = np.fromiter(map(index.find, query, ballots.documents.tolist()), np.int64, len(ballots))
     grade = np.full(len(ballots), np.nan)
     grade[row >= 0] = judgments.pool.grade[row[row >= 0]]
-    return replace(ballots, grade=grade)
+    return replace(ballots, grade=grade, row=row)
 
 
 def oracle_score(ballots: Ballots, kind: str) -> tuple[Floats, NDArray[np.bool_]]:
@@ -152,34 +155,21 @@ def _oracle(worth: Floats, rank: Ranks, missing: int, unanimous: bool) -> Found:
     return best_order(relevant.tolist(), above, upper, greedy, runs)
 
 
-def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None) -> Floats:
+def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None, votes: str = VOTES[0]) -> Floats:
     """The same by a merge sort whose comparator is "above, and otherwise by grade".
 
-    It starts from the order of grades, or from another order of the candidates.
+    It starts from the order of grades, or from another order of the candidates. votes: half of which runs are needed.
     """
     assert ballots.grade is not None
     grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
     order = ballots.ordered(grade)
     if kind == "naive":
-        return _places(ballots, order)
+        return places(ballots, order)
     order = order if start is None else start
-    needed = len(ballots.runs) if kind == "pareto" else len(ballots.runs) / 2
-    rank = ballots.all_ranks().T.copy()
-
-    def second_first(one: Ints, other: Ints) -> NDArray[np.bool_]:
-        above = (rank[one] < rank[other]).sum(axis=1) >= needed
-        below = (rank[one] > rank[other]).sum(axis=1) >= needed
-        return np.asarray(np.where(above == below, grade[other] > grade[one], below))
-
-    return _places(ballots, merge_sorted(order, ballots.offsets, second_first))
-
-
-def _places(ballots: Ballots, order: Ints) -> Floats:
-    """n for the first of the n candidates of a query, 1 for the last."""
-    score = np.empty(len(order))
-    size = np.diff(ballots.offsets)
-    score[order] = np.repeat(ballots.offsets[1:], size) - np.arange(len(order))
-    return score
+    part = 1.0 if kind == "pareto" else 0.5
+    runs = len(ballots.runs)
+    share, half_stays = votes != VOTES[0], votes == VOTES[2]
+    return sorted_by_votes(ballots, order, np.ones(runs), part if share else part * runs, grade, share, half_stays)
 
 
 def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above]:

@@ -6,13 +6,13 @@ Majorities can form a cycle (a over b, b over c, c over a), so there may be no o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calipers.fusion.candidates import Ballots
 from calipers.lists import Floats, Ints
+from calipers.native.scanner import sort_by_votes
 
 CELLS_AT_ONCE = 1 << 20  # of a block of pairs: what fits a cache
 NOISE = 1e-12  # of a sum of weights that means no majority
@@ -25,63 +25,23 @@ def condorcet_order(ballots: Ballots, weight: Floats, start: Ints) -> Floats:
     weight want it so. Majorities being no order, another sort may give another result; but in this one each document
     has the majority, or half, over the next.
     """
-    rank, total = ballots.all_ranks().T.copy(), weight.sum()  # a candidate's ranks side by side
-
-    def second_first(one: Ints, other: Ints) -> NDArray[np.bool_]:
-        above, below = rank[one], rank[other]
-        sign = (above < below).view(np.int8) - (above > below).view(np.int8)
-        return np.asarray(sign @ weight < -NOISE * total)
-
-    order = merge_sorted(start, ballots.offsets, second_first)
-    begin, end = ballots.offsets[:-1], ballots.offsets[1:]
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    query = np.repeat(np.arange(len(begin)), end - begin)
-    return (end[query] - place).astype(np.float64)
+    return sorted_by_votes(ballots, start, weight, NOISE * weight.sum())
 
 
-def merge_sorted(start: Ints, offsets: Ints, second_first: Callable[[Ints, Ints], NDArray[np.bool_]]) -> Ints:
-    """A stable merge sort of each segment by a comparator of rows, all merges of one level a row each at a time."""
-    order = start.copy()
-    begin, end = offsets[:-1], offsets[1:]
-    width = 1
-    while width < int((end - begin).max(initial=0)):
-        left = np.concatenate([np.arange(b, e, 2 * width) for b, e in zip(begin.tolist(), end.tolist(), strict=True)])
-        stop = np.repeat(end, -(-(end - begin) // (2 * width)))
-        paired = left + width < stop
-        left, stop = left[paired], stop[paired]
-        order = _merged(order, second_first, left, left + width, np.minimum(left + 2 * width, stop))
-        width *= 2
-    return order
+def sorted_by_votes(ballots: Ballots, start: Ints, weight: Floats, *comparator: Any) -> Floats:
+    """n for the first of the n candidates of a query, 1 for the last, in the order of a merge sort by votes.
+
+    comparator: what `sort_by_votes` takes after the weights.
+    """
+    rank = np.ascontiguousarray(ballots.all_ranks().T)  # a candidate's ranks side by side
+    return places(ballots, sort_by_votes(start, ballots.offsets, rank, weight, *comparator))
 
 
-def _merged(
-    order: Ints, second_first: Callable[[Ints, Ints], NDArray[np.bool_]], left: Ints, middle: Ints, right: Ints
-) -> Ints:
-    """Merge order[left:middle] with order[middle:right], for all of them."""
-    place = np.arange(len(order))
-    # Where the right part runs out first, what is left of the left part goes behind all of it.
-    rows = np.repeat(left, middle - left) + _counted(middle - left)
-    place[rows] += np.repeat(right - middle, middle - left)
-    i, j = left.copy(), middle.copy()
-    while len(i):
-        later = second_first(order[i], order[j])  # the one from the right part comes first
-        taken = np.where(later, j, i)
-        place[taken] = taken + np.where(later, i - middle, j - middle)
-        i += ~later
-        j += later
-        alive = (i < middle) & (j < right)
-        if not alive.all():
-            i, j, middle, right = i[alive], j[alive], middle[alive], right[alive]
-    fresh = np.empty_like(order)
-    fresh[place] = order
-    return fresh
-
-
-def _counted(sizes: Ints) -> Ints:
-    """0, 1, ... for each size, one after the other."""
-    ends = np.cumsum(sizes)
-    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - sizes, sizes)
+def places(ballots: Ballots, order: Ints) -> Floats:
+    """n for the first of the n candidates of a query, 1 for the last."""
+    score = np.empty(len(order))
+    score[order] = np.repeat(ballots.offsets[1:], np.diff(ballots.offsets)) - np.arange(len(order))
+    return score
 
 
 def copeland_score(ballots: Ballots, weight: Floats) -> Floats:

@@ -9,7 +9,7 @@ Golbus & Aslam, A mutual information-based framework for the analysis of informa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.fusion.candidates import Ballots
-from calipers.fusion.combine import FusedRun, fused
+from calipers.fusion.combine import judged_part
 from calipers.fusion.methods import METHODS, Votes
 from calipers.fusion.oracles import BOUNDS, judged, oracle_score, sorted_score
 from calipers.information.joint import joint_of
@@ -130,7 +130,7 @@ def fusion_study(
     check_number_of_lists(size)
     rankings = Rankings.of(known, read, rel, depth=depth, jobs=jobs)
     ballots = judged(Ballots.of([run.run for run in read], depth, jobs), known)
-    groups = np.array(list(_groups(len(read), samples, size, seed)))
+    groups = np.array(random_groups(len(read), samples, size, seed))
     found: dict[str, list[float]] = {name: [] for name in fusions}
     joint, null, best = [], [], []
     information = None
@@ -141,8 +141,8 @@ def fusion_study(
         null.append(information.null_mean)
         best.append(float(information.alone.mean(axis=1).max()))
         drawn = ballots.only(group)
-        made = {name: _fused(drawn, name, normalize, oracles, keep) for name in fusions}
-        scores = evaluate(known, list(made.values()), f"RIC(rel={rel:g})", empty="skip", warn=False)
+        made = [judged_part(drawn, fused_score(drawn, name, normalize, oracles), known, keep, name) for name in fusions]
+        scores = evaluate(known, made, f"RIC(rel={rel:g})", empty="skip", warn=False)
         for name, values in zip(fusions, scores.values[0], strict=True):
             found[name].append(float(np.nanmean(values)))
         if progress:
@@ -163,14 +163,14 @@ def fusion_study(
     )
 
 
-def _groups(systems: int, samples: int, size: int, seed: int) -> Iterator[list[int]]:
+def random_groups(systems: int, samples: int, size: int, seed: int) -> list[list[int]]:
+    """Groups of systems, each in ascending order; more samples start with the same groups."""
     random = np.random.default_rng(seed)
-    for _ in range(samples):
-        yield sorted(random.choice(systems, size, replace=False).tolist())
+    return [sorted(random.choice(systems, size, replace=False).tolist()) for _ in range(samples)]
 
 
-def _fused(ballots: Ballots, name: str, normalize: str, oracles: str, keep: int | None) -> FusedRun:
+def fused_score(ballots: Ballots, name: str, normalize: str = "minmax", oracles: str = "search") -> Floats:
+    """The score that a method of `fuse`, a bound or an oracle gives each candidate."""
     if name in BOUNDS:
-        score = sorted_score(ballots, name) if oracles == "sort" else oracle_score(ballots, name)[0]
-        return fused(ballots, score, name, keep)
-    return fused(ballots, METHODS[name].fuse(Votes(ballots, np.ones(len(ballots.runs)), normalize)), name, keep)
+        return sorted_score(ballots, name) if oracles == "sort" else oracle_score(ballots, name)[0]
+    return METHODS[name].fuse(Votes(ballots, np.ones(len(ballots.runs)), normalize))

@@ -7,7 +7,7 @@ It is not a metric: a perfect list and its reverse have a difference of 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +18,11 @@ from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, evaluate
-from calipers.information.rankings import MISSING, QueryRankings, Rankings, has_ties, in_parallel
+from calipers.information.rankings import MISSING, QueryRankings, Rankings, in_parallel
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.metaeval.query_sets import RememberedRun
-from calipers.native.scanner import shared_bits
+from calipers.native.scanner import order_bits, shared_bits
 from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table
 
@@ -198,22 +198,24 @@ def known_by_two(query: QueryRankings) -> tuple[Floats, Floats]:
 
 def _bits(query: QueryRankings, rank: NDArray[np.int32]) -> tuple[Words, Words, Words]:
     """[system, word]: bits of the pairs of documents that a system has in the right order; tied; in the wrong order."""
-    blocks: tuple[list[Words], ...] = ([], [], [])
-    ties = has_ties(rank)
+    blocks = []
     for better, worse in query.sides(rank, 0):
-        shape = np.broadcast_shapes(better.shape, worse.shape)
-        length = int(np.prod(shape[1:-1])) * -(-shape[-1] // 8)
-        packed = [np.zeros((len(rank), -(-length // 8) * 8), np.uint8) for _ in blocks]
         missing = np.iinfo(better.dtype).max
-        for s, (one, other) in enumerate(zip(better, worse, strict=True)):
-            packed[0][s, :length] = np.packbits(one < other, axis=-1).reshape(-1)
-            packed[2][s, :length] = np.packbits(one > other, axis=-1).reshape(-1)
-            if ties[s]:
-                packed[1][s, :length] = np.packbits((one == other) & (one != missing), axis=-1).reshape(-1)
-        for kept, words in zip(blocks, packed, strict=True):
-            kept.append(words.view(np.uint64))
-    above, tied, below = (kept[0] if len(kept) == 1 else np.hstack(kept) for kept in blocks)
+        if better.ndim == 3 and better.dtype == np.int16:
+            blocks.append(order_bits(better[:, :, 0], worse[:, 0, :], missing))
+        else:
+            pairs = [*zip(better, worse, strict=True)]
+            above = _words(one < other for one, other in pairs)
+            tied = _words((one == other) & (one != missing) for one, other in pairs)
+            blocks.append((above, tied, _words(one > other for one, other in pairs)))
+    above, tied, below = (parts[0] if len(parts) == 1 else np.hstack(parts) for parts in zip(*blocks, strict=True))
     return above, tied, below
+
+
+def _words(rows: Iterable[NDArray[np.bool_]]) -> Words:
+    """The bits of each row, in words of 64."""
+    packed = np.stack([np.packbits(row) for row in rows])
+    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
 
 
 def _neither(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:

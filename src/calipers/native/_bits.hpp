@@ -1,10 +1,12 @@
-// Counting what several rankings say about pairs of documents: bits that two rows share, and patterns of signs.
+// What several rankings say about pairs of documents: bits of their order, bits that two rows share, patterns of signs,
+// and a sort by their votes.
 
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CALIPERS_AVX2 1
@@ -118,6 +120,112 @@ inline void count_patterns(const int16_t* better, size_t betters, const int16_t*
                 }
             }
             for (size_t k = 0; k < size; k++) counts[middle + code[k]]++;
+        }
+    }
+}
+
+// One bit for each of `size` documents: whether its number is larger than, the same as, or smaller than `own`. Which bit
+// is whose depends on `size` alone. Numbers that are missing are the same as nothing.
+inline void compare_portable(int16_t own, const int16_t* numbers, size_t size, int16_t missing, uint64_t* larger,
+                             uint64_t* same, uint64_t* smaller) {
+    for (size_t start = 0; start < size; start += 64, larger++, same++, smaller++) {
+        const size_t end = std::min(size - start, size_t{64});
+        uint64_t bits[3] = {0, 0, 0};
+        for (size_t k = 0; k < end; k++) {
+            const int16_t other = numbers[start + k];
+            bits[0] |= static_cast<uint64_t>(other > own) << k;
+            bits[1] |= static_cast<uint64_t>(other == own && own != missing) << k;
+            bits[2] |= static_cast<uint64_t>(other < own) << k;
+        }
+        *larger = bits[0];
+        *same = bits[1];
+        *smaller = bits[2];
+    }
+}
+
+#ifdef CALIPERS_AVX2
+__attribute__((target("avx2"))) inline uint64_t packed_avx2(__m256i a, __m256i b, __m256i c, __m256i d) {
+    const uint32_t low = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_packs_epi16(a, b)));
+    const uint32_t high = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_packs_epi16(c, d)));
+    return low | static_cast<uint64_t>(high) << 32;
+}
+
+__attribute__((target("avx2"))) inline void compare_avx2(int16_t own, const int16_t* numbers, size_t size,
+                                                         int16_t missing, uint64_t* larger, uint64_t* same,
+                                                         uint64_t* smaller) {
+    const __m256i mine = _mm256_set1_epi16(own);
+    size_t start = 0;
+    for (; start + 64 <= size; start += 64, larger++, same++, smaller++) {
+        __m256i n[4];
+        for (size_t i = 0; i < 4; i++) {
+            n[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers + start + 16 * i));
+        }
+        *larger = packed_avx2(_mm256_cmpgt_epi16(n[0], mine), _mm256_cmpgt_epi16(n[1], mine),
+                              _mm256_cmpgt_epi16(n[2], mine), _mm256_cmpgt_epi16(n[3], mine));
+        *smaller = packed_avx2(_mm256_cmpgt_epi16(mine, n[0]), _mm256_cmpgt_epi16(mine, n[1]),
+                               _mm256_cmpgt_epi16(mine, n[2]), _mm256_cmpgt_epi16(mine, n[3]));
+        *same = own == missing ? 0 : ~(*larger | *smaller);
+    }
+    compare_portable(own, numbers + start, size - start, missing, larger, same, smaller);
+}
+#endif
+
+// above, tied, below: [list, better document, word], bits of the worse documents that the list gives a larger number than
+// the better one, the same, or a smaller one.
+inline void order_bits(const int16_t* better, size_t betters, const int16_t* worse, size_t worses, size_t lists,
+                       int16_t missing, uint64_t* above, uint64_t* tied, uint64_t* below) {
+    auto compare = compare_portable;
+#ifdef CALIPERS_AVX2
+    if (__builtin_cpu_supports("avx2")) compare = compare_avx2;
+#endif
+    const size_t words = (worses + 63) / 64;
+    for (size_t i = 0; i < lists * betters; i++, above += words, tied += words, below += words) {
+        compare(better[i], worse + i / betters * worses, worses, missing, above, tied, below);
+    }
+}
+
+// Whether the votes want `second` before `first`: see sort_by_votes of plain.py.
+template <typename Rank>
+inline bool second_first(const Rank* first, const Rank* second, const double* weight, size_t runs, double needed,
+                         const double* grade, bool share, bool half_stays, int64_t one, int64_t other) {
+    double above = 0, below = 0;
+    for (size_t i = 0; i < runs; i++) {
+        if (first[i] < second[i]) {
+            above += weight[i];
+        } else if (second[i] < first[i]) {
+            below += weight[i];
+        }
+    }
+    if (!grade) return below - above > needed;
+    const double least = share ? needed * (above + below) : needed;
+    const bool stays = above >= least, goes = below >= least;
+    if (stays && goes && half_stays) return false;
+    return stays == goes ? grade[other] > grade[one] : goes;
+}
+
+// A stable merge sort of the rows order[offsets[s]:offsets[s + 1]] of each segment, from short parts to long ones.
+template <typename Rank>
+inline void sort_by_votes(int64_t* order, const int64_t* offsets, size_t segments, const Rank* rank,
+                          const double* weight, size_t runs, double needed, const double* grade, bool share,
+                          bool half_stays) {
+    std::vector<int64_t> fresh;
+    for (size_t s = 0; s < segments; s++) {
+        int64_t* rows = order + offsets[s];
+        const size_t size = static_cast<size_t>(offsets[s + 1] - offsets[s]);
+        fresh.resize(size);
+        for (size_t width = 1; width < size; width *= 2) {
+            for (size_t left = 0; left < size; left += 2 * width) {
+                const size_t middle = std::min(left + width, size), right = std::min(left + 2 * width, size);
+                size_t i = left, j = middle, k = left;
+                while (i < middle && j < right) {
+                    const bool later = second_first(rank + rows[i] * runs, rank + rows[j] * runs, weight, runs, needed,
+                                                    grade, share, half_stays, rows[i], rows[j]);
+                    fresh[k++] = later ? rows[j++] : rows[i++];
+                }
+                while (i < middle) fresh[k++] = rows[i++];
+                while (j < right) fresh[k++] = rows[j++];
+            }
+            std::copy(fresh.begin(), fresh.end(), rows);
         }
     }
 }

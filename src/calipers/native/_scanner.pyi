@@ -1,5 +1,7 @@
 """The types of the compiled scanner; what it does, `plain.py` says."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Buffer
@@ -81,6 +83,19 @@ def symmetric_means(
 ) -> NDArray[np.float64]: ...
 def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.int64]: ...
 def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int64]) -> None: ...
+def order_bits(
+    better: NDArray[np.int16], worse: NDArray[np.int16], missing: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]: ...
+def sort_by_votes(
+    start: ArrayLike,
+    offsets: ArrayLike,
+    rank: NDArray[np.unsignedinteger[Any]],
+    weight: NDArray[np.float64],
+    needed: float,
+    grade: NDArray[np.float64] | None = None,
+    share: bool = False,
+    half_stays: bool = False,
+) -> NDArray[np.int64]: ...
 def rank_documents(
     scores: dict[str, float], names: list[str], start: int, end: int, precision: Precision
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]: ...

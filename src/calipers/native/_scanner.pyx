@@ -11,7 +11,7 @@ from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AsDouble
 from cpython.ref cimport PyObject
 from libc.math cimport floor, isfinite
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 from libcpp cimport bool as cbool
 from libcpp.algorithm cimport reverse, sort, upper_bound
@@ -30,6 +30,12 @@ cdef extern from "_bits.hpp" namespace "calipers" nogil:
     void add_patterns "calipers::count_patterns"(
         const int16_t*, size_t, const int16_t*, size_t, size_t, int64_t*
     ) noexcept
+    void compare_orders "calipers::order_bits"(
+        const int16_t*, size_t, const int16_t*, size_t, size_t, int16_t, uint64_t*, uint64_t*, uint64_t*
+    ) noexcept
+    void sort_rows "calipers::sort_by_votes"[Rank](
+        int64_t*, const int64_t*, size_t, const Rank*, const double*, size_t, double, const double*, cbool, cbool
+    ) except +
 
 
 cdef extern from "_scanner.hpp" namespace "calipers" nogil:
@@ -1506,6 +1512,77 @@ def count_patterns(better, worse, counts):
             <const int16_t*> first.view.buf, betters, <const int16_t*> second.view.buf, worses, lists,
             <int64_t*> found.view.buf,
         )
+
+
+def order_bits(better, worse, missing):
+    """Which pairs of a better and a worse document each list has in the right order, tied, and in the wrong order.
+
+    [list, document] numbers of 16 bits each, of which the smaller one stands above; what is not in the list has the
+    number `missing`, the largest. Three arrays of 64-bit words, [list, word]: one bit for each pair, the same in all.
+    """
+    import numpy
+
+    if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse):
+        raise ValueError("expected the numbers of as many lists")
+    cdef size_t lists = better.shape[0], betters = better.shape[1], worses = worse.shape[1]
+    cdef int16_t absent = missing
+    cdef Borrowed first = Borrowed(numpy.ascontiguousarray(better).reshape(-1), "int16")
+    cdef Borrowed second = Borrowed(numpy.ascontiguousarray(worse).reshape(-1), "int16")
+    if first.view.itemsize != 2 or second.view.itemsize != 2:
+        raise ValueError("expected numbers of 16 bits")
+    found = [numpy.empty(lists * betters * ((worses + 63) // 64), "uint64") for _ in range(3)]
+    cdef Borrowed above = Borrowed(found[0], "uint64", True)
+    cdef Borrowed tied = Borrowed(found[1], "uint64", True)
+    cdef Borrowed below = Borrowed(found[2], "uint64", True)
+    with nogil:
+        compare_orders(
+            <const int16_t*> first.view.buf, betters, <const int16_t*> second.view.buf, worses, lists, absent,
+            <uint64_t*> above.view.buf, <uint64_t*> tied.view.buf, <uint64_t*> below.view.buf,
+        )
+    return tuple(each.reshape(lists, betters * ((worses + 63) // 64)) for each in found)
+
+
+def sort_by_votes(start, offsets, rank, weight, double needed, grade=None, bint share=False, bint half_stays=False):
+    """The rows of each segment, given in the order `start`, by a stable merge sort whose comparator is a vote.
+
+    rank: [row, run], the smaller the better, of which 16 or 32 bits are read. Without grades the second of two rows
+    goes first where the runs that want it so weigh more than `needed` more than the others. With grades it does where
+    runs of at least `needed` weight want it so and such a weight does not want the opposite; where both or neither is
+    so, by grade. share: `needed` is a share of the weight of the runs that have a say on the two rows. half_stays:
+    where both is so, the first stays first.
+    """
+    import numpy
+
+    order = numpy.array(start, "int64")
+    ends = numpy.ascontiguousarray(offsets, "int64")
+    ranks = numpy.ascontiguousarray(rank, rank.dtype if rank.dtype in ("uint16", "uint32") else "uint32")
+    cdef Borrowed bounds = Borrowed(ends, "int64")
+    if (ranks.ndim != 2 or len(ranks) != len(order) or ranks.shape[1] != len(weight)
+            or not cuts(<const int64_t*> bounds.view.buf, bounds.count, len(order))
+            or (order < 0).any() or (order >= len(order)).any() or (grade is not None and len(grade) != len(order))):
+        raise ValueError("rows, segments, ranks, weights and grades do not fit each other")
+    cdef Borrowed rows = Borrowed(order, "int64", True)
+    cdef Borrowed votes = Borrowed(ranks.reshape(-1), str(ranks.dtype))
+    cdef Borrowed weights = Borrowed(numpy.ascontiguousarray(weight, "float64"), "float64")
+    cdef Borrowed grades = None
+    cdef const double* worth = NULL
+    if grade is not None:
+        grades = Borrowed(numpy.ascontiguousarray(grade, "float64"), "float64")
+        worth = <const double*> grades.view.buf
+    cdef size_t segments = len(ends) - 1, runs = ranks.shape[1]
+    cdef bint short = ranks.dtype == "uint16"
+    with nogil:
+        if short:
+            sort_rows[uint16_t](
+                <int64_t*> rows.view.buf, <const int64_t*> bounds.view.buf, segments, <const uint16_t*> votes.view.buf,
+                <const double*> weights.view.buf, runs, needed, worth, share, half_stays,
+            )
+        else:
+            sort_rows[uint32_t](
+                <int64_t*> rows.view.buf, <const int64_t*> bounds.view.buf, segments, <const uint32_t*> votes.view.buf,
+                <const double*> weights.view.buf, runs, needed, worth, share, half_stays,
+            )
+    return order
 
 
 def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, precision):

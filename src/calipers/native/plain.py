@@ -13,7 +13,7 @@ import re
 import struct
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -666,6 +666,115 @@ def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: 
     place = code.reshape(-1).astype(np.intp)
     place += len(counts) // 2
     counts += np.bincount(place, minlength=len(counts))
+
+
+def order_bits(
+    better: NDArray[np.int16], worse: NDArray[np.int16], missing: int
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
+    """Which pairs of a better and a worse document each list has in the right order, tied, and in the wrong order.
+
+    [list, document] numbers of 16 bits each, of which the smaller one stands above; what is not in the list has the
+    number `missing`, the largest. Three arrays of 64-bit words, [list, word]: one bit for each pair, the same in all.
+    """
+    if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse):
+        raise ValueError("expected the numbers of as many lists")
+    words = -(-worse.shape[1] // 64)
+    above, tied, below = (np.zeros((len(better), better.shape[1], 8 * words), np.uint8) for _ in range(3))
+    width = -(-worse.shape[1] // 8)
+    for s, (one, other) in enumerate(zip(better[:, :, None], worse, strict=True)):
+        above[s, :, :width] = np.packbits(one < other, axis=1)
+        tied[s, :, :width] = np.packbits((one == other) & (one != missing), axis=1)
+        below[s, :, :width] = np.packbits(one > other, axis=1)
+    one, two, three = (bits.view(np.uint64).reshape(len(better), -1) for bits in (above, tied, below))
+    return one, two, three
+
+
+def sort_by_votes(
+    start: NDArray[np.integer],
+    offsets: NDArray[np.integer],
+    rank: NDArray[np.unsignedinteger[Any]],
+    weight: NDArray[np.float64],
+    needed: float,
+    grade: NDArray[np.float64] | None = None,
+    share: bool = False,
+    half_stays: bool = False,
+) -> NDArray[np.int64]:
+    """The rows of each segment, given in the order `start`, by a stable merge sort whose comparator is a vote.
+
+    rank: [row, run], the smaller the better, of which 16 or 32 bits are read. Without grades the second of two rows
+    goes first where the runs that want it so weigh more than `needed` more than the others. With grades it does where
+    runs of at least `needed` weight want it so and such a weight does not want the opposite; where both or neither is
+    so, by grade. share: `needed` is a share of the weight of the runs that have a say on the two rows. half_stays:
+    where both is so, the first stays first.
+
+    >>> rank = np.array([[1, 2, 3], [2, 1, 1], [3, 3, 2]], np.uint16)
+    >>> sort_by_votes(np.arange(3), np.array([0, 3]), rank, np.ones(3), 0.0).tolist()
+    [1, 0, 2]
+    >>> sort_by_votes(np.arange(3), np.array([0, 3]), rank, np.ones(3), 3.0, np.array([0.0, 0.0, 1.0])).tolist()
+    [2, 0, 1]
+    """
+    order = np.array(start, np.int64)
+    offsets = np.asarray(offsets, np.int64)
+    if (
+        rank.ndim != 2
+        or not len(rank) == len(order) == (len(order) if grade is None else len(grade))
+        or rank.shape[1] != len(weight)
+        or not len(offsets)
+        or (offsets[0], offsets[-1]) != (0, len(order))
+        or (offsets[1:] < offsets[:-1]).any()
+        or (order < 0).any()
+        or (order >= len(order)).any()
+    ):
+        raise ValueError("rows, segments, ranks, weights and grades do not fit each other")
+
+    def second_first(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.bool_]:
+        above, below = (rank[one] < rank[other]) @ weight, (rank[other] < rank[one]) @ weight
+        if grade is None:
+            return np.asarray(below - above > needed)
+        least = needed * (above + below) if share else needed
+        stays, goes = above >= least, below >= least
+        by_grade = (stays == goes) & ~(stays & half_stays)
+        return np.where(by_grade, grade[other] > grade[one], goes & ~stays)
+
+    begin, end = offsets[:-1], offsets[1:]
+    width = 1
+    while width < int((end - begin).max(initial=0)):
+        left = np.concatenate([np.arange(b, e, 2 * width) for b, e in zip(begin.tolist(), end.tolist(), strict=True)])
+        stop = np.repeat(end, -(-(end - begin) // (2 * width)))
+        paired = left + width < stop
+        left, stop = left[paired], stop[paired]
+        order = _merged(order, second_first, left, left + width, np.minimum(left + 2 * width, stop))
+        width *= 2
+    return order
+
+
+def _merged(
+    order: NDArray[np.int64],
+    second_first: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]],
+    left: NDArray[np.int64],
+    middle: NDArray[np.int64],
+    right: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Merge order[left:middle] with order[middle:right], for all of them, one row of each at a time."""
+    place = np.arange(len(order))
+    # Where the right part runs out first, what is left of the left part goes behind all of it.
+    size = middle - left
+    ends = np.cumsum(size)
+    rows = np.repeat(left - (ends - size), size) + np.arange(ends[-1] if len(ends) else 0)
+    place[rows] += np.repeat(right - middle, size)
+    i, j = left.copy(), middle.copy()
+    while len(i):
+        later = second_first(order[i], order[j])  # the one from the right part comes first
+        taken = np.where(later, j, i)
+        place[taken] = taken + np.where(later, i - middle, j - middle)
+        i += ~later
+        j += later
+        alive = (i < middle) & (j < right)
+        if not alive.all():
+            i, j, middle, right = i[alive], j[alive], middle[alive], right[alive]
+    fresh = np.empty_like(order)
+    fresh[place] = order
+    return fresh
 
 
 def _is_single(precision: Precision) -> bool:

@@ -8,11 +8,12 @@ the text says so (all ten information differences come out without the cut, thre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,26 +22,31 @@ from calipers.collection.reader import processors
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
 from calipers.fusion.candidates import Ballots
-from calipers.fusion.combine import fused
+from calipers.fusion.combine import judged_part
 from calipers.fusion.methods import METHODS, Votes
-from calipers.fusion.oracles import BOUNDS, sorted_score
+from calipers.fusion.oracles import VOTES, sorted_score
 from calipers.fusion.oracles import judged as with_grades
+from calipers.fusion.pairwise import condorcet_order
+from calipers.fusion.study import fused_score, random_groups
 from calipers.information.difference import InformationDifference, difference_of
-from calipers.information.joint import joint_of
+from calipers.information.joint import joint_of, known_together
 from calipers.information.rankings import MISSING, Rankings
-from calipers.lists import Floats
+from calipers.lists import Floats, Ints
 from calipers.metaeval.power import discriminative_power
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.papers.printed_figures import CONSISTENT, DIFFERS, EXACT, NEEDS_DATA, Figure, judged
-from calipers.papers.readings import Reading
+from calipers.papers.readings import Reading, readings_of
 from calipers.papers.registry import printed, reproduction, reproduction_of_readings
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell
 from calipers.stats.correlation import rank_correlation
 
 SEEDS = range(42, 52)
-SAMPLES = 100  # groups of ten systems in table 3; the paper does not say how many it drew
-SIZE = 10
+SIZE = 10  # systems of a group in table 3; the paper does not say how many groups it drew
+SAMPLES = 500  # groups for the figures
+SEARCHED = 30  # groups for each reading of a search
+BY_CHANCE = 100  # groups for what is chance in the joint value
+DRAWN_THEN = 100  # groups that the paper is taken to have drawn, where the error of its own figures matters
 SEED = 42
 FOLDERS = {"TREC 8": "trec/trec8-adhoc", "TREC 9": "trec/trec9-web"}
 ALONE = "adhoc8_ap.csv"  # AP of TREC 8's systems, where there are no runs
@@ -49,7 +55,9 @@ LAYOUT = (
     "trec/trec8-adhoc and trec/trec9-web, each with qrels.txt and runs/, the former with runs.csv (run, group); for AP "
     f"in table 2, {ALONE} will do: one row per topic and one column per system (Urbano, Lima & Hanjalic, SIGIR 2019)"
 )
-CUT = {"last relevant": 1, "none": 0}  # `rel` of RIC: 0 keeps everything down to the last judged document
+# `rel` of RIC: 0 keeps everything down to the last judged document
+CUT = {"last relevant": 1, "last highly relevant": 2, "none": 0}
+CUT_BINARY = ("last relevant", "none")  # on TREC 8
 CIRTC = {"cirtc82": "cirtrc82"}  # the name that a run has in table 4, and its own
 
 
@@ -60,17 +68,24 @@ class Collection:
     folder: Path
     judgments: Judgments
     runs: tuple[RememberedRun, ...]
+    fused: dict[tuple[Fusion, int], dict[tuple[str, int], Floats]] = field(default_factory=dict)  # see fused_rics
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
         return self.rankings("docid").systems
 
     @cache  # noqa: B019 - there are two collections in a process
-    def scores(self, measure: str, ties: str) -> Scores:
-        return evaluate(self.judgments, list(self.runs), measure, ties=ties, empty="skip", warn=False)
+    def scores(self, measure: str, ties: str, condensed: bool = False) -> Scores:
+        runs = list(self.runs)
+        return evaluate(self.judgments, runs, measure, ties=ties, condensed=condensed, empty="skip", warn=False)
 
-    def mean(self, measure: str, ties: str) -> Floats:
-        return np.asarray(np.nanmean(self.scores(measure, ties).values[0], axis=1))
+    def read_as(self, measure: str, name: str, reading: Reading) -> Scores:
+        """The scores of AP, nDCG or RIC on TREC 8 or 9 under a reading."""
+        condensed = measure != "RIC" and reading["unjudged"] == "left out"
+        return self.scores(_measure(measure, name, reading), reading["ties"], condensed)
+
+    def mean(self, measure: str, name: str, reading: Reading) -> Floats:
+        return np.asarray(np.nanmean(self.read_as(measure, name, reading).values[0], axis=1))
 
     @cache  # noqa: B019
     def rankings(self, ties: str) -> Rankings:
@@ -107,11 +122,18 @@ def collection(folder: Path | None, name: str) -> Collection | None:
     )
 
 
+def needs_data(cells: Iterable[tuple[str, str]]) -> list[Figure]:
+    """Printed figures that cannot be computed: cell, printed."""
+    return [Figure(cell, figure, None, NEEDS_DATA) for cell, figure in cells]
+
+
 def depth_of(measure: str, depth: str) -> str:
     return measure if depth == "1000" else f"{measure}@{depth}"
 
 
 # -- table 2: discriminative power -------------------------------------------------------------------
+
+UNJUDGED = ("not relevant", "left out")  # what AP and nDCG do with unjudged documents; RIC leaves them out
 
 
 @reproduction_of_readings(
@@ -124,9 +146,17 @@ def depth_of(measure: str, depth: str) -> str:
         "gain": ("exp", "linear"),
         "thresholds": ("equal", "gains"),
         "depth": ("1000", "100"),
+        "unjudged": UNJUDGED,
         "ties": ("average", "docid"),
     },
-    best={"cut": "last relevant", "gain": "exp", "thresholds": "gains", "depth": "1000", "ties": "average"},
+    best={
+        "cut": "last relevant",
+        "gain": "exp",
+        "thresholds": "gains",
+        "depth": "1000",
+        "unjudged": "not relevant",
+        "ties": "average",
+    },
 )
 def table_2(folder: Path | None, reading: Reading) -> Sequence[Figure]:
     """Sakai's bootstrap, 1,000 samples, two-sided, as the paper says; and how much that depends on the samples."""
@@ -136,10 +166,10 @@ def table_2(folder: Path | None, reading: Reading) -> Sequence[Figure]:
         for measure, figure in figures.items():
             cell = f"{name}, {measure}"
             if known is not None:
-                own = _measure(measure, name, reading)
-                found.append(_power_figure(cell, figure, *_power(known, own, reading["ties"]), own))
+                power = _power(known.read_as(measure, name, reading), SEEDS)
+                found.append(_power_figure(cell, figure, *power, _measure(measure, name, reading)))
             elif (scores := _scores_alone(folder)) is not None and cell == "TREC 8, AP":
-                found.append(_power_figure(cell, figure, *_power_of(scores), "AP"))
+                found.append(_power_figure(cell, figure, *_power(scores, SEEDS), "AP"))
             else:
                 found.append(Figure(cell, figure, None, NEEDS_DATA, "needs the runs, not only scores of AP"))
     return found
@@ -147,23 +177,23 @@ def table_2(folder: Path | None, reading: Reading) -> Sequence[Figure]:
 
 def _measure(measure: str, name: str, reading: Reading) -> str:
     if measure == "RIC":
-        return f"RIC(rel={CUT[reading['cut']]})"
+        return f"RIC(rel={min(CUT[reading['cut']], 1 if name == 'TREC 8' else 2)})"
     if measure == "nDCG":
-        return depth_of("nDCG" if reading["gain"] == "linear" else "nDCG(gain=exp)", reading["depth"])
+        return depth_of(
+            "nDCG" if reading["gain"] == "linear" or name == "TREC 8" else "nDCG(gain=exp)", reading["depth"]
+        )
     if name == "TREC 8":
         return depth_of("AP", reading["depth"])
     return depth_of("GAP" if reading["thresholds"] == "equal" else "GAP(t=[0.25,0.75])", reading["depth"])
 
 
 @cache
-def _power(known: Collection, measure: str, ties: str) -> tuple[list[float], float, int]:
-    return _power_of(known.scores(measure, ties))
-
-
-def _power_of(scores: Scores) -> tuple[list[float], float, int]:
-    """Of ten seeds; of the paired t test; and how many systems there are."""
-    one = Scores(("it",), scores.systems, scores.queries, scores.values, scores.reasons)
-    power = [discriminative_power(one, "bootstrap", samples=1000, seed=seed)["it"] for seed in SEEDS]
+def _power(scores: Scores, seeds: range) -> tuple[list[float], float, int]:
+    """Of some seeds; of the paired t test; and how many systems there are."""
+    known = ~np.isnan(scores.values).any(axis=(0, 1))  # topics without pairs count for nothing
+    queries = tuple(query for query, counts in zip(scores.queries, known.tolist(), strict=True) if counts)
+    one = Scores(("it",), scores.systems, queries, scores.values[:, :, known], scores.reasons[:, :, known])
+    power = [discriminative_power(one, "bootstrap", samples=1000, seed=seed)["it"] for seed in seeds]
     return power, discriminative_power(one)["it"], len(scores.systems)
 
 
@@ -197,6 +227,7 @@ def _scores_alone(folder: Path | None) -> Scores | None:
         "gain": ("exp", "linear"),
         "thresholds": ("equal", "gains"),
         "depth": ("1000", "100"),
+        "unjudged": UNJUDGED,
         "top by": ("the other measure", "RIC"),
         "ties": ("average", "docid"),
     },
@@ -205,6 +236,7 @@ def _scores_alone(folder: Path | None) -> Scores | None:
         "gain": "exp",
         "thresholds": "equal",
         "depth": "1000",
+        "unjudged": "not relevant",
         "top by": "the other measure",
         "ties": "docid",
     },
@@ -214,7 +246,7 @@ def figure_2(folder: Path | None, reading: Reading) -> Sequence[Figure]:
     cells = printed("golbus2013")["figure-2"]["cells"]
     known = {name: collection(folder, name) for name in FOLDERS}
     if any(each is None for each in known.values()):
-        return [Figure(f"smallest tau, {which}", figure, None, NEEDS_DATA) for which, figure in cells.items()]
+        return needs_data((f"smallest tau, {which}", figure) for which, figure in cells.items())
     panels = {
         (name, measure): correlations(each, measure, name, reading)
         for name, each in known.items()
@@ -233,8 +265,7 @@ def figure_2(folder: Path | None, reading: Reading) -> Sequence[Figure]:
             found.append(Figure(f"tau, {name}, {measure}, {which}", f"at least {figure}", value, verdict, said))
     for name, each in known.items():
         assert each is not None
-        own = [_measure(measure, name, reading) for measure in ("AP", "nDCG")]
-        one, other = (each.mean(measure, reading["ties"]) for measure in own)
+        one, other = (each.mean(measure, name, reading) for measure in ("AP", "nDCG"))
         between = rank_correlation(one, other, "tau-b")
         most = max(panels[name, measure][0] for measure in ("AP", "nDCG"))
         verdict = CONSISTENT if between > most else DIFFERS
@@ -246,7 +277,7 @@ def figure_2(folder: Path | None, reading: Reading) -> Sequence[Figure]:
 
 def correlations(known: Collection, measure: str, name: str, reading: Reading) -> tuple[float, float, float, float]:
     """tau and rho of RIC with another measure, over all systems and over the top ten."""
-    ric, other = (known.mean(_measure(each, name, reading), reading["ties"]) for each in ("RIC", measure))
+    ric, other = (known.mean(each, name, reading) for each in ("RIC", measure))
     best = np.argsort(-(ric if reading["top by"] == "RIC" else other), kind="stable")[:10]
     tau, rho, top_tau, top_rho = (
         rank_correlation(ric[some], other[some], kind)
@@ -259,12 +290,35 @@ def correlations(known: Collection, measure: str, name: str, reading: Reading) -
 # -- table 3: the joint value and fusion -------------------------------------------------------------
 
 TABLE_3: dict[str, Sequence[str]] = {
-    "cut": tuple(CUT),
+    "cut": CUT_BINARY,
     "normalisation": ("minmax", "none", "sum", "z", "rank"),
-    "sort starts from": ("grades", "borda"),
+    "Condorcet starts from": ("borda", "ids"),
+    "oracles start from": ("grades", "borda"),
+    "votes": VOTES,  # that oracles count
+    "unjudged": ("kept", "left out"),  # before runs are fused
     "fused lists": ("whole", "1000"),
 }
-BEST_3 = {"cut": "none", "normalisation": "minmax", "sort starts from": "grades", "fused lists": "whole"}
+BEST_3 = {
+    "cut": "none",
+    "normalisation": "minmax",
+    "Condorcet starts from": "borda",
+    "oracles start from": "grades",
+    "votes": VOTES[0],
+    "unjudged": "kept",
+    "fused lists": "whole",
+}
+AGREEMENT = ("tau", "rho", "RMSE")
+
+
+class Fusion(NamedTuple):
+    """A way to fuse, and how what it leaves open is read: the normalisation, or the order that a sort starts from; the
+    votes that an oracle counts; and whether unjudged documents are fused.
+    """
+
+    name: str
+    how: str
+    votes: str
+    unjudged: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,9 +326,9 @@ class Drawn:
     """Groups of ten systems: what they know together, and RIC of their fusions."""
 
     joint: Floats
-    null: Floats
-    corrected: Floats
     ric: dict[str, Floats]
+    null: Floats  # of the first groups
+    corrected: Floats  # of the first groups
 
 
 @reproduction_of_readings(
@@ -284,30 +338,31 @@ class Drawn:
     LAYOUT,
     axes=TABLE_3,
     best=BEST_3,
+    thorough={"samples": SAMPLES},
 )
-def table_3(folder: Path | None, reading: Reading) -> Sequence[Figure]:
+def table_3(folder: Path | None, reading: Reading, samples: int = SEARCHED) -> Sequence[Figure]:
     cells = printed("golbus2013")["table-3"]["cells"]
     known = collection(folder, "TREC 8")
     if known is None:
-        return [
-            Figure(f"{fusion}: {what}", figure, None, NEEDS_DATA)
-            for fusion, figures in cells.items()
-            for what, figure in zip(("tau", "rho", "RMSE"), figures, strict=True)
-        ]
-    drawn = drawn_groups(known, reading)
+        each = ((fusion, pair) for fusion, figures in cells.items() for pair in zip(AGREEMENT, figures, strict=True))
+        return needs_data((f"{fusion}: {what}", figure) for fusion, (what, figure) in each)
+    if samples == SEARCHED:  # each group is drawn once for all readings
+        fused_rics(known, [_fusion(name, each) for each in readings_of(TABLE_3) for name in cells], samples)
+    drawn = drawn_groups(known, reading, samples)
     found = []
     for fusion, figures in cells.items():
         values, errors = agreement(drawn.joint, drawn.ric[fusion])
-        beside, _ = agreement(drawn.null, drawn.ric[fusion])
-        without, _ = agreement(drawn.corrected, drawn.ric[fusion])
-        rows = zip(("tau", "rho", "RMSE"), figures, values, errors, beside, without, strict=True)
+        beside, without = (
+            agreement(joint, drawn.ric[fusion][: len(joint)])[0] for joint in (drawn.null, drawn.corrected)
+        )
+        rows = zip(AGREEMENT, figures, values, errors, beside, without, strict=True)
         for what, figure, value, error, null, corrected in rows:
             about = (
-                f"{len(drawn.joint)} groups, standard error {error:.3f}; against the joint value of shuffled ranks "
-                f"{null:.3f}, of the corrected one {corrected:.3f}"
+                f"{len(drawn.joint)} groups, standard error {error:.4f}; of the first {len(drawn.null)}, against the "
+                f"joint value of shuffled ranks {null:.3f}, of the corrected one {corrected:.3f}"
             )
-            # The paper's own draws are as uncertain as ours, or more.
-            reach = 2 * np.sqrt(2) * error
+            # The error of the paper's own figure is that of as many groups as it drew.
+            reach = 2 * error * np.sqrt(1 + len(drawn.joint) / DRAWN_THEN)
             found.append(
                 judged(f"{fusion}: {what}", figure, value, (value - reach, value + reach), about, about, 3, rounds=True)
             )
@@ -333,65 +388,108 @@ def agreement(joint: Floats, ric: Floats) -> tuple[tuple[float, float, float], t
     return values, (float(tau.std()), float(rho.std()), float(rmse.std()))
 
 
-def drawn_groups(known: Collection, reading: Reading, samples: int | None = None) -> Drawn:
+def drawn_groups(known: Collection, reading: Reading, samples: int) -> Drawn:
     """The groups under one reading; what two readings share is computed once."""
-    samples = samples or SAMPLES
-    cut, keep = CUT[reading["cut"]], reading["fused lists"]
-    joint, null, corrected = joint_values(known, samples, cut)
-    ric = {}
-    for fusion in printed("golbus2013")["table-3"]["cells"]:
-        how = reading["normalisation"] if fusion.startswith("comb") else ""
-        how = reading["sort starts from"] if fusion in BOUNDS and fusion != "naive" else how
-        ric[fusion] = _fused_ric(known, samples, fusion, how)[keep, cut]
-    return Drawn(joint, null, corrected, ric)
+    cut = CUT[reading["cut"]]
+    wanted = [_fusion(name, reading) for name in printed("golbus2013")["table-3"]["cells"]]
+    fused_rics(known, wanted, samples)
+    ric = {fusion.name: known.fused[fusion, samples][reading["fused lists"], cut] for fusion in wanted}
+    return Drawn(joint_values(known, samples, cut), ric, *chance_values(known, min(samples, BY_CHANCE), cut))
+
+
+def _fusion(name: str, reading: Reading) -> Fusion:
+    how, votes = "", ""
+    if name.startswith("comb"):
+        how = reading["normalisation"]
+    elif name == "condorcet":
+        how = reading["Condorcet starts from"]
+    elif name != "naive":
+        how, votes = reading["oracles start from"], reading["votes"]
+    return Fusion(name, how, votes, reading["unjudged"])
 
 
 def groups_of_systems(known: Collection, samples: int) -> list[list[int]]:
     if len(known.runs) < SIZE:
         raise CalipersError(f"groups of {SIZE} systems cannot be drawn from {len(known.runs)}", file=str(known.folder))
-    random = np.random.default_rng(SEED)
-    return [sorted(random.choice(len(known.runs), SIZE, replace=False).tolist()) for _ in range(samples)]
+    return random_groups(len(known.runs), samples, SIZE, SEED)
 
 
 @cache
-def joint_values(known: Collection, samples: int, cut: int) -> tuple[Floats, Floats, Floats]:
-    """Of each group: the joint RIC, that of shuffled ranks, and the corrected one."""
+def joint_values(known: Collection, samples: int, cut: int) -> Floats:
+    """The joint RIC of each group."""
+    queries = list(replace(known.rankings("docid"), rel=cut).queries())
+
+    def of_group(group: list[int]) -> float:
+        parts = (replace(query, rank=query.rank[group]) for query in queries)
+        return float(np.mean([known_together(part, part.until_last_relevant()) for part in parts]))
+
+    with ThreadPoolExecutor(processors()) as pool:
+        return np.array(list(pool.map(of_group, groups_of_systems(known, samples))))
+
+
+@cache
+def chance_values(known: Collection, samples: int, cut: int) -> tuple[Floats, Floats]:
+    """Of each group: the joint RIC of shuffled ranks, and the corrected one."""
     rankings = replace(known.rankings("docid"), rel=cut)
-    joint, null, corrected = [], [], []
+    null, corrected = [], []
     for number, group in enumerate(groups_of_systems(known, samples)):
         part = replace(rankings, systems=tuple(rankings.systems[s] for s in group), rank=rankings.rank[group])
         found = joint_of(part, 1, SEED + number)
-        joint.append(found.mean)
         null.append(found.null_mean)
         corrected.append(found.corrected_mean)
-    return np.array(joint), np.array(null), np.array(corrected)
+    return np.array(null), np.array(corrected)
 
 
-@cache
-def _fused_ric(known: Collection, samples: int, fusion: str, how: str) -> dict[tuple[str, int], Floats]:
-    """RIC of each group's fusion, for whole and shortened lists, and for each cut."""
-    measures = [f"RIC(rel={cut})" for cut in CUT.values()]
+def fused_rics(known: Collection, wanted: Sequence[Fusion], samples: int) -> None:
+    """Remember RIC of each group's fusions that are not known yet: for whole and shortened lists, and for each cut."""
+    fresh = [fusion for fusion in dict.fromkeys(wanted) if (fusion, samples) not in known.fused]
+    if not fresh:
+        return
+    measures = {cut: f"RIC(rel={cut})" for cut in (CUT[name] for name in CUT_BINARY)}
+    lengths = {"whole": None, "1000": 1000}
 
     def of_group(group: list[int]) -> Floats:
-        drawn = known.ballots.only(group)
-        score = fused_score(drawn, fusion, how)
-        runs = [fused(drawn, score, name, keep) for name, keep in (("whole", None), ("1000", 1000))]
-        scores = evaluate(known.judgments, runs, measures, empty="skip", warn=False)
+        drawn = {"kept": known.ballots.only(group)}
+        if any(fusion.unjudged == "left out" for fusion in fresh):
+            drawn["left out"] = drawn["kept"].only_judged()
+        runs = []
+        for number, fusion in enumerate(fresh):
+            ballots = drawn[fusion.unjudged]
+            score = _score(ballots, fusion)
+            runs += [
+                judged_part(ballots, score, known.judgments, keep, f"{number} {length}")
+                for length, keep in lengths.items()
+            ]
+        scores = evaluate(known.judgments, runs, list(measures.values()), empty="skip", warn=False, jobs=1)
         return np.asarray(np.nanmean(scores.values, axis=2))
 
     with ThreadPoolExecutor(processors()) as pool:
         values = np.array(list(pool.map(of_group, groups_of_systems(known, samples))))  # [group, measure, run]
-    return {
-        (keep, cut): values[:, m, r] for m, cut in enumerate(CUT.values()) for r, keep in enumerate(("whole", "1000"))
-    }
+    for number, fusion in enumerate(fresh):
+        known.fused[fusion, samples] = {
+            (length, cut): values[:, m, len(lengths) * number + r]
+            for m, cut in enumerate(measures)
+            for r, length in enumerate(lengths)
+        }
 
 
-def fused_score(ballots: Ballots, fusion: str, how: str) -> Floats:
-    votes = Votes(ballots, np.ones(len(ballots.runs)), how or "minmax")
-    if fusion not in BOUNDS:
-        return METHODS[fusion].fuse(votes)
-    start = ballots.ordered(METHODS["borda"].fuse(Votes(ballots, votes.weight, "minmax"))) if how == "borda" else None
-    return sorted_score(ballots, fusion, start)
+def _score(ballots: Ballots, fusion: Fusion) -> Floats:
+    if fusion.votes:
+        return sorted_score(ballots, fusion.name, _start(ballots, fusion.how), fusion.votes)
+    if fusion.name == "condorcet":
+        start = _start(ballots, fusion.how)
+        assert start is not None
+        return condorcet_order(ballots, np.ones(len(ballots.runs)), start)
+    return fused_score(ballots, fusion.name, fusion.how, "sort")
+
+
+def _start(ballots: Ballots, order: str) -> Ints | None:
+    """The candidates in the order that a sort starts from, where that is not the order of grades."""
+    if order == "grades":
+        return None
+    if order == "ids":
+        return ballots.ordered(np.zeros(len(ballots)))
+    return ballots.ordered(METHODS["borda"].fuse(Votes(ballots, np.ones(len(ballots.runs)), "minmax")))
 
 
 @reproduction(
@@ -412,8 +510,8 @@ def figure_3(folder: Path | None) -> Sequence[Figure]:
     }
     known = collection(folder, "TREC 8")
     if known is None:
-        return [Figure(claim, "as the text says", None, NEEDS_DATA) for claim in claims]
-    drawn = drawn_groups(known, BEST_3)
+        return needs_data((claim, "as the text says") for claim in claims)
+    drawn = drawn_groups(known, BEST_3, SAMPLES)
     values = {name: agreement(drawn.joint, ric)[0] for name, ric in drawn.ric.items()}
     tau, rmse = ({name: each[i] for name, each in values.items()} for i in (0, 2))
     shown = "tau " + ", ".join(f"{name} {value:.3f}" for name, value in tau.items())
@@ -426,7 +524,7 @@ def figure_3(folder: Path | None) -> Sequence[Figure]:
 # -- table 4 and figure 5: information difference -----------------------------------------------------
 
 TABLE_4: dict[str, Sequence[str]] = {
-    "cut": tuple(CUT),
+    "cut": CUT_BINARY,
     "depth": ("1000", "100"),
     "depth of AP": ("1000", "100"),
     "bins": ("equal number", "equal width", "nearest centre"),
@@ -458,9 +556,9 @@ def table_4(folder: Path | None, reading: Reading) -> Sequence[Figure]:
     cells = printed("golbus2013")["table-4"]["cells"]
     known = collection(folder, "TREC 8")
     if known is None:
-        needed = [(f"{pair}: {what}", figure) for pair, figures in cells.items() for what, figure in _columns(figures)]
-        needed.append(("first pairs of one group", "27"))
-        return [Figure(cell, figure, None, NEEDS_DATA) for cell, figure in needed]
+        each = ((pair, column) for pair, figures in cells.items() for column in _columns(figures))
+        needed = [(f"{pair}: {what}", figure) for pair, (what, figure) in each]
+        return needs_data([*needed, ("first pairs of one group", "27")])
     found = differences(known, reading)
     place = {name: i for i, name in enumerate(found.systems)}
     binned = within_bins(found, reading)
@@ -469,9 +567,7 @@ def table_4(folder: Path | None, reading: Reading) -> Sequence[Figure]:
     for (pair, printed_figures), printed_rank in zip(cells.items(), FIRST_RANKS, strict=True):
         one, other = (CIRTC.get(name, name) for name in pair.split(", "))
         if one not in place or other not in place:
-            figures += [
-                Figure(f"{pair}: {what}", figure, None, NEEDS_DATA) for what, figure in _columns(printed_figures)
-            ]
+            figures += needs_data((f"{pair}: {what}", figure) for what, figure in _columns(printed_figures))
             continue
         values = (
             float(found.matrix[place[one], place[other]]),
@@ -537,7 +633,7 @@ def figure_5(folder: Path | None) -> Sequence[Figure]:
     known = collection(folder, "TREC 8")
     cell, claim = "correlation of id with |delta AP|", "some, not high"
     if known is None:
-        return [Figure(cell, claim, None, NEEDS_DATA)]
+        return needs_data([(cell, claim)])
     found = differences(known, BEST_4)
     a, b = np.triu_indices(len(found.systems), 1)
     bits, apart = found.matrix[a, b], np.abs(found.ap[a] - found.ap[b])
@@ -546,35 +642,50 @@ def figure_5(folder: Path | None) -> Sequence[Figure]:
     return [Figure(cell, claim, rho, verdict, f"Spearman's rho over {len(a)} pairs; tau {tau:.4f}")]
 
 
-# -- table 1: information tau -------------------------------------------------------------------------
+# -- table 1 and figure 1: information tau -------------------------------------------------------------------------
 
 
-@reproduction(
-    "golbus2013/table-1",
-    "Information tau of diversity measures, given ad hoc measures",
+WEB_TRACKS = (
     "scores of the systems of TREC's web tracks",
     "web2010/ and web2011/ with ERR-IA.csv, alpha-nDCG.csv, D#-nDCG.csv, ERR.csv and nDCG.csv: at rank 20, "
     "one row per topic and one column per system",
 )
+
+
+@reproduction("golbus2013/table-1", "Information tau of diversity measures, given ad hoc measures", *WEB_TRACKS)
 def table_1(folder: Path | None) -> Sequence[Figure]:
     found = []
     for name, figures in printed("golbus2013")["table-1"]["cells"].items():
-        place = None if folder is None else folder / f"web{name.split()[1]}"
         for row, figure in figures.items():
+            value = _information_tau(folder, name, row)
             cell = f"{name}, {row}"
-            if place is None or not place.is_dir():
-                found.append(Figure(cell, figure, None, NEEDS_DATA))
-                continue
-            both, _, given = row.partition(" | ")
-            names = [each.strip() for each in (*both.split(";"), *given.split(",")) if each.strip()]
-            found.append(judged(cell, figure, _information_tau(place, names)))
+            found += needs_data([(cell, figure)]) if value is None else [judged(cell, figure, value)]
     return found
 
 
-def _information_tau(folder: Path, names: Sequence[str]) -> float:
+@reproduction("golbus2013/figure-1", "Information tau query by query: what the text says", *WEB_TRACKS)
+def figure_1(folder: Path | None) -> Sequence[Figure]:
+    """Most of the correlation disappears when one conditions on the underlying performance model."""
+    found = []
+    for name in printed("golbus2013")["table-1"]["cells"]:
+        cell, claim = f"{name}, share of ERR-IA ; D#-nDCG that is left given nDCG and ERR", "less than half"
+        whole, left = (_information_tau(folder, name, f"ERR-IA ; D#-nDCG{given}") for given in ("", " | nDCG, ERR"))
+        if whole is None or left is None:
+            found += needs_data([(cell, claim)])
+        else:
+            found.append(Figure(cell, claim, left / whole, CONSISTENT if left < whole / 2 else DIFFERS))
+    return found
+
+
+def _information_tau(folder: Path | None, name: str, row: str) -> float | None:
+    """The mean over topics of what two measures tell about each other, given others: "x ; y | z, w"."""
     from calipers.information.tau import tau_of_measures
     from calipers.results.score_files import read_scores
 
-    scores = read_scores([folder / f"{name}.csv" for name in names], measures=names)
-    x, y, *given = names
-    return float(np.nanmean(tau_of_measures(scores, x, y, given)[x, y, *given]))
+    place = None if folder is None else folder / f"web{name.split()[1]}"
+    if place is None or not place.is_dir():
+        return None
+    both, _, given = row.partition(" | ")
+    x, y, *others = (each.strip() for each in (*both.split(";"), *given.split(",")) if each.strip())
+    scores = read_scores([place / f"{each}.csv" for each in (x, y, *others)], measures=[x, y, *others])
+    return float(np.nanmean(tau_of_measures(scores, x, y, others)[x, y, *others]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cache
@@ -18,7 +18,7 @@ from calipers.papers.readings import Axes, GridSearch, Reading, readings_of, sea
 from calipers.results.tables import Table
 
 Check = Callable[[Path | None], Sequence[Figure]]
-CheckReading = Callable[[Path | None, Reading], Sequence[Figure]]
+CheckReading = Callable[..., Sequence[Figure]]  # of a folder and a reading, and of options that have defaults
 
 # The modules that add to the list.
 _MODULES = ("normalisation_tables", "summeval_printed", "golbus2013")
@@ -74,14 +74,26 @@ def reproduction(id: str, title: str, data: str = "", layout: str = "") -> Calla
 
 
 def reproduction_of_readings(
-    id: str, title: str, data: str = "", layout: str = "", *, axes: Axes, best: Reading
+    id: str,
+    title: str,
+    data: str = "",
+    layout: str = "",
+    *,
+    axes: Axes,
+    best: Reading,
+    thorough: Mapping[str, Any] | None = None,
 ) -> Callable[[CheckReading], CheckReading]:
-    """Add a table whose paper leaves something open; `best` is the reading that a search found to give most figures."""
+    """Add a table whose paper leaves something open; `best` is the reading that a search found to give most figures.
+
+    thorough: options of the function that hold for the best reading and would take too long for each of a search.
+    """
     assert set(best) == set(axes), id
     assert all(best[name] in axes[name] for name in axes), id
 
     def add(under: CheckReading) -> CheckReading:
-        _FOUND[id] = Reproduction(id, title, lambda folder: under(folder, best), data, layout, axes, under)
+        _FOUND[id] = Reproduction(
+            id, title, lambda folder: under(folder, best, **(thorough or {})), data, layout, axes, under
+        )
         return under
 
     return add
