@@ -262,11 +262,12 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
     if "reliability" in tables:
         about = tables["reliability"][1].metadata
         note(f"EM: {about['steps']} steps{'' if about['converged'] else ', not converged'}")
-    if "corrected" in tables:
-        from calipers.judging.score_repair import helped
+    for name in ("corrected", "differences"):
+        if name in tables:
+            from calipers.judging.score_repair import helped
 
-        for line in helped(tables["corrected"][1]):
-            note(line)
+            for line in helped(tables[name][1]):
+                note(line)
     if "robustness" in tables and "at most" in tables["robustness"][1].column("how"):
         note("`at most` was found by changing one label after the other: fewer may suffice (--show labels lists them)")
 

@@ -19,6 +19,16 @@ is symmetric about 0 to the order of 1/n, and the interval is where g(T) is with
 freedom). A is itself estimated: it lengthens the one end by all of it, and shortens the other by what is beyond half a
 standard error of it (of differences, two: they have no tail to expect on either side).
 
+Two similar systems differ on a few queries only, which few human-judged queries may miss: the variance of their
+differences is then far too small. Two things that are known besides correct it, each by a power of a ratio:
+
+    var' = var (var_all(f) / var_n(f))^(1/2) (apart / n var)^(1/2n)
+
+The judge labelled all queries, so it is known whether its scores vary more over all of them than over the human-judged
+ones (the ratio is kept between 1/2 and 9). And apart, the sum of both systems' variances, is how much the difference of
+unrelated systems would vary; its weight in the logarithm of the variance is 1/2n, so that it counts for less the more
+queries people judged.
+
 Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference, Science 2023.
 Angelopoulos, Duchi & Zrnic, PPI++: Efficient prediction-powered inference, 2023 (the weight).
 Hall, On the removal of skewness by transformation, Journal of the Royal Statistical Society B, 1992 (the interval).
@@ -42,11 +52,15 @@ FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
 SHARE = 0.5  # of the tuned weight: saves 1 - (1 - 0.5)^2 = three quarters of the variance that all of it would
 DOUBT, DOUBT_OF_DIFFERENCES = 0.5, 2.0  # standard errors of the skewness that do not shorten an interval
+JUDGES_SHARE = 0.5  # power of the ratio of the judge's variances, over all queries and over the human-judged ones
+RATIOS = 0.5, 9.0  # least and greatest such ratio
+UNRELATED_SHARE = 0.5  # power, over n, of the ratio of the variance of unrelated systems to that of the pair
+HEAVY = 0.5  # share of the variance on one query from which on an interval may be too narrow
 LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half the width is looked for
 
 COLUMNS = (
     "judge", "measure", "system", "human", "judged", "corrected", "low", "high", "human_low", "human_high",
-    "weight", "n", "others", "worth", "to_halve",
+    "weight", "n", "others", "worth", "to_halve", "heaviest",
 )  # fmt: skip
 
 
@@ -64,6 +78,7 @@ class RepairedMeans:
     weight: Floats  # of the judge: 0 where its scores say nothing of the human's, at most 1
     worth: Floats  # how many human-judged queries more the judge is as good as; below 0 where it costs some
     to_halve: Floats  # human-judged queries more that would halve the interval; NaN where nothing near would
+    heaviest: Floats  # largest share of the variance on one query: of the human's scores, or of all the judge's
     n: int
     others: int
 
@@ -75,12 +90,12 @@ def prediction_powered(
     level: float = 0.95,
     seed: int = SEED,
     ahead: int = LOOK_AHEAD,
-    doubt: float = DOUBT,
+    apart: Floats | None = None,
 ) -> RepairedMeans:
     """The repaired mean of each row: y and f of [row, query], both known; others of [row, query], only judged cheaply.
 
     ahead: how many times the queries at hand are looked at for an interval of half the width.
-    doubt: how many standard errors of the skewness do not shorten the interval.
+    apart: if the rows are differences of systems, the sum of both systems' variances over the human-judged queries.
 
     >>> y = np.array([[0.2, 0.5, 0.4, 0.7, 0.6, 0.3]])
     >>> found = prediction_powered(y, y + 0.3, np.array([[0.6, 0.8, 0.7, 0.9, 0.8, 0.7, 0.5, 1.0]]))
@@ -102,8 +117,12 @@ def prediction_powered(
         _cumulant(*[corrected] * k) / n ** (k - 1) + mean_weight**k * _cumulant(*[others] * k) / size ** (k - 1)
         for k in (2, 3)
     )
-    low, high = skewed_interval(value, variance, third, n, level, doubt)
-    human_low, human_high = skewed_interval(human, alone, _cumulant(y, y, y) / n**2, n, level, doubt)
+    ratio = None if apart is None else _judges_ratio(f, others)
+    doubt = DOUBT if apart is None else DOUBT_OF_DIFFERENCES
+    low, high = skewed_interval(value, _steadied(variance, n, apart, ratio), third, n, level, doubt)
+    human_low, human_high = skewed_interval(
+        human, _steadied(alone, n, apart), _cumulant(y, y, y) / n**2, n, level, doubt
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(variance > 0, n * (alone / variance - 1), 0.0)
     return RepairedMeans(
@@ -116,7 +135,8 @@ def prediction_powered(
         human_high=human_high,
         weight=mean_weight,
         worth=worth,
-        to_halve=_to_halve(y, f, others, (high - low) / 2, level, ahead, doubt),
+        to_halve=_to_halve(y, f, others, (high - low) / 2, level, ahead, apart),
+        heaviest=np.maximum(_heaviest(y), _heaviest(np.concatenate([f, others], axis=1))),
         n=n,
         others=size,
     )
@@ -142,6 +162,33 @@ def skewed_interval(
     low = mean - error * _untransformed(np.where(skewness > 0, sure, skewness), reach)
     high = mean - error * _untransformed(np.where(skewness > 0, skewness, sure), -reach)
     return low, high
+
+
+def _judges_ratio(f: Floats, others: Floats) -> Floats:
+    """How much more the judge's scores vary over all queries than over the human-judged ones, within RATIOS."""
+    everywhere, here = np.concatenate([f, others], axis=1).var(axis=1, ddof=1), _cumulant(f, f)
+    least, greatest = RATIOS
+    small = np.maximum(everywhere / greatest, 1e-24)
+    return np.clip(np.where(everywhere > 1e-24, everywhere / np.maximum(here, small), 1.0), least, greatest)
+
+
+def _steadied(variance: Floats, n: Floats | int, apart: Floats | None, ratio: Floats | None = None) -> Floats:
+    """The variance of a mean difference, corrected by the judge's variances and by that of unrelated systems."""
+    if apart is None:
+        return variance
+    by_judge = variance if ratio is None else variance * ratio**JUDGES_SHARE
+    each = np.asarray(n) * by_judge
+    known = (each > 0) & (apart > 0)
+    steadied: Floats = by_judge * np.where(known, apart / np.where(known, each, 1.0), 1.0) ** (UNRELATED_SHARE / n)
+    return steadied
+
+
+def _heaviest(values: Floats) -> Floats:
+    """The largest share of the variance of each row that one query has; 0 where nothing varies."""
+    squares = (values - values.mean(axis=1, keepdims=True)) ** 2
+    total = squares.sum(axis=1)
+    share: Floats = np.where(total > 1e-24, squares.max(axis=1) / np.where(total > 0, total, 1.0), 0.0)
+    return share
 
 
 def _untransformed(skewness: Floats, x: Floats) -> Floats:
@@ -184,7 +231,9 @@ def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floa
     return weight
 
 
-def _to_halve(y: Floats, f: Floats, others: Floats, target: Floats, level: float, ahead: int, doubt: float) -> Floats:
+def _to_halve(
+    y: Floats, f: Floats, others: Floats, target: Floats, level: float, ahead: int, apart: Floats | None
+) -> Floats:
     """How many more human-judged queries would bring the interval to the target.
 
     They come from those that the judge labelled already, as long as there are some, and are new ones after that; how
@@ -198,6 +247,8 @@ def _to_halve(y: Floats, f: Floats, others: Floats, target: Floats, level: float
     many = n + more
     left = np.maximum(size - more, 0)
     vy, vf, c = _cumulant(y, y), _cumulant(f, f), _cumulant(y, f)
+    ratio = None if apart is None else _judges_ratio(f, others)
+    doubt = DOUBT if apart is None else DOUBT_OF_DIFFERENCES
     yyy, yyf, yff, fff = _cumulant(y, y, y), _cumulant(y, y, f), _cumulant(y, f, f), _cumulant(f, f, f)
     for row in range(len(y)):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -206,6 +257,8 @@ def _to_halve(y: Floats, f: Floats, others: Floats, target: Floats, level: float
             rest, rest_third = (np.where(left > 0, weight**k * v / left ** (k - 1), 0.0)
                                 for k, v in ((2, vf[row]), (3, fff[row])))  # fmt: skip
         variance = (vy[row] - 2 * weight * c[row] + weight**2 * vf[row]) / many + rest
+        if apart is not None and ratio is not None:
+            variance = _steadied(variance, many, apart[row], ratio[row])
         third = yyy[row] - 3 * weight * yyf[row] + 3 * weight**2 * yff[row] - weight**3 * fff[row]
         low, high = skewed_interval(np.zeros(len(many)), variance, third / many**2 + rest_third, many, level, doubt)
         enough = np.flatnonzero(high - low <= target[row])
@@ -234,8 +287,10 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
     rows: list[tuple[Cell, ...]] = []
     for judge in effects.judges:
         for m, measure in enumerate(effects.measures):
-            y, f, others = (part[a] - part[b] for part in _split(effects, judge, m))
-            found = prediction_powered(y, f, others, level, seed, doubt=DOUBT_OF_DIFFERENCES)
+            scores = _split(effects, judge, m)
+            spread = _cumulant(scores[0], scores[0])
+            y, f, others = (part[a] - part[b] for part in scores)
+            found = prediction_powered(y, f, others, level, seed, apart=spread[a] + spread[b])
             names = [(effects.systems[i], effects.systems[j]) for i, j in zip(a.tolist(), b.tolist(), strict=True)]
             rows += [(judge, measure, *pair, *_cells(found, p)) for p, pair in enumerate(names)]
     columns = (*COLUMNS[:2], "system_a", "system_b", *COLUMNS[3:])
@@ -245,11 +300,13 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
 def helped(table: Table) -> list[str]:
     """What each judge was worth, in words: one line per judge and measure."""
     said = []
-    names = ("judge", "measure", "worth", "n", "others", "to_halve", "human_low")
+    names = ("judge", "measure", "worth", "n", "others", "to_halve", "human_low", "heaviest")
+    differences = "system_a" in table.columns
     place = {name: table.columns.index(name) for name in names}
     kinds = dict.fromkeys((row[place["judge"]], row[place["measure"]]) for row in table.rows)
     for judge, measure in kinds:
         rows = [row for row in table.rows if (row[place["judge"]], row[place["measure"]]) == (judge, measure)]
+        what = f"{judge}, {'differences of ' if differences else ''}{measure}"
         n, others = rows[0][place["n"]], rows[0][place["others"]]
         worth = float(np.median([float(row[place["worth"]] or 0.0) for row in rows]))
         halve = [float(row[place["to_halve"]]) for row in rows if row[place["to_halve"]] is not None]  # type: ignore[arg-type]
@@ -260,15 +317,21 @@ def helped(table: Table) -> list[str]:
         )
         more = f"; {np.median(halve):.0f} more human-judged queries would halve the interval" if halve else ""
         said.append(
-            f"{judge}, {measure}: {counted(n, 'query')} judged by people; {helps}{more} (medians over the rows)"
+            f"{what}: {counted(n, 'query')} judged by people; {helps}{more} (medians over the rows)"
         )
         if int(n) < TRUSTED:  # type: ignore[arg-type]  # a count
-            said.append(f"warning: {judge}, {measure}: intervals are only known to hold from {TRUSTED} queries on")
+            said.append(f"warning: {what}: intervals are only known to hold from {TRUSTED} queries on")
         alike = sum(row[place["human_low"]] is None for row in rows)
         if alike:
             said.append(
-                f"warning: {judge}, {measure}: {alike} of {len(rows)} rows have the same human score on all {n} "
+                f"warning: {what}: {alike} of {len(rows)} rows have the same human score on all {n} "
                 "queries: there is no interval, because the scores do not say how far others could be"
+            )
+        heavy = sum(float(row[place["heaviest"]] or 0.0) > HEAVY for row in rows)
+        if heavy:
+            said.append(
+                f"warning: {what}: in {heavy} of {len(rows)} rows one query carries more than {HEAVY:.0%} of the variance "
+                "(column heaviest): the interval may be too narrow, because other such queries may be missing"
             )
     return list(dict.fromkeys(said))
 
@@ -294,4 +357,5 @@ def _cells(found: RepairedMeans, row: int) -> tuple[Cell, ...]:
         found.others,
         float(found.worth[row]),
         None if np.isnan(halve) else int(halve),
+        float(found.heaviest[row]),
     )
