@@ -30,23 +30,30 @@ def over(value: Fraction, relevant: int) -> Fraction | float:
     return value / relevant if relevant else inf if value else Fraction()
 
 
-def interpolated(codes: Sequence[Code], level: int, relevant: int, retrieved: int, share: Fraction) -> Fraction:
+def interpolated(*shares: Fraction) -> Oracle:
     """Counted down from the number of judged relevant documents retrieved, which is all that is known of them."""
-    needed = int(share * relevant + Fraction(1, 2))
-    best, left = Fraction(), retrieved
-    for rank in range(len(codes), 0, -1):
-        if left < max(needed, 1):
-            break
-        best = max(best, Fraction(left, rank))
-        left -= codes[rank - 1] >= level
-    return best if needed <= retrieved else Fraction()
+
+    def at(codes: Sequence[Code], level: int, relevant: int, retrieved: int, share: Fraction) -> Fraction:
+        needed = int(share * relevant + Fraction(1, 2))
+        best, left = Fraction(), retrieved
+        for rank in range(len(codes), 0, -1):
+            if left < max(needed, 1):
+                break
+            best = max(best, Fraction(left, rank))
+            left -= codes[rank - 1] >= level
+        return best if needed <= retrieved else Fraction()
+
+    return lambda codes, level, relevant, retrieved: (
+        sum((at(codes, level, relevant, retrieved, share) for share in shares), Fraction()) / len(shares)
+    )
 
 
-def at_multiple(codes: Sequence[Code], level: int, relevant: int, retrieved: int, multiple: Fraction) -> Fraction:
-    depth = int(multiple * relevant + Fraction(9, 10))
-    if not depth:
-        return Fraction()
-    return Fraction(max(retrieved - len(reached(codes[depth:], level)), 0), depth)
+def at_multiple(multiple: Fraction) -> Oracle:
+    def precision(codes: Sequence[Code], level: int, relevant: int, retrieved: int) -> Fraction:
+        depth = int(multiple * relevant + Fraction(9, 10))
+        return Fraction(max(retrieved - len(reached(codes[depth:], level)), 0), depth) if depth else Fraction()
+
+    return precision
 
 
 ORACLES: dict[str, Oracle] = {
@@ -74,11 +81,11 @@ ORACLES: dict[str, Oracle] = {
     "binG": lambda codes, level, relevant, retrieved: over(
         Fraction(sum(log(2) / log(2 + rank - i) for i, rank in enumerate(reached(codes, level), 1))), relevant
     ),
-    "iprec_at_recall_0.00": lambda *list_: interpolated(*list_, Fraction(0)),
-    "iprec_at_recall_0.50": lambda *list_: interpolated(*list_, Fraction(1, 2)),
-    "11pt_avg": lambda *list_: sum(interpolated(*list_, Fraction(i, 10)) for i in range(11)) / Fraction(11),
-    "Rprec_mult_0.60": lambda *list_: at_multiple(*list_, Fraction(6, 10)),
-    "Rprec_mult_2.00": lambda *list_: at_multiple(*list_, Fraction(2)),
+    "iprec_at_recall_0.00": interpolated(Fraction(0)),
+    "iprec_at_recall_0.50": interpolated(Fraction(1, 2)),
+    "11pt_avg": interpolated(*(Fraction(i, 10) for i in range(11))),
+    "Rprec_mult_0.60": at_multiple(Fraction(6, 10)),
+    "Rprec_mult_2.00": at_multiple(Fraction(2)),
     "set_recall": lambda codes, level, relevant, retrieved: Fraction(retrieved, relevant) if relevant else 0,
     "bpref": lambda codes, level, relevant, retrieved: Fraction(retrieved, relevant) if relevant else 0,
 }

@@ -575,6 +575,6 @@ def _information_tau(folder: Path, names: Sequence[str]) -> float:
     from calipers.information.tau import tau_of_measures
     from calipers.results.score_files import read_scores
 
-    scores = read_scores([folder / f"{name}.csv" for name in names], measures=names)
+    scores = read_scores([folder / f"{name}.csv" for name in names], measures=names, warn=False)
     x, y, *given = names
     return float(np.nanmean(tau_of_measures(scores, x, y, given)[x, y, *given]))
