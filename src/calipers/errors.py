@@ -28,13 +28,16 @@ class CalipersError(ValueError):
 class CalipersWarning(UserWarning):
     """What the command line warns of: queries that a run lacks, ties, unjudged documents, exchanged files.
 
-    One for each call; `Scores.notes` has it too. Turn it off with `evaluate(..., warn=False)`, or for all calls with
-    `warnings.simplefilter("ignore", CalipersWarning)`.
+    One for each call, of whatever function has a command that warns; the result has it too, as `notes`. Turn it off
+    with `evaluate(..., warn=False)`, or for all calls with `warnings.simplefilter("ignore", CalipersWarning)`.
     """
 
 
-def warn_user(text: str) -> None:
-    """A CalipersWarning at the line of the user's that led here."""
+def warn_user(notes: Iterable[str], warn: bool = True) -> None:
+    """One CalipersWarning with all of the notes, at the line of the user's that led here; none where none is wanted."""
+    text = "; ".join(notes) if warn else ""
+    if not text:
+        return
     import sys
     import warnings
 

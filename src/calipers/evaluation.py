@@ -134,13 +134,11 @@ def evaluate(
     if coverage.missing.all():
         raise known.not_answered(other)
     notes = [
-        *known.notes,
-        *how_read(systems),
+        *notes_on_reading(known, systems),
         *swapped.notes(),
         *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found()),
     ]
-    if warn and notes:
-        warn_user("; ".join(notes))
+    warn_user(notes, warn)
     return Scores(
         measures=tuple(bound),
         systems=tuple(name for name, _ in distinct_names(systems)),
@@ -163,6 +161,11 @@ def evaluate(
         },
         notes=tuple(notes),
     )
+
+
+def notes_on_reading(judgments: Judgments, runs: Iterable[Run]) -> list[str]:
+    """What is to be known of how judgments and runs were read."""
+    return [*judgments.notes, *how_read(runs)]
 
 
 def how_read(runs: Iterable[Run]) -> list[str]:

@@ -142,6 +142,22 @@ def test_relevance_level_leaves_ndcg_alone(trec_eval: Run) -> None:
     assert all(two[key] == value for key, value in one.items() if key[0].startswith("ndcg"))
 
 
+def test_no_document_at_all(trec_eval: Run) -> None:
+    """-M 0 is taken, as are other texts, which C reads as the number that they begin with, or as 0."""
+    got = trec_eval("-M", "0", "-q", "-m", "all_trec", "qrels", "run")
+    assert (got.exit_code, got.stdout) == (0, trec_eval("-M", "none", "-q", "-m", "all_trec", "qrels", "run").stdout)
+    found = values(got.stdout)
+    assert (found["num_ret", "all"], found["num_rel", "all"], found["relstring", "q1"]) == ("0", "4", "''")
+    zero = {name for (name, query), value in found.items() if query == "all" and value in ("0", "0.0000")}
+    assert {name for name, query in found if query == "all"} - zero == {"runid", "num_q", "num_rel", "rbp_resid"}
+    cut = trec_eval("-M", "2.9", "qrels", "run")
+    assert cut.stdout == trec_eval("-M2", "qrels", "run").stdout
+    assert cut.stderr == "calipers trec_eval: -M 2.9: read as 2, as trec_eval reads it\n"
+    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\n")
+    of_pairs = values(trec_eval("-M0", "-m", "prefs", "-R", "prefs", "prefs", "run").stdout)
+    assert (of_pairs["prefs_num_prefs_poss", "all"], of_pairs["prefs_num_prefs_ful", "all"]) == ("1", "0")
+
+
 def test_judged_documents_only(trec_eval: Run) -> None:
     """A grade below 0 is unjudged too."""
     got = values(trec_eval("-J", "-q", "-m", "num_ret", "-m", "recip_rank", "qrels", "run").stdout)
@@ -259,7 +275,7 @@ def test_the_run_is_called_what_its_last_line_says(trec_eval: Run) -> None:
     for options in ([], ["--v9"]):
         assert values(trec_eval(*options, "qrels", "run").stdout)["runid", "all"] == "last"
     Path("packed").write_bytes(gzip.compress(Path("run").read_bytes()))
-    assert values(trec_eval("qrels", "packed").stdout)["runid", "all"] == "tag"
+    assert values(trec_eval("qrels", "packed").stdout)["runid", "all"] == "last"
     assert values(trec_eval("qrels", "-", stdin=Path("run").read_text()).stdout)["runid", "all"] == "last"
 
 
@@ -292,8 +308,9 @@ def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
         ([], 1, "Usage"),
         (["qrels"], 1, "Usage"),
         (["-k", "qrels", "run"], 1, "-k"),
-        (["-M", "x", "qrels", "run"], 1, "-M x is not a whole number of at least 1"),
-        (["-l", "-1", "qrels", "run"], 1, "-l -1"),
+        (["-I", "qrels", "run"], 1, "Usage"),
+        (["-M", "-1", "qrels", "run"], 1, "-M -1 is below 0"),
+        (["--jobs", "0", "qrels", "run"], 1, "--jobs 0 is not a whole number of at least 1"),
         (["-m", "nope", "qrels", "run"], 1, "illegal measure 'nope'"),
         (["-m", "MAP", "qrels", "run"], 1, "illegal measure 'MAP'"),
         (["-m", "prefs_simp", "qrels", "run"], 4, "'prefs_simp' cannot be calculated from judgments of format qrels"),

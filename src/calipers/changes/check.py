@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.changes.difference import beyond_rounding
-from calipers.errors import CalipersError, UnknownName
+from calipers.errors import CalipersError, UnknownName, warn_user
 from calipers.lists import Floats
 from calipers.measures.grammar import parse
 from calipers.planning.closed_form_power import power_one_sided, smallest_n
@@ -211,14 +211,21 @@ class Check:
 
 
 def check(
-    new: Scores, old: Scores, max_drop: float, *, alpha: float = 0.05, power: float = 0.8, worst: int = WORST
+    new: Scores,
+    old: Scores,
+    max_drop: float,
+    *,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    worst: int = WORST,
+    warn: bool = True,
 ) -> Check:
     """Is a new version of a system worse than the old one by more than `max_drop`, under each measure?
 
     new, old: scores of one system each, from `evaluate` or `read_scores`. Queries that only one of them has are left
         out, and counted in the notes; the measures are those of the new one.
     alpha: the chance of each wrong verdict. power: with which the queries that are needed would decide.
-    worst: how many of the largest losses are named.
+    worst: how many of the largest losses are named. warn: give the notes as one CalipersWarning.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.42], [0.51, 0.30, 0.60, 0.41]], systems=["new", "old"])
@@ -248,6 +255,7 @@ def check(
         for name, of in zip(new.measures, values, strict=True)
     )
     notes = tuple(_notes(new, old, len(shared)))
+    warn_user(notes, warn)
     return Check(old.systems[0], new.systems[0], decisions, max_drop, alpha, power, notes)
 
 

@@ -138,7 +138,7 @@ def command(inputs: NewAndOld, limits: AllowedLoss, reports: Reports, lists: Lis
     if reports.annotate and output.file is None and output.format not in READ_BY_PEOPLE:
         raise CalipersError(f"--annotate prints to the screen, where the {output.format} would be: give it a file (-o)")
     new, old = inputs.scores(lists)
-    found = check(new, old, limits.max_drop, alpha=limits.alpha, power=limits.power, worst=limits.worst)
+    found = check(new, old, limits.max_drop, alpha=limits.alpha, power=limits.power, worst=limits.worst, warn=False)
     warn(found.notes, lists.strict)
     _write(found, output)
     if reports.junit is not None:

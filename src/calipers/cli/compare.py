@@ -23,7 +23,7 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
-from calipers.plurals import counted, verb
+from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.planning.repeats import RepeatedRuns
@@ -141,6 +141,7 @@ def command(
     if pairs := reproduction.pairs():
         original, reproduced = map(" over ".join, pairs)
         found = _reproducibility(inputs, *pairs, lists)
+        warn(found.notes, lists.strict)
         note(f"original {original}, reproduced {reproduced}: the second is the baseline")
         output.write(found.table())
         return
@@ -169,8 +170,8 @@ def command(
         raise CalipersError("--show variance needs --repeats: several runs of a system")
     from calipers.stats.comparison import compare
 
-    compared = compare(scores, **vars(method))
-    _say(compared, scores, lists.strict)
+    compared = compare(scores, **vars(method), warn=False)
+    _say(compared, lists.strict)
     output.write_several(_tables(compared, scores, show, output.format))
     _conclude(compared, plot)
 
@@ -197,10 +198,8 @@ def _reproducibility(
     return reproducibility(known, runs[:2], runs[2:], list(wanted), warn=False, jobs=lists.jobs, **lists.policies)
 
 
-def _say(compared: Comparison, scores: Scores, strict: bool) -> None:
+def _say(compared: Comparison, strict: bool) -> None:
     """What was done, and what was left out."""
-    from calipers.stats.leave_one_out import influence, influence_warnings
-
     about = compared.metadata
     sampled = f", {counted(about['samples'], 'sample')}, seed {about['seed']}" if "samples" in about else ""
     corrected = "" if about["correction"] == "none" else f", corrected by {about['correction']}"
@@ -215,14 +214,7 @@ def _say(compared: Comparison, scores: Scores, strict: bool) -> None:
             f"two one-sided t tests: {verdicts.count('different')} different, {verdicts.count('equal')} equal within "
             f"{about['equivalence']:g}, {verdicts.count('undecided')} undecided; {about['level']:.4g} intervals"
         )
-    warnings = [
-        f"{incomplete} of {counted(pairs, 'pair')} {verb(incomplete, 'misses', 'miss')} queries under {measure}, which "
-        "are undefined for one of the systems "
-        f"(the fewest have {fewest} of {about['queries']}); left out pairwise"
-        for measure, incomplete, fewest, pairs in compared.incomplete().rows
-        if incomplete
-    ]
-    warn([*warnings, *influence_warnings(influence(scores, compared), compared)], strict)
+    warn(compared.notes, strict)
 
 
 def say_repeats(found: RepeatedRuns) -> None:

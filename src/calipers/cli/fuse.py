@@ -30,7 +30,6 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.errors import CalipersError
-from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.fusion.combine import FusedRun
@@ -148,15 +147,16 @@ def command(
     with progress(len(opened), "runs") as advance:
         if bound.rule is not None and bound.qrels is not None:
             known = runs.read_judgments(bound.qrels)
-            made = fusion_bound(known, opened, bound.rule, **vars(kept), jobs=jobs, progress=advance)
+            made = fusion_bound(known, opened, bound.rule, **vars(kept), jobs=jobs, progress=advance, warn=False)
         else:
             made = fuse(
                 opened, fusion.method or "combmnz", normalize=fusion.normalize, weights=_weights(fusion.weights),
                 k=fusion.constant, p=fusion.persistence, **vars(kept), jobs=jobs, progress=advance,
+                warn=False,
             )  # fmt: skip
     if bound.rule is not None:
         note(oracle_note(bound.rule, made))
-    warn(_warnings(made, fusion, bound), strict)
+    warn(made.fusion_notes, strict)
     _write(made, output)
 
 
@@ -173,17 +173,6 @@ def _weights(given: tuple[str, ...]) -> list[float] | dict[str, float] | None:
     if any(equals for _, equals, _ in named):
         raise CalipersError("--weight: either all by name or all in the order of the runs")
     return numbers
-
-
-def _warnings(made: FusedRun, fusion: Fusion, bound: Bound) -> list[str]:
-    found = []
-    method = fusion.method or "combmnz"
-    reads_scores = method.startswith("comb") and fusion.normalize in ("minmax", "z", "sum") and bound.rule is None
-    if made.constant and reads_scores:
-        found.append(f"{counted(made.constant, 'list')} with one score for all documents; normalised to 1")
-    if made.alone:
-        found.append(f"{counted(made.alone, 'query')} answered by one run alone, with nothing to be fused with")
-    return found
 
 
 def _write(made: FusedRun, output: str | None) -> None:

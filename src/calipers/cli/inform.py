@@ -25,7 +25,7 @@ from calipers.cli.options import (
 )
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
-from calipers.plurals import counted, verb
+from calipers.plurals import counted
 from calipers.results.notes import some
 
 if TYPE_CHECKING:
@@ -116,15 +116,16 @@ def ric(
         if correlated or power or plot:
             raise CalipersError("--correlations, --power and --plot compare with AP and nDCG, which preferences lack")
         found = preference_ric_of(_rankings(known, runs, lists), jobs=lists.jobs)
+        warn(found.notes, lists.strict)
         _note_skipped(found.skipped, len(known.queries))
         output.write(found.per_query() if per_query else found.table())
         return
     with progress(len(runs), "runs") as advance:
         study = ric_study(
-            known, runs, rel=lists.rel, ties=lists.ties, depth=lists.depth, jobs=lists.jobs, progress=advance
-        )
-    if nothing := study.finds_nothing:
-        warn([_nothing_judged(nothing, len(runs))], lists.strict)
+            known, runs, rel=lists.rel, ties=lists.ties, depth=lists.depth, jobs=lists.jobs, progress=advance,
+            warn=False,
+        )  # fmt: skip
+    warn(study.notes, lists.strict)
     _note_skipped(study.skipped, len(known.queries))
     _note_wrong_way_round(study)
     if len(study.systems) > 2:
@@ -194,18 +195,11 @@ def joint(
     rankings = _rankings(known, runs, lists)
     with progress(len(known.queries), "queries") as advance:
         found = joint_of(rankings, draws, seed, advance, lists.jobs)
+    warn(found.notes, lists.strict)
     _note_skipped(found.skipped, len(known.queries))
     note(f"null value: {draws} draws, seed {seed}")
     best = found.alone.mean(axis=1)
     note(f"the best of them alone: {found.systems[int(best.argmax())]}, RIC {best.max():.4f}")
-    if found.mostly_bias:
-        warn(
-            [
-                f"the estimate is mostly bias: systems that know nothing would get {found.null_mean:.4f} of the "
-                f"{found.mean:.4f} bits; take fewer systems, or more judged documents"
-            ],
-            lists.strict,
-        )
     output.write(found.per_query() if per_query else found.table())
 
 
@@ -271,6 +265,7 @@ def difference(
     )  # fmt: skip
     with progress(len(known.queries), "queries") as advance:
         found = difference_of(rankings, scores.values[0], advance, lists.jobs)
+    warn(found.notes, lists.strict)
     _note_skipped(found.skipped, len(known.queries))
     table = found.table() if bins is None else found.within_bins(bins)
     if of_group is not None:
@@ -359,19 +354,9 @@ def _rankings(known: Judgments, runs: Sequence[Run], lists: RankingPolicies) -> 
 
     with progress(len(runs), "runs") as advance:
         rankings = Rankings.of(known, list(runs), lists.rel, lists.ties, lists.depth, lists.jobs, advance)
-    nothing = rankings.finds_nothing
-    if len(nothing) == len(rankings.systems):
+    if len(rankings.finds_nothing) == len(rankings.systems):
         raise CalipersError(f"none of the runs retrieves a document that {known.name} judges")
-    if nothing:
-        warn([_nothing_judged(nothing, len(runs))], lists.strict)
     return rankings
-
-
-def _nothing_judged(systems: Sequence[str], runs: int) -> str:
-    return (
-        f"{len(systems)} of {runs} runs {verb(len(systems), 'retrieves', 'retrieve')} no judged document, and "
-        f"{verb(len(systems), 'tells', 'tell')} nothing: {some(systems)}"
-    )
 
 
 def _note_skipped(skipped: int, queries: int) -> None:

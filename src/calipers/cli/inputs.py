@@ -22,7 +22,6 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.errors import CalipersError, UnknownName
-from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from calipers.cli.policies import ListPolicies
@@ -243,12 +242,10 @@ class ScoreFiles:
         from calipers.results.score_files import read_scores
 
         names = [name for each in self.measures for name in each.split()]
-        scores = read_scores(self.files, max_unpacked=self.max_unpacked, measures=names or None, strict=self.strict)
-        left_out = scores.metadata.get("left_out", {})
-        if any(left_out.values()):
-            nouns = {"queries": "query", "systems": "system"}
-            counts = " and ".join(counted(left_out[what], noun) for what, noun in nouns.items() if left_out.get(what))
-            warn([f"{counts} not in all files of scores; left out"], self.strict)
+        scores = read_scores(
+            self.files, max_unpacked=self.max_unpacked, measures=names or None, strict=self.strict, warn=False
+        )
+        warn(scores.notes, self.strict)
         return scores
 
 

@@ -248,7 +248,7 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
 
         repaired = set(wanted) <= {"corrected", "differences"}  # which rests on all the queries of the judge
         ours = found.on_systems.scores[1 if repaired else 0]
-        warn([*ours.notes, *found.on_systems.notes], strict)
+        warn([*ours.notes, *(found.on_systems.notes if "effects" in wanted else ())], strict)
         note_undefined(ours)
     if "effects" in wanted:
         about = found.effect.testing

@@ -124,8 +124,9 @@ def command(
         known, runs = inputs.open(wanted.values())
         with progress(len(runs), "runs") as advance:
             meta = meta_evaluate(
-                known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, progress=advance, **lists.policies
-            )
+                known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, progress=advance, warn=False,
+                **lists.policies,
+            )  # fmt: skip
         warn(meta.scores.notes, lists.strict)
         note_undefined(meta.scores)
     _say(meta)
@@ -136,7 +137,10 @@ def command(
             raise CalipersError("a second collection needs both --other-judgments and --other-system")
         second = replace(inputs, judgments=other.other_judgments, systems=other.other_systems)
         known, runs = second.open(wanted.values())
-        across = meta_evaluate(known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, **lists.policies)
+        across = meta_evaluate(
+            known, runs, list(wanted), of_sets, choices, jobs=lists.jobs, warn=False, **lists.policies
+        )
+        warn(across.scores.notes, lists.strict)
         shown["across"] = ("swap rates between the orderings on two collections", meta.across(across))
     draw(plot, lambda charts: charts.stacked(charts.significance_curves(meta.power()), charts.system_scores(meta)))
     if output.format == "table" and output.file is None:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.results.scores import Scores
 
-FEW_JUDGED = 0.9  # a warning is due where a pool has fewer judged documents
-
 
 def _pairs(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
     if value != "all" and (not value.isdigit() or int(value) < 1):
@@ -168,7 +166,8 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
     with progress(len(of_pools), "depths") as advance:
         found = plan_budget(
             known, runs, budget, list(wanted), depths=of_pools, difference=design.difference, alpha=design.alpha,
-            pairs=design.pairs, seed=design.seed, jobs=lists.jobs, progress=advance, **lists.policies,
+            pairs=design.pairs, seed=design.seed, jobs=lists.jobs, progress=advance, warn=False,
+            **lists.policies,
         )  # fmt: skip
     about = found.metadata
     pools = ", ".join(f"{size:.1f} to depth {depth}" for depth, size in found.pool.items())
@@ -184,11 +183,7 @@ def _spent(inputs: Inputs, design: Design, budget: int, depths: list[int] | None
         f"power: share of paired t tests, of {counted(tested, 'pair')}{of}, that find {what}; alpha {each:.4g} for "
         "each test"
     )
-    missing = {depth: 1 - share for depth, share in found.judged.items() if share < FEW_JUDGED}
-    if missing:
-        depth, share = max(missing.items(), key=lambda each: each[1])
-        text = f"{share:.1%} of the pool to depth {depth} are unjudged in the pilot, and count as not relevant"
-        warn([f"{text}: deeper pools look worse than they are"], lists.strict)
+    warn(found.notes, lists.strict)
     best = found.best
     note(
         f"best: {found.measure[best]} on {counted(found.queries[best], 'query')} to depth {found.depth[best]}, power "

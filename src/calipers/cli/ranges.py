@@ -118,7 +118,7 @@ def command(
     wanted = inputs.wanted()
     known, runs = inputs.open(wanted.values())
     with progress(len(runs), "runs") as advance:
-        found = ranges(known, runs, list(wanted), progress=advance, **vars(gradings))
+        found = ranges(known, runs, list(wanted), progress=advance, warn=False, **vars(gradings))
     _say(found, strict)
     if shown.certificate is not None:
         if shown.pairs or shown.per_query or len(found.systems) > 1 or len(found.measures) > 1:

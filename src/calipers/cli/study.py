@@ -95,7 +95,7 @@ def fusion(
     known, runs = inputs.open()
     fusions = groups.fusions or FUSIONS
     with progress(groups.samples, "groups") as advance:
-        study = fusion_study(known, runs, **{**vars(groups), "fusions": fusions}, progress=advance)
+        study = fusion_study(known, runs, **{**vars(groups), "fusions": fusions}, progress=advance, warn=False)
     if study.skipped:
         of = counted(len(known.queries), "query")
         note(f"{study.skipped} of {of}: judgments that tell no documents apart; skipped")
@@ -108,8 +108,7 @@ def fusion(
         f"{groups.seed}; joint RIC "
         f"{joint:.4f}, of systems that know nothing {null:.4f}"
     )
-    if 2 * null > joint:
-        warn(["the joint value is mostly bias: take smaller groups, or more judged documents"], strict)
+    warn(study.notes, strict)
     draw(plot, lambda charts: charts.fusion_scatter(study))
     output.write(study.per_sample() if per_sample else study.table())
 

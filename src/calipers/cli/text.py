@@ -385,21 +385,13 @@ def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
         no_encoder = "BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder"
         matcher = bert.matcher(summaries, no_encoder)
     with progress(steps(summaries, names), "texts") as advance:
-        return evaluate_summaries(summaries, names, scoring.options, matcher, advance)
+        return evaluate_summaries(summaries, names, scoring.options, matcher, advance, warn=False)
 
 
 def _say(found: TextScores, strict: bool, summary_level: bool = False) -> None:
     """What was left out, how expected scores were found, and what they cannot show."""
-    counts = (
-        (found.missing, "summary is missing; left out", "summaries are missing; left out"),
-        (found.empty_summaries, "summary is empty; it scores 0", "summaries are empty; they score 0"),
-        (found.empty_references, "reference is empty; it matches nothing", "references are empty; they match nothing"),
-    )
-    warn([f"{count} {one if count == 1 else more}" for count, one, more in counts if count], strict)
+    warn(found.notes, strict)
     for measured in found.measured.values():
-        if measured.cut:
-            longer = "text is" if measured.cut == 1 else "texts are"
-            warn([f"{measured.cut} {longer} longer than the model of {measured.name} reads; cut"], strict)
         if measured.expected is not None and measured.exactness == "sampled":
             note(
                 f"expected {measured.name}: sampled, {found.options.draws} draws, seed {found.options.seed}, standard "

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import RunsLike
 from calipers.collection.table_rows import Rows, RowsRun
-from calipers.errors import CalipersError, UnknownName
+from calipers.errors import CalipersError, UnknownName, warn_user
 from calipers.evaluation import as_runs
 from calipers.fusion.candidates import Ballots, ranked_segments
 from calipers.fusion.methods import Votes, method
@@ -27,9 +27,20 @@ class FusedRun(RowsRun):
 
     of: tuple[str, ...] = ()  # their names
     constant: int = 0  # lists in which all documents had one score
+    scaled: bool = False  # whether the scores of lists were normalised by their spread or sum
     alone: int = 0  # queries that only one of the runs answers
     exactness: str = "exact"  # of an oracle: look-ahead where a better order may exist
     exact_queries: int | None = None  # of an oracle: for how many queries no order that keeps to its rule is better
+
+    @property
+    def fusion_notes(self) -> tuple[str, ...]:
+        """What `calipers fuse` warns of: lists with one score for all documents, and queries of one run alone."""
+        found = []
+        if self.constant and self.scaled:
+            found.append(f"{counted(self.constant, 'list')} with one score for all documents; normalised to 1")
+        if self.alone:
+            found.append(f"{counted(self.alone, 'query')} answered by one run alone, with nothing to be fused with")
+        return tuple(found)
 
     def __repr__(self) -> str:
         rows = self.load()
@@ -52,6 +63,7 @@ def fuse(
     name: str | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> FusedRun:
     """One run from several.
 
@@ -60,6 +72,7 @@ def fuse(
     normalize: what the comb methods do to the scores of each list first: minmax, z, rank, sum, none.
     weights: of the runs, in their order or by name. depth: only the first so many documents of each list take part.
     keep: only the first so many documents of each fused list. k is rrf's constant, p rbc's persistence.
+    warn: give what `calipers fuse` warns of as one CalipersWarning; `fusion_notes` of the run has it too.
 
     A query that only some runs answer is fused from those. Tied documents keep their tie; they are written by id.
 
@@ -73,7 +86,10 @@ def fuse(
     votes = Votes(ballots, _weights(weights, ballots.runs), normalize, _positive(k, "k"), _share(p))
     # A method that does not read scores still says when a normalisation does not exist.
     score = chosen.fuse(votes)
-    return fused(ballots, score, name or method.lower(), keep)
+    scaled = method.lower().startswith("comb") and normalize in ("minmax", "z", "sum")
+    made = replace(fused(ballots, score, name or method.lower(), keep), scaled=scaled)
+    warn_user(made.fusion_notes, warn)
+    return made
 
 
 by_name = method  # `fuse` has a parameter of that name

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import as_judgments
 from calipers.fusion.allowed_orders import Above, Found, best_order
 from calipers.fusion.candidates import Ballots, Ranks
@@ -58,6 +58,7 @@ def fusion_bound(
     name: str | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> FusedRun:
     """What one who knows the judgments could make of some runs: naive, pareto or majoritarian.
 
@@ -65,7 +66,7 @@ def fusion_bound(
     or the majority of the runs. `exactness` of the run says whether they are the best such order in AP for all queries
     (exact) or come from a look-ahead for some, and `exact_queries` for how many they are exact.
 
-    Unjudged documents count as grade 0. Queries without judgments are left out. depth and keep as for `fuse`.
+    Unjudged documents count as grade 0. Queries without judgments are left out. depth, keep and warn as for `fuse`.
 
     >>> runs = {"x": {"q": dict(A=4, B=3, C=2, D=1)}, "y": {"q": dict(C=4, D=3, A=2, B=1)}}
     >>> list(fusion_bound({"q": {"B": 1, "D": 1}}, runs, "pareto").documents()["q"])
@@ -80,6 +81,7 @@ def fusion_bound(
     ballots = judged(Ballots.of(several(runs), depth, jobs, progress), known)
     score, exact = oracle_score(ballots, kind)
     made = fused(ballots, score, name or kind, keep)
+    warn_user(made.fusion_notes, warn)
     return replace(made, exactness="exact" if exact.all() else "look-ahead", exact_queries=int(exact.sum()))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import judged_part
@@ -52,6 +52,13 @@ class FusionStudy:
     queries: int  # that count
     skipped: int = 0  # whose judgments tell no documents apart
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What `calipers study fusion` warns of: a joint value that systems that know nothing would half reach."""
+        if 2 * float(self.null.mean()) <= float(self.joint.mean()):
+            return ()
+        return ("the joint value is mostly bias: take smaller groups, or more judged documents",)
 
     def table(self) -> Table:
         """fusion, RIC, tau, rho, RMSE: one row per fusion or bound, against the joint RIC of its systems (table 3).
@@ -106,13 +113,14 @@ def fusion_study(
     keep: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> FusionStudy:
     """Draw groups of `size` systems, and compare what each knows together with RIC of its fusions and bounds.
 
     fusions: methods of `fuse`, and the bounds naive, pareto, majoritarian. draws: of the null value, for each sample.
     Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. oracles: pareto and
     majoritarian are searched for (search), or sorted with a comparator as in the literature (sort). keep: the length of
-    fused lists.
+    fused lists. warn: give the notes as one CalipersWarning.
     """
     if oracles not in ORACLES:
         raise CalipersError(f"oracles={oracles} is not one of {', '.join(ORACLES)}")
@@ -148,7 +156,7 @@ def fusion_study(
         if progress:
             progress(1)
     assert information is not None
-    return FusionStudy(
+    study = FusionStudy(
         systems=rankings.systems,
         groups=groups,
         joint=np.array(joint),
@@ -161,6 +169,8 @@ def fusion_study(
         | ({} if oracles == "search" else {"oracles": oracles})
         | ({} if keep is None else {"keep": keep}),
     )
+    warn_user(study.notes, warn)
+    return study
 
 
 def random_groups(systems: int, samples: int, size: int, seed: int) -> list[list[int]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import as_judgments, as_runs, evaluate
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, in_parallel
 from calipers.lists import Floats, Ints
@@ -42,6 +42,7 @@ class InformationDifference(ShownAsTable):
     ap: Floats  # of each system, on the same queries
     queries: int  # that count
     skipped: int = 0  # whose judgments tell no documents apart
+    notes: tuple[str, ...] = ()  # what is to be known of the runs
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
@@ -116,11 +117,12 @@ def information_difference(
     depth: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> InformationDifference:
     """The information difference between each two runs, beside their difference in AP.
 
     Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. `ties` as for
-    `evaluate`; `average` takes a tied pair of documents half each way.
+    `evaluate`; `average` takes a tied pair of documents half each way. warn: give the notes as one CalipersWarning.
 
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
     >>> runs = {"A": {"q": {"r1": 3, "a": 2, "r2": 1}}, "B": {"q": {"r2": 3, "b": 2, "r1": 1}}}
@@ -136,6 +138,7 @@ def information_difference(
         raise CalipersError(f"there is only one system ({systems[0].name}): nothing to compare it with")
     rankings = Rankings.of(judgments, systems, rel, ties, depth, jobs)
     scores = evaluate(known, systems, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs, warn=False)
+    warn_user(rankings.notes, warn)
     return difference_of(rankings, scores.values[0], progress, jobs)
 
 
@@ -166,6 +169,7 @@ def difference_of(
         ap=np.asarray(ap[:, places].mean(axis=1)),
         queries=len(places),
         skipped=len(rankings.judgments.queries) - len(places),
+        notes=rankings.notes,
         metadata={"rel": rankings.rel},
     )
 

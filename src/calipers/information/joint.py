@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
 from calipers.information.sign_patterns import Tally, check_number_of_lists, told
 from calipers.lists import Floats, Ints
@@ -52,6 +52,7 @@ class JointInformation(ShownAsTable):
     alone: Floats  # [system, query]: RIC
     chance: Floats  # of each query: the joint value with the labels dealt anew
     skipped: int = 0  # queries whose judgments tell no documents apart
+    run_notes: tuple[str, ...] = ()  # what is to be known of the runs
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -90,6 +91,15 @@ class JointInformation(ShownAsTable):
         """Whether systems that know nothing would get more than half of it."""
         return self.null_mean > self.mean / 2
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What `calipers inform joint` warns of: runs without judged documents, and an estimate that is mostly bias."""
+        bias = (
+            f"the estimate is mostly bias: systems that know nothing would get {self.null_mean:.4f} of the "
+            f"{self.mean:.4f} bits; take fewer systems, or more judged documents"
+        )
+        return (*self.run_notes, bias) if self.mostly_bias else self.run_notes
+
     def table(self) -> Table:
         """systems (how many), joint, null_mean, null_sd, corrected, corrected_error."""
         row = (len(self.systems), self.mean, self.null_mean, self.null_sd, self.corrected_mean, self.corrected_error)
@@ -122,11 +132,13 @@ def joint_ric(
     seed: int = SEED,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> JointInformation:
     """The joint relevance information correlation of some systems, at most 40, beside its null value.
 
     Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. The null value has
-    `draws` samples. `ties` as for `evaluate`; `average` takes a tied pair half each way.
+    `draws` samples. `ties` as for `evaluate`; `average` takes a tied pair half each way. warn: give the notes as one
+    CalipersWarning.
 
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
     >>> runs = {"A": {"q": {"r1": 3, "a": 2, "r2": 1}}, "B": {"q": {"r2": 3, "b": 2, "r1": 1}}}
@@ -137,7 +149,9 @@ def joint_ric(
     if draws < 1:
         raise CalipersError(f"draws {draws} is not a whole number of at least 1")
     rankings = Rankings.of(judgments, runs, rel, ties, depth, jobs)
-    return joint_of(rankings, draws, seed, progress, jobs)
+    found = joint_of(rankings, draws, seed, progress, jobs)
+    warn_user(found.notes, warn)
+    return found
 
 
 def joint_of(
@@ -178,6 +192,7 @@ def joint_of(
         alone=np.array(alone).T,
         chance=np.array(chance),
         skipped=len(rankings.judgments.queries) - len(names),
+        run_notes=rankings.notes,
         metadata={"draws": draws, "seed": seed, "rel": rankings.rel},
     )
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
 from calipers.lists import Floats
 from calipers.measures.information import order_information
@@ -36,6 +36,7 @@ class PreferenceRic(ShownAsTable):
     bits: Floats  # [system, query], below 0 where more pairs are in the wrong order than in the right one
     null: Floats  # [draw, system, query]: of shuffled lists, without the sign
     skipped: int = 0  # queries without an ordered pair
+    notes: tuple[str, ...] = ()  # what is to be known of the runs
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
@@ -59,15 +60,23 @@ class PreferenceRic(ShownAsTable):
 
 
 def preference_ric(
-    preferences: Preferences, runs: RunsLike, *, ties: str = "average", draws: int = DRAWS, seed: int = SEED
+    preferences: Preferences,
+    runs: RunsLike,
+    *,
+    ties: str = "average",
+    draws: int = DRAWS,
+    seed: int = SEED,
+    warn: bool = True,
 ) -> PreferenceRic:
-    """RIC of some runs on judged pairs, beside that of shuffled lists.
+    """RIC of some runs on judged pairs, beside that of shuffled lists. warn: give the notes as one CalipersWarning.
 
     >>> judged = Preferences.from_pairs([("q", "a", "b"), ("q", "b", "c"), ("q", "c", "a"), ("q", "a", "b")])
     >>> print(preference_ric(judged, {"s": {"q": {"a": 3, "b": 2, "c": 1}}}, draws=1).table().rows[0][:3])
     ('s', 0.18872187554086717, 0.18872187554086717)
     """
-    return preference_ric_of(Rankings.of(preferences, runs, ties=ties), draws, seed)
+    found = preference_ric_of(Rankings.of(preferences, runs, ties=ties), draws, seed)
+    warn_user(found.notes, warn)
+    return found
 
 
 def preference_ric_of(
@@ -90,6 +99,7 @@ def preference_ric_of(
         bits=np.array(bits).T,
         null=np.moveaxis(np.array(null), 0, 2),
         skipped=len(rankings.judgments.queries) - len(names),
+        notes=rankings.notes,
         metadata={"draws": draws, "seed": seed},
     )
 

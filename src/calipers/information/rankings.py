@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +20,8 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
+from calipers.plurals import counted, verb
+from calipers.results.notes import some
 
 MISSING = np.iinfo(np.int32).max  # the rank of what is not retrieved, or was cut off
 PAIRS_AT_ONCE = 1_000_000
@@ -64,6 +66,11 @@ class Rankings:
                 progress(len(batch))
         return cls(known, tuple(name for name, _ in distinct_names(systems)), rank, rel, preferences)
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of the runs."""
+        return notes_on_silent(self.finds_nothing, len(self.systems))
+
     @property
     def finds_nothing(self) -> list[str]:
         """The systems that retrieve no judged document at all."""
@@ -86,6 +93,16 @@ class Rankings:
                 pairs = pairs_of_grades(grade)
             if pairs:
                 yield QueryRankings(name, q, self.rank[:, rows], relevant, pairs)
+
+
+def notes_on_silent(systems: Sequence[str], runs: int) -> tuple[str, ...]:
+    """What is said of systems that retrieve no judged document, if there are any."""
+    if not systems:
+        return ()
+    return (
+        f"{len(systems)} of {counted(runs, 'run')} {verb(len(systems), 'retrieves', 'retrieve')} no judged document, "
+        f"and {verb(len(systems), 'tells', 'tell')} nothing: {some(systems)}",
+    )
 
 
 @dataclass(frozen=True, eq=False)

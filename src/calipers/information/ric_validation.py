@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import as_judgments, evaluate
+from calipers.information.rankings import notes_on_silent
 from calipers.lists import Floats
 from calipers.metaeval.power import DiscriminativePower, discriminative_power
 from calipers.plurals import counted
@@ -37,6 +38,11 @@ class RicStudy(ShownAsTable):
     skipped: int = 0  # queries whose judgments tell no documents apart
     finds_nothing: tuple[str, ...] = ()  # systems that retrieve no judged document
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What `calipers inform ric` warns of: systems that retrieve no judged document."""
+        return notes_on_silent(self.finds_nothing, len(self.systems))
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -95,11 +101,12 @@ def ric_study(
     depth: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> RicStudy:
     """RIC of some runs beside AP, nDCG and GAP.
 
     All means are over the queries for which RIC is defined: whose judgments tell documents apart and call some
-    relevant at `rel`.
+    relevant at `rel`. warn: give the notes as one CalipersWarning.
 
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
     >>> run = {"q": {"a": 5, "b": 4, "c": 3, "r1": 2, "r2": 1}}
@@ -127,9 +134,11 @@ def ric_study(
         metadata=scores.metadata,
     )
     nothing = np.flatnonzero(~(scores[judged] > 0).any(axis=1))
-    return RicStudy(
+    study = RicStudy(
         scores=part,
         skipped=len(scores.queries) - len(counted),
         finds_nothing=tuple(scores.systems[s] for s in nothing.tolist()),
         metadata={"rel": rel, "ties": ties},
     )
+    warn_user(study.notes, warn)
+    return study

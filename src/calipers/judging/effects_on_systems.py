@@ -47,7 +47,6 @@ class Effects:
     names: tuple[str, ...]  # the first is the human
     scores: tuple[Scores, ...]  # of each, on all the queries that it judged
     testing: Mapping[str, Any] = field(default_factory=dict)  # how `compare` tests
-    notes: list[str] = field(default_factory=list)
     _compared: dict[Any, Comparison] = field(default_factory=dict, repr=False)
 
     @property
@@ -61,6 +60,12 @@ class Effects:
     @property
     def judges(self) -> tuple[str, ...]:
         return self.names[1:]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Of which judges nothing is tested."""
+        few = [judge for judge in self.judges if len(self.common(judge)[0].queries) < 2]
+        return tuple(f"{judge}: no test can be made on fewer than two queries in common" for judge in few)
 
     def common(self, judge: str) -> tuple[Scores, Scores]:
         """The scores under the human's and under this judge's labels, on the queries that both judged."""
@@ -96,15 +101,13 @@ class Effects:
         for who, scores in ((0, ours), (self.names.index(judge), theirs)):
             key = who, scores.queries
             if key not in self._compared:
-                self._compared[key] = compare(scores, **self.testing)
+                self._compared[key] = compare(scores, **self.testing, warn=False)
             found.append(self._compared[key])
         return found[0], found[1]
 
     def _significant(self, judge: str, queries: int) -> list[tuple[Cell, ...]]:
         """Of each measure: pairs that are significant under both, in opposite directions, only here, only there."""
         if queries < 2:
-            note = f"{judge}: no test can be made on fewer than two queries in common"
-            self.notes.extend([] if note in self.notes else [note])
             return [(None,) * 4] * len(self.measures)
         one, other = self.compared(judge)
         counts: list[tuple[Cell, ...]] = []
@@ -217,14 +220,13 @@ def effects_of(
     measures: Measures,
     testing: Mapping[str, Any],
     progress: Callable[[int], None] | None = None,
-    warn: bool = True,
     **policies: Unpack[Policies],
 ) -> Effects:
     """Score systems under the labels of every judge. Each system is read once."""
     runs = remembered(systems)
     scores = []
     for judge in range(len(panel.names)):
-        scores.append(scored(panel, judge, runs, measures, warn=warn and judge == 0, **policies))
+        scores.append(scored(panel, judge, runs, measures, **policies))
         if progress:
             progress(1)
     if len(scores[0].systems) < 2:
@@ -242,13 +244,11 @@ def scored(
     judge: str | int,
     runs: Sequence[Run],
     measures: Measures,
-    *,
-    warn: bool = False,
     **policies: Unpack[Policies],
 ) -> Scores:
     """The scores under one judge's labels, on the queries that this judge judged."""
     view = panel.view(judge)
-    return evaluate(view.judgments, [view.run(run) for run in runs], measures, warn=warn, **policies)
+    return evaluate(view.judgments, [view.run(run) for run in runs], measures, warn=False, **policies)
 
 
 # -- pieces ------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 
 from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import Measures, Policies
 from calipers.judging.agreement import COLUMNS, DRAWS, LEVELS, STATISTICS, Confusion, krippendorff_alpha, percentiles
 from calipers.judging.combination import reliability, with_combined
@@ -61,7 +61,7 @@ def judges(
     map: how to bring grades to one scale (see `calipers.judging.grade_scales`), as "human:>=2", or {"human": ">=2"}.
     combine: further judges made of all of these: `majority`, `mean`, `dawid-skene`.
     test, correction, alpha, samples, seed: of the differences between systems, as for `compare`.
-    warn: as for `evaluate`, of the scores under the human's labels.
+    warn: give one CalipersWarning with the notes on the labels, and on the scores under the human's, as for `evaluate`.
     policies: those of `evaluate`: like, ties, depth, condensed, empty, missing, degenerate, precision, jobs.
 
     >>> human = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"a": 0, "d": 2, "e": 1}}
@@ -85,12 +85,16 @@ def judges(
     if systems is None:
         found = JudgeStudy(panel, single, policies)
         found.refuse_other_scales()
+        warn_user(found.notes(), warn)
         return found
     testing = {"test": test, "correction": correction, "alpha": alpha, "samples": samples, "seed": seed}
     named = [name for name, _ in parse_all(measures)]
     runs = remembered(systems)
-    effects = effects_of(panel, runs, named, testing, progress, warn, **policies)
-    return JudgeStudy(panel, single, policies, tuple(runs), effects)
+    effects = effects_of(panel, runs, named, testing, progress, **policies)
+    found = JudgeStudy(panel, single, policies, tuple(runs), effects)
+    if warn:
+        warn_user([*found.notes(), *effects.scores[0].notes, *effects.notes])
+    return found
 
 
 @dataclass(frozen=True, eq=False)

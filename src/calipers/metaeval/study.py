@@ -146,10 +146,9 @@ class MetaEvaluation:
         if min(len(view.queries) for view in parts) < 2:
             return None
         choices = self.choices
+        how = (choices.test, choices.correction)
         each = [
-            compare(
-                view, choices.test, choices.correction, alpha=choices.alpha, samples=choices.samples, seed=choices.seed
-            )
+            compare(view, *how, alpha=choices.alpha, samples=choices.samples, seed=choices.seed, warn=False)
             for view in parts
         ]
         return replace(
@@ -158,6 +157,7 @@ class MetaEvaluation:
             outcomes=tuple(outcome for part in each for outcome in part.outcomes),
             p_adjusted=np.concatenate([part.p_adjusted for part in each]),
             means=np.concatenate([part.means for part in each]),
+            scores=None,
         )
 
     @cached_property
@@ -409,12 +409,14 @@ def meta_evaluate(
     choices: Choices | None = None,
     *,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
     **policies: Unpack[Policies],
 ) -> MetaEvaluation:
     """Judge measures by what they say of some runs, on sets of queries.
 
     Measures that differ in the cutoff only are one family: its tests are counted together, its scores averaged.
     sets: among all, uninformative, ideal, hard, easy, broad, focused, left, right.
+    warn: give one CalipersWarning with what is to be known of the runs, as `evaluate` does; `scores.notes` has it too.
     policies: how lists are read and undefined scores counted, as for `evaluate`.
     """
     choices = choices or Choices()
@@ -432,7 +434,7 @@ def meta_evaluate(
     exact = {repr(measure.bind(known.pool)) for _, measure in wanted}
     bases = {repr(base_measure(measure).bind(known.pool)): None for _, measure in wanted}
     extra = [base for base in bases if base not in exact] if set(wanted_sets) & set(BY_DIFFERENCE) else []
-    scores = evaluate(known, systems, [*names, *extra], progress=progress, warn=False, **policies)
+    scores = evaluate(known, systems, [*names, *extra], progress=progress, warn=warn, **policies)
     found = families(scores, only=names)
 
     everything: Ints = np.arange(len(scores.queries))

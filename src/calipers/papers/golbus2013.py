@@ -687,5 +687,5 @@ def _information_tau(folder: Path | None, name: str, row: str) -> float | None:
         return None
     both, _, given = row.partition(" | ")
     x, y, *others = (each.strip() for each in (*both.split(";"), *given.split(",")) if each.strip())
-    scores = read_scores([place / f"{each}.csv" for each in (x, y, *others)], measures=[x, y, *others])
+    scores = read_scores([place / f"{each}.csv" for each in (x, y, *others)], measures=[x, y, *others], warn=False)
     return float(np.nanmean(tau_of_measures(scores, x, y, others)[x, y, *others]))

@@ -209,7 +209,7 @@ def letor_study(
 
 def _judged(judgments: Judgments, scores: dict[str, Floats], family: str, size: float, seed: int) -> MetaEvaluation:
     runs: Any = [ArrayRun(values, name) for name, values in scores.items()]
-    return meta_evaluate(judgments, runs, FAMILIES[family], SETS, Choices(size=size, seed=seed), jobs=1)
+    return meta_evaluate(judgments, runs, FAMILIES[family], SETS, Choices(size=size, seed=seed), jobs=1, warn=False)
 
 
 def _write_pooled(folder: Path, judgments: Judgments, scores: dict[str, Floats]) -> None:

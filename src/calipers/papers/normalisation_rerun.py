@@ -103,6 +103,7 @@ class LetorStudy:
                 FAMILIES[family],
                 sets=_SETS[:3] if across else _SETS,
                 choices=Choices(size=size),
+                warn=False,
             )
         return self._made[key], f
 

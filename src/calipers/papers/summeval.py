@@ -98,7 +98,7 @@ def _rouge(path: Path, measure: str, level: str) -> tuple[Values, Reasons]:
 
 @cache
 def _rouge_scores(path: Path, measure: str) -> Scores:
-    return evaluate_summaries(_summaries(path), f"{measure} V1({measure}) V2({measure})").scores
+    return evaluate_summaries(_summaries(path), f"{measure} V1({measure}) V2({measure})", warn=False).scores
 
 
 @cache
@@ -124,7 +124,7 @@ def _scored_by(path: Path, encoder: str) -> tuple[Scores, list[int], list[int], 
 
     given = _summaries(path)
     by = matcher(Encoder(encoder))
-    scores = evaluate_summaries(given, "BERTScore V1(BERTScore) V2(BERTScore)", matcher=by).scores
+    scores = evaluate_summaries(given, "BERTScore V1(BERTScore) V2(BERTScore)", matcher=by, warn=False).scores
     first, last = document_profiles(given, by).ends(SIZE)
     return scores, first.tolist(), last.tolist(), by.encoder.name
 

@@ -26,7 +26,7 @@ import numpy as np
 from calipers.collection.id_codes import as_words, coded, side_by_side
 from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, kind_read
 from calipers.fusion.candidates import by_score_then_id, read_whole
 from calipers.lists import Floats, Ints
@@ -48,6 +48,7 @@ TESTS = (60_000, 300, 4000)  # that a power is measured by; fewest and most subs
 PILOTS = 60  # that are drawn anew for the intervals
 TESTS_OF_EACH = (2_000, 10, 400)  # the same for each of these pilots
 MOST_QUERIES = 100_000
+FEW_JUDGED = 0.9  # a warning is due where a pool has fewer judged documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,18 @@ class BudgetPlan(ShownAsTable):
     judged: dict[int, float]  # of each depth: the share of them that the pilot has judged
     budget: int
     metadata: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What `calipers plan --budget` warns of: pools of which the pilot has judged too little."""
+        missing = {depth: 1 - share for depth, share in self.judged.items() if share < FEW_JUDGED}
+        if not missing:
+            return ()
+        depth, share = max(missing.items(), key=lambda each: each[1])
+        return (
+            f"{share:.1%} of the pool to depth {depth} are unjudged in the pilot, and count as not relevant: deeper "
+            "pools look worse than they are",
+        )
 
     @property
     def best(self) -> int:
@@ -114,6 +127,7 @@ def plan_budget(
     level: float = 0.95,
     seed: int = SEED,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
     **policies: Unpack[Policies],
 ) -> BudgetPlan:
     """How to spend a number of judgments: on how many queries, how deep, and for which measure.
@@ -121,7 +135,7 @@ def plan_budget(
     depths: of the pools; those of the measures' cutoffs where not given, or 5 to 100. difference: that is to be found
     between any two systems; where not given, each pair has the one that it has in the pilot, and the power is the share
     of pairs that would be significant. pairs: over how many of them alpha is shared, or `all`. level: of the intervals.
-    Policies are those of `evaluate`.
+    warn: give the notes as one CalipersWarning. Policies are those of `evaluate`.
 
     >>> import calipers as cal
     >>> pilot = cal.simulate(topics=20, systems=4, pool=30, retrieved=30, seed=1)
@@ -166,7 +180,7 @@ def plan_budget(
         raise CalipersError(f"a budget of {budget} judgments is less than two queries cost ({2 * least:.0f})")
     columns = list(zip(*rows, strict=True))
     names = ["depth", "queries", "judgments", "share", "power", "low", "high"]
-    return BudgetPlan(
+    plan = BudgetPlan(
         measure=columns[0],
         **{name: np.array(column) for name, column in zip(names, columns[1:], strict=True)},
         pool={depth: float(each.mean()) for depth, each in size.items()},
@@ -177,6 +191,8 @@ def plan_budget(
             "pilot_queries": len(known.queries), "tested_pairs": len(a), "all_pairs": count,
         },
     )  # fmt: skip
+    warn_user(plan.notes, warn)
+    return plan
 
 
 def pool_sizes(

@@ -122,7 +122,7 @@ class Material:
         from calipers.stats.comparison import compare
 
         c = self.choices
-        return compare(self.scores, c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed)
+        return compare(self.scores, c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed, warn=False)
 
     @cached_property
     def power(self) -> DiscriminativePower:
@@ -154,7 +154,7 @@ class Material:
         if self.policies.get("condensed"):
             raise CalipersError("unjudged documents are left out (condensed), so no judgment can change a score")
         taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
-        return ranges(self.judgments, self.whole, self.plain.measures, refused=self.unranged, **taken)
+        return ranges(self.judgments, self.whole, self.plain.measures, refused=self.unranged, warn=False, **taken)
 
     @cached_property
     def audit(self) -> Audit:
@@ -172,6 +172,7 @@ class Material:
         return information_difference(
             self.judgments, self.runs,
             ties=self.scores.metadata["ties"], depth=self.policies.get("depth"), jobs=self.policies.get("jobs"),
+            warn=False,
         )  # fmt: skip
 
     @cached_property

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from calipers._version import __version__
 from calipers.atomic_files import check_output, write_whole
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.grammar import DEFAULT_MEASURES
@@ -72,6 +72,7 @@ def write_report(
     population: str = "union",
     top: int = 10,
     judges: Any = None,
+    warn: bool = True,
     **policies: Unpack[Policies],
 ) -> Report:
     """Write a report on some runs: one HTML file that opens anywhere, without a network.
@@ -80,6 +81,7 @@ def write_report(
     those of `evaluate`; test, correction, alpha, samples and seed those of `compare`; population that of `bounds`.
     title: of the page. top: how many documents of each ranking are shown. command: to be shown, to repeat the report.
     judges: other judgments of the same queries, as `cal.judges` takes them: a section says what they would change.
+    warn: give the notes as one CalipersWarning.
 
     >>> import tempfile, calipers as cal
     >>> page = f"{tempfile.mkdtemp()}/report.html"
@@ -95,6 +97,7 @@ def write_report(
         judgments, runs, measures, choices, judges=judges, command=command, progress=progress, **policies
     )
     write_whole(output, content)
+    warn_user(notes, warn)
     return Report(str(output), len(content), notes)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calipers.collection.column_names import NAMES, plain_name
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.results.scores import Reason, Scores
@@ -29,14 +29,15 @@ def read_scores(
     max_unpacked: int | None = None,
     measures: str | Iterable[str] | None = None,
     strict: bool = False,
+    warn: bool = True,
 ) -> Scores:
     """Scores from CSV or JSON files.
 
     Either a matrix, one row per query and one column per system, with or without a first column of query ids: its
     measure is named by `measures`, or by the file. Or a table as `evaluate --per-query` writes it: system, query, and
     one column per measure; JSON is always such a table. Fields that are empty or NA are undefined. Of several files,
-    the systems and queries that all of them have are kept, and the metadata counts the others; `strict` refuses to
-    leave any out.
+    the systems and queries that all of them have are kept, and the notes and the metadata count the others; `strict`
+    refuses to leave any out. warn: give the notes as one CalipersWarning.
     """
     named = [source] if isinstance(source, str | Path) else list(source)
     if not named:
@@ -44,7 +45,9 @@ def read_scores(
     parts = [_read(str(path), max_unpacked) for path in named]
     if measures is not None:
         parts = _renamed(parts, [measures] if isinstance(measures, str) else list(measures))
-    return merge_scores(parts, strict=strict)
+    scores = merge_scores(parts, strict=strict)
+    warn_user(scores.notes, warn)
+    return scores
 
 
 ScoresLike = Scores | ArrayLike
@@ -127,7 +130,13 @@ def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:
         definitions if len(definitions) == len(names) else (),
         None,
         {**first.metadata, "left_out": left_out},
+        notes=(f"{_counts(left_out)} not in all files of scores; left out",) if any(left_out.values()) else (),
     )
+
+
+def _counts(left_out: Mapping[str, int]) -> str:
+    nouns = {"queries": "query", "systems": "system"}
+    return " and ".join(counted(left_out[what], noun) for what, noun in nouns.items() if left_out[what])
 
 
 def is_score_table(path: str) -> bool:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from calipers.errors import CalipersError, chosen_measure, place_of
+from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.extras import load
 from calipers.lists import Floats, Ints
-from calipers.plurals import counted
+from calipers.plurals import counted, verb
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.scores import means
+from calipers.results.scores import Scores, means
 from calipers.results.tables import PValue, Table
 from calipers.stats import bayesian
 from calipers.stats.correction import CORRECTIONS, correction_name
@@ -56,6 +56,7 @@ def compare(
     effect: str = "d",
     equivalence: float | None = None,
     rope: float | None = None,
+    warn: bool = True,
 ) -> Comparison:
     """Test every pair of systems, or every system against a baseline, under each measure.
 
@@ -72,6 +73,9 @@ def compare(
         differ significantly, are `different`, all others `undecided`. The level is then 1 - 2 alpha where not given, so
         that systems are equal exactly where the interval is inside the margin (before the correction).
     rope: half the width of the region of practical equivalence of `bayes`, 0.01 where not given.
+
+    warn: give one CalipersWarning with what `calipers compare` warns of: queries left out, and significant pairs that
+        one query decides. `Comparison.notes` has it in any case.
 
     A query that is undefined for one of two systems is left out of that pair; `n` says how many are in.
 
@@ -122,7 +126,7 @@ def compare(
             replace(outcome, more=dict(zip(EQUIVALENCE_COLUMNS, each, strict=False))) for outcome, *each in both
         ]
     p = np.array([outcome.p for outcome in outcomes])
-    return Comparison(
+    compared = Comparison(
         measures=scores.measures,
         systems=scores.systems,
         a=a,
@@ -145,7 +149,11 @@ def compare(
             **({"equivalence": equivalence} if equivalence is not None else {}),
             **({"rope": rope} if name == "bayes" else {}),
         },
+        scores=scores,
     )
+    if warn:
+        warn_user(compared.notes)
+    return compared
 
 
 def equivalence(
@@ -156,6 +164,7 @@ def equivalence(
     *,
     alpha: float = 0.05,
     level: float | None = None,
+    warn: bool = True,
 ) -> Comparison:
     """Which systems are different, which are equal within a margin, and which the queries leave undecided.
 
@@ -166,7 +175,7 @@ def equivalence(
     >>> equivalence(scores, 0.05).verdicts
     [['equal']]
     """
-    return compare(scores, "t", correction, baseline, alpha=alpha, level=level, equivalence=margin)
+    return compare(scores, "t", correction, baseline, alpha=alpha, level=level, equivalence=margin, warn=warn)
 
 
 def pairs_of(systems: Sequence[str], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
@@ -196,6 +205,22 @@ class Comparison:
     means: Floats  # [measure, system]
     alpha: float = 0.05
     metadata: dict[str, Any] = field(default_factory=dict)
+    scores: Scores | None = field(default=None, repr=False)  # what was compared
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What `calipers compare` warns of: queries that pairs lack, and pairs that one query decides."""
+        from calipers.stats.leave_one_out import influence, influence_warnings
+
+        lacking = [
+            f"{incomplete} of {counted(pairs, 'pair')} {verb(incomplete, 'misses', 'miss')} queries under {measure}, "
+            "which are undefined for one of the systems "
+            f"(the fewest have {fewest} of {self.metadata['queries']}); left out pairwise"
+            for measure, incomplete, fewest, pairs in self._incomplete()
+            if incomplete
+        ]
+        decided = [] if self.scores is None else influence_warnings(influence(self.scores, self), self)
+        return (*lacking, *decided)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -231,12 +256,14 @@ class Comparison:
 
     def incomplete(self) -> Table:
         """Of each measure: the pairs that miss some of the queries, and the fewest queries that a pair has."""
+        return Table(("measure", "incomplete", "fewest", "pairs"), tuple(self._incomplete()), self.metadata)
+
+    def _incomplete(self) -> list[tuple[str, int, int, int]]:
         queries = self.metadata.get("queries", 0)
-        rows = [
+        return [
             (measure, int((outcome.n < queries).sum()), int(outcome.n.min(initial=queries)), len(outcome.n))
             for measure, outcome in zip(self.measures, self.outcomes, strict=True)
         ]
-        return Table(("measure", "incomplete", "fewest", "pairs"), tuple(rows), self.metadata)
 
     # -- tables ------------------------------------------------------------------------------------
 

@@ -57,6 +57,7 @@ class Reproducibility(ShownAsTable):
     effect_ratio: Floats = field(default_factory=lambda: np.zeros(0))
     delta_relative_improvement: Floats = field(default_factory=lambda: np.zeros(0))
     metadata: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()  # what is to be known of the runs, as `evaluate` has it
 
     def table(self) -> Table:
         """One row per measure; without judgments one row with tau and RBO alone."""
@@ -106,10 +107,20 @@ def reproducibility(
         "rbo": tuple(_mean_over(rankings[i], rankings[i + 2], normalised_rbo) for i in (0, 1)),
     }
     if known is not None:
-        scores = evaluate(known, [Renamed(run, str(i)) for i, run in enumerate(runs)], measures, warn=warn, **policies)
+        scores = evaluate(known, _told_apart(runs), measures, warn=warn, **policies)
         found |= _of_scores(scores, (0, 1, 2, 3))
-        found["metadata"] = dict(scores.metadata)
+        found |= {"metadata": dict(scores.metadata), "notes": scores.notes}
     return Reproducibility((names[0], names[1]), (names[2], names[3]), **found)
+
+
+def _told_apart(runs: Sequence[Run]) -> list[Renamed]:
+    """The four runs, under names that say which is meant where two have one name."""
+    names = [run.name for run in runs]
+    roles = ("original", "original baseline", "reproduced", "reproduced baseline")
+    return [
+        Renamed(run, run.name if names.count(run.name) == 1 else f"{run.name}, {role}")
+        for run, role in zip(runs, roles, strict=True)
+    ]
 
 
 def reproducibility_of_scores(scores: Scores, original: Sequence[str], reproduced: Sequence[str]) -> Reproducibility:

@@ -49,7 +49,7 @@ def marked(
         return table
     if baseline is None and len(scores.systems) > MOST:
         return table
-    found = compare(scores, test, correction, baseline, alpha=alpha)
+    found = compare(scores, test, correction, baseline, alpha=alpha, warn=False)
     about = f"({NAMES.get(test, test)}, {found.metadata['correction']}, p < {alpha:g})"
     if baseline is not None:
         if stars:
@@ -78,7 +78,7 @@ def with_p(scores: ScoresLike, baseline: str, *, test: str = "t", correction: st
     ('system', 'AP', 'AP p')
     """
     scores = as_scores(scores)
-    found = compare(scores, test, correction, baseline)
+    found = compare(scores, test, correction, baseline, warn=False)
     table = scores.mean()
     p = {
         (int(found.a[pair]), m): PValue(found.p_adjusted[m, pair])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.errors import CalipersError, place_of
+from calipers.errors import CalipersError, place_of, warn_user
 from calipers.results.scores import Reason, Scores
 from calipers.text.bertscore import Matcher
 from calipers.text.bertscore_of_summaries import bertscore_of, texts_to_encode
@@ -29,6 +29,25 @@ class TextScores:
     missing: int
     empty_summaries: int
     empty_references: int
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What `calipers text` warns of: texts that are missing, empty or cut."""
+        counts = (
+            (self.missing, "summary is missing; left out", "summaries are missing; left out"),
+            (self.empty_summaries, "summary is empty; it scores 0", "summaries are empty; they score 0"),
+            (
+                self.empty_references,
+                "reference is empty; it matches nothing",
+                "references are empty; they match nothing",
+            ),
+            *(
+                (each.cut, f"text is {longer}", f"texts are {longer}")
+                for each in self.measured.values()
+                for longer in [f"longer than the model of {each.name} reads; cut"]
+            ),
+        )
+        return tuple(f"{count} {one if count == 1 else more}" for count, one, more in counts if count)
 
     @property
     def cannot_reorder(self) -> tuple[str, ...]:
@@ -53,10 +72,12 @@ def evaluate_summaries(
     options: TextOptions | None = None,
     matcher: Matcher | None = None,
     progress: Progress | None = None,
+    warn: bool = True,
 ) -> TextScores:
     """Score the summaries of all systems on all documents.
 
-    A `matcher` is needed for BERTScore: `calipers.text.matcher(calipers.text.Encoder("roberta-large"))`.
+    A `matcher` is needed for BERTScore: `calipers.text.matcher(calipers.text.Encoder("roberta-large"))`. warn: give the
+    notes as one CalipersWarning.
 
     >>> from calipers.text import Document, Summaries
     >>> given = Summaries.of([Document("d1", ("the cat on the mat",), "the cat sat on the mat the end")],
@@ -76,7 +97,9 @@ def evaluate_summaries(
     absent = np.array([[text is None for text in row] for row in summaries.texts])
     reasons = np.where(absent, Reason.MISSING, np.where(np.isnan(values), Reason.DEGENERATE, 0)).astype(np.uint8)
     scores = Scores(names, summaries.systems, summaries.ids, values, reasons)
-    return TextScores(scores, asked, measured, chosen, summaries.missing, *summaries.empty)
+    found = TextScores(scores, asked, measured, chosen, summaries.missing, *summaries.empty)
+    warn_user(found.notes, warn)
+    return found
 
 
 def steps(summaries: Summaries, measures: str | Sequence[str]) -> int:

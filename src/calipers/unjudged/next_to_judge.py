@@ -44,7 +44,7 @@ def next_pool(
     """The documents to judge next, what decides most first."""
     found = ranges(
         judged, runs, "nDCG@10" if measures is None else measures, unseen=unseen, max_grade=max_grade, jobs=jobs,
-        progress=progress,
+        progress=progress, warn=False,
     )  # fmt: skip
     opened = found.lists
     rows = np.arange(len(opened.first))

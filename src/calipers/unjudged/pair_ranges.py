@@ -114,7 +114,7 @@ def could_turn(
     pairs: PairRanges, scores: Scores, test: str = "t", correction: str = "holm", alpha: float = 0.05
 ) -> tuple[int, int]:
     """How many pairs differ significantly with unjudged documents as 0, and how many of these are open."""
-    compared = compare(scores, test, correction, alpha=alpha)
+    compared = compare(scores, test, correction, alpha=alpha, warn=False)
     significant = np.asarray(compared.significant[0])
     order = {(a, b): i for i, (a, b) in enumerate(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))}
     place = np.array([order[a, b] for a, b in zip(compared.a.tolist(), compared.b.tolist(), strict=True)], np.int64)

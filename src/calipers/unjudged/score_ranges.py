@@ -16,8 +16,8 @@ import numpy as np
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
-from calipers.errors import CalipersError, chosen_measure, place_of
-from calipers.evaluation import as_judgments, as_runs, check_depth, describe, kind_read, scored
+from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
+from calipers.evaluation import as_judgments, as_runs, check_depth, describe, kind_read, notes_on_reading, scored
 from calipers.limits.exactness import drawn_among, inexact_measures
 from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
 from calipers.measures.forms.gradings import NoRange, Unknown, enumerated
@@ -226,6 +226,7 @@ def ranges(
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     refused: dict[str, str] | None = None,
+    warn: bool = True,
 ) -> Ranges:
     """Between which values scores lie, whatever the missing judgments say.
 
@@ -236,6 +237,7 @@ def ranges(
     empty: what a grading counts that leaves a measure undefined (no relevant document), 0 by default. It must be a
         number: were such queries skipped, the range of a mean would not be the mean of ranges.
     refused: gets the measures that have no ranges, with the reason; without it they are errors.
+    warn: as for `evaluate`: give the notes as one CalipersWarning.
 
     Exact for every measure that is linear, a cascade, a share of its ideal or of the number of relevant documents, or
     a function of the retrieved set. Measures that leave unjudged documents out by definition (bpref, infAP,
@@ -260,7 +262,8 @@ def ranges(
     opened = OpenLists.of(known, systems, depth, jobs, progress)
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), opened.retrieved, opened.lists)
-    notes = tuple(notes_about(seen_in(coverage, systems), policy.ties))
+    notes = (*notes_on_reading(known, systems), *notes_about(seen_in(coverage, systems), policy.ties))
+    warn_user(notes, warn)
     return _of_lists(opened, dict(named), grades, unseen, policy, notes, refused)
 
 

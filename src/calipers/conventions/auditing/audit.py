@@ -327,7 +327,7 @@ class Audit:
             tools = [group[0] for group in self._groups(name)]
             values = np.stack([self.values[name, tool] for tool in tools])
             scores = Scores(tuple(tools), self.systems, self.queries, values, np.zeros(values.shape, np.uint8))
-            self._compared[name] = compare(scores, "t", "holm", alpha=self.alpha)
+            self._compared[name] = compare(scores, "t", "holm", alpha=self.alpha, warn=False)
         return self._compared[name]
 
     def _changes(self, name: str, tool: str) -> list[tuple[str, str, str, float, float]]:

@@ -56,8 +56,9 @@ def _first(material: Material, found: Comparison, detail: Detail) -> Comparison:
     systems = [material.scores.systems[s] for s in material.order[: detail.systems]]
     c = material.choices
     return compare(
-        material.scores.of_systems(systems), c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed
-    )
+        material.scores.of_systems(systems), c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed,
+        warn=False,
+    )  # fmt: skip
 
 
 def _counts(found: Comparison) -> Grid:

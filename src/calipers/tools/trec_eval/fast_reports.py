@@ -49,7 +49,7 @@ def fast_reports(request: Request) -> list[str] | None:
     """What trec_eval would print for each run; None where the reports have to be worked out with NumPy."""
     try:
         plain = request.kind == "grades" and request.zscores is None and request.only_query is None
-        if not plain or request.version_9 or request.judged_only or not request.level >= 1:
+        if not plain or request.version_9 or request.judged_only or request.level < 1 or request.depth == 0:
             raise NotFast("options")
         columns, plans = _columns(request)
         judgments, *files = request.files

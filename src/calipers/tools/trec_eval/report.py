@@ -18,6 +18,7 @@ from calipers.measures.dialects import KINDLESS, Root
 from calipers.measures.registry import Measure, look_up
 from calipers.native.columns import Retrieved
 from calipers.native.ids import decode, encode
+from calipers.tools.trec_eval.levels_below_zero import ComparedLists, compares
 from calipers.tools.trec_eval.lines import FLOOR, line, text_line, z_line
 from calipers.tools.trec_eval.request import Refused, Request
 from calipers.tools.trec_eval.run_ids import run_id
@@ -44,7 +45,7 @@ class ReportedMeasure:
             known = look_up(root.measure)
             assert known is not None
             declaration, fixed = known
-            offered = {"rel": request.level, "documents": request.documents, **convention.parameters}
+            offered = {"rel": max(request.level, 0), "documents": request.documents, **convention.parameters}
             if not root.rel:
                 del offered["rel"]
             if root.kind == "judges":
@@ -92,12 +93,24 @@ def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: i
         lists = Lists.of(known.pool, batch)
         if request.judged_only and request.kind == "grades":
             lists = lists.where(lists.grade >= 0).condensed()
+        if request.depth == 0:
+            lists = replace(lists.top(0), length=np.zeros_like(lists.length), memo={})
         ranked = _ascending(lists, request.depth) if pairs else lists.under(convention.ties)
         shape = (len(batch), len(known.queries))
         # Some measures are one but for their averages: gm_map is map query by query.
         forms = {measure.form for measure in bound if measure is not None}
         scores = {form: np.nan_to_num(form.score(ranked), nan=0.0) for form in forms}
-        values = [None if measure is None else scores[measure.form].reshape(shape).copy() for measure in bound]
+        if request.compares_unjudged:
+            of_missing = 0 if request.depth == 0 or request.version_9 or not request.complete else 1
+            compared = ComparedLists(ranked, request.level, of_missing)
+        values: list[Floats | None] = []
+        for column, measure in zip(wanted, bound, strict=True):
+            if measure is None:
+                values.append(None)
+            elif request.compares_unjudged and compares(column.root.name):
+                values.append(compared.score(measure.form, column.root.name).reshape(shape))
+            else:
+                values.append(scores[measure.form].reshape(shape).copy())
         for i, run in enumerate(batch):
             of_run = [None if value is None else value[i] for value in values]
             path = getattr(next(systems), "path", None)
@@ -156,7 +169,7 @@ def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Float
     for column, value in zip(wanted, values, strict=True):
         if value is None:
             continue
-        if column.root.name not in _OF_MISSING or (request.version_9 and column.root.kind == "preferences"):
+        if not _counts_missing(column.root, request):
             value[~answered] = 0.0
         if column.geometric:
             value[:] = np.log(np.maximum(value, FLOOR))
@@ -174,7 +187,13 @@ def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Float
     return "".join(parts)
 
 
-_OF_MISSING = ("num_rel", "num_q", "prefs_num_prefs_poss")  # what counts for queries that a run lacks
+def _counts_missing(root: Root, request: Request) -> bool:
+    """Whether a measure is more than 0 for queries that a run lacks. 10.0 evaluates one unjudged document there."""
+    if request.version_9:
+        return root.name in ("num_rel", "num_q")
+    if request.compares_unjudged and compares(root.name):
+        return True
+    return root.name in ("num_rel", "num_q", "prefs_num_prefs_poss", "yaap")
 
 
 def _check(judgments: Judgments, answered: Any, order: Ints, tag: str, request: Request) -> None:

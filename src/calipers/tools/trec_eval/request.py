@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getopt
+import re
 from collections.abc import Sequence
 
 from calipers.errors import CalipersError
@@ -37,8 +38,8 @@ Print what trec_eval prints, for one run or for several, one after the other.
                  Parameters follow a dot: -m P.5,10  -m ndcg.1=3,2=9  -m iprec_at_recall..1,.5
   -c             queries that the run lacks count 0; without it they are an error (9.x leaves them out)
   -n             no values for all queries
-  -l num         grades from num on are relevant (1)
-  -M num         only the first num documents of each list
+  -l num         grades from num on are relevant (1); from -1 down, unjudged documents too
+  -M num         only the first num documents of each list; 0 leaves none
   -J             without unjudged documents
   -N num         documents in the collection, which utility may need
   -R format      of the judgments: qrels (the default), prefs, qrels_prefs, qrels_jg
@@ -90,6 +91,7 @@ class Request(Record):
     debug: str = ""  # a level, and the only query to look at
     version_9: bool = False
     jobs: int | None = None
+    other_numbers: tuple[str, ...] = ()  # options whose text is read as a number that it does not look like
     help: bool = False
     version: bool = False
 
@@ -107,6 +109,11 @@ class Request(Record):
         _, dot, query = self.debug.partition(".")
         return query if dot else None
 
+    @property
+    def compares_unjudged(self) -> bool:
+        """Whether unjudged documents of a list reach the level."""
+        return self.level < 0 and not self.judged_only
+
     def notes(self) -> list[str]:
         """Where the output is not trec_eval's, on purpose."""
         wrong = [root.name for root, _ in self.roots() if root.name in ("rbp", "rbp_resid")]
@@ -115,7 +122,7 @@ class Request(Record):
             found.append(f"{' and '.join(wrong)}: by definition; trec_eval 10.0 computes them from memory it never set")
         if self.debug.partition(".")[0].strip("0"):
             found.append("-D: debugging output is not printed")
-        return found
+        return [*found, *self.other_numbers]
 
     def check_measures(self) -> None:
         """Refuse measures that need other judgments."""
@@ -152,6 +159,7 @@ def read_request(arguments: Sequence[str]) -> Request:
         raise Refused(f"{error}\n{USAGE}".rstrip(), 1) from None
     measures: list[str] = []
     found: dict[str, object] = {}
+    others: list[str] = []
     for option, value in options:
         letter = _LETTERS.get(option, option)
         match letter:
@@ -161,8 +169,14 @@ def read_request(arguments: Sequence[str]) -> Request:
                 found[_FLAGS[letter]] = True
             case "-n":
                 found["summary"] = False
-            case "-l" | "-M" | "-N" | "--jobs":
-                found[_COUNTS[letter][0]] = _count(letter, value)
+            case "-l" | "-M" | "-N":
+                found[_NUMBERS[letter]] = number = as_long(value)
+                if str(number) != value.strip():
+                    others.append(f"{letter} {value}: read as {number}, as trec_eval reads it")
+            case "--jobs":
+                if not value.isdigit() or int(value) < 1:
+                    raise Refused(f"--jobs {value} is not a whole number of at least 1", 1)
+                found["jobs"] = int(value)
             case "-R":
                 if value not in FORMATS:
                     raise Refused(f"illegal format '{value}' of judgments; expected one of {', '.join(FORMATS)}", 2)
@@ -174,7 +188,11 @@ def read_request(arguments: Sequence[str]) -> Request:
                 found[{"-Z": "zscores", "-D": "debug"}[letter]] = value
             case _:  # -o, which does nothing
                 pass
+    if others:
+        found["other_numbers"] = tuple(others)
     request = Request(files=tuple(files), measures=tuple(measures), **found)  # type: ignore[arg-type]  # by letter
+    if request.depth is not None and request.depth < 0:
+        raise Refused(f"-M {request.depth} is below 0: no list has so few documents, and trec_eval crashes", 1)
     if not request.help and not request.version and len(files) < 2:
         raise Refused(f"expected judgments and at least one run\n{USAGE}".rstrip(), 1)
     if files.count("-") > 1:
@@ -186,15 +204,16 @@ def read_request(arguments: Sequence[str]) -> Request:
 
 
 _FLAGS = {"-q": "by_query", "-c": "complete", "-J": "judged_only", "-h": "help", "-v": "version", "--v9": "version_9"}
-_COUNTS = {"-l": ("level", 0), "-M": ("depth", 1), "-N": ("documents", 0), "--jobs": ("jobs", 1)}
+_NUMBERS = {"-l": "level", "-M": "depth", "-N": "documents"}
+_LONG = re.compile(r"\s*([+-]?[0-9]+)")
+_LARGEST_LONG = 2**63 - 1
 
 
-def _count(letter: str, value: str) -> int:
-    least = _COUNTS[letter][1]
-    try:
-        number = int(value)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise Refused(f"{letter} {value} is not a whole number of at least {least}", 1)
-    return number
+def as_long(text: str) -> int:
+    """A number as C's atol reads it: what a text begins with, or 0.
+
+    >>> as_long("-2"), as_long(" +7"), as_long("1e3"), as_long("all")
+    (-2, 7, 1, 0)
+    """
+    match = _LONG.match(text)
+    return max(-_LARGEST_LONG - 1, min(int(match[1][:30]), _LARGEST_LONG)) if match else 0

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from calipers.collection.files import packing_of, regular
+from calipers.collection.files import blocks, packing_of, regular
 from calipers.native.id_text import decode
 
 TAIL = 1 << 16  # bytes that hold the last line
 
 
 def run_id(path: str | None, first: str) -> str:
-    """The tag of the last line of a plain file; of a packed one, which would be unpacked again, that of the first."""
+    """The tag of the last line of a file; without a file, the tag that is known. A packed file is unpacked again."""
     if path is None:
         return first
-    with open(regular(path), "rb") as file:
-        if packing_of(file.read(8)):
-            return first
-        start = max(file.seek(0, 2) - TAIL, 0)
-        file.seek(start)
-        lines = file.read().split(b"\n")[1 if start else 0 :]  # of which the first may have lost its beginning
+    lines = _tail(path).split(b"\n")
     for line in reversed(lines):
         fields = line.split()
         if len(fields) > 5 and not line.lstrip().startswith(b"#"):
             return decode(fields[5])
     return first
+
+
+def _tail(path: str) -> bytes:
+    """The last bytes of a file, without a line that has lost its beginning."""
+    with open(regular(path), "rb") as file:
+        packed = packing_of(file.read(8)) is not None
+        size = file.seek(0, 2)
+        if not packed:
+            file.seek(max(size - TAIL, 0))
+            tail = file.read()
+    if packed:
+        size, tail = 0, b""
+        for block in blocks(path):
+            size += len(block)
+            tail = (tail + bytes(block[-TAIL:]))[-TAIL:]
+    return tail if size <= TAIL else tail.partition(b"\n")[2]

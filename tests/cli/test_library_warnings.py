@@ -1,0 +1,129 @@
+"""The library warns as the commands do: the same sentences, in one CalipersWarning per call, and none on request."""
+
+from __future__ import annotations
+
+import inspect
+import shlex
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import calipers as cal
+import calipers.text
+from calipers.cli.commands import root
+
+QUERIES = range(1, 9)
+RUNS = {
+    "good": {q: {"a": 3.0, "b": 2.0, "c": 1.0} for q in QUERIES},
+    "poor": {q: {"c": 3.0, "b": 2.0, "a": 2.0} if q < 8 else {"c": 2.0, "b": 2.0} for q in QUERIES if q > 1},
+    "blind": {q: {"x": 3.0, "y": 2.0} for q in QUERIES},
+}
+SUMMARIES = """\
+{"id": "d1", "references": ["the cat on the mat"], "system": "s1", "summary": "the cat"}
+{"id": "d1", "system": "s2", "summary": ""}
+"""
+FILES = {
+    "qrels": "".join(f"{q} 0 {d} {g}\n" for q in QUERIES for d, g in (("a", 1), ("b", 0), ("c", 0))),
+    "llm.qrels": "".join(f"{q} 0 {d} {g}\n" for q in QUERIES if q > 1 for d, g in (("a", 1), ("b", 1))),
+    **{
+        f"{name}.run": "".join(f"{q} Q0 {d} 1 {s} {name}\n" for q, of in run.items() for d, s in of.items())
+        for name, run in RUNS.items()
+    },
+    "more.run": "".join(f"{q} Q0 {d} 1 1 more\n" for q in range(1, 10) for d in "ab"),
+    "one.csv": "query,s,t\n1,0.5,0.3\n2,0.4,0.2\n3,0.7,0.1\n",
+    "two.csv": "query,s,t,u\n1,0.5,0.3,1\n2,0.4,0.2,1\n",
+    "data.jsonl": SUMMARIES,
+}  # fmt: skip
+ALL = ["good.run", "poor.run", "blind.run"]
+
+
+def compared() -> object:
+    return cal.compare(cal.evaluate("qrels", ALL, "AP", missing="skip"))
+
+
+def checked() -> object:
+    return cal.check(cal.evaluate("qrels", "poor.run", "AP"), cal.read_scores("old.csv"), 0.01)
+
+
+def text_scored() -> object:
+    return calipers.text.evaluate_summaries(calipers.text.read_summaries("data.jsonl"), "ROUGE-1")
+
+
+CALLS: dict[str, tuple[Callable[[], object], str]] = {
+    "compare qrels good.run poor.run blind.run -m AP --missing skip": (compared, "2 of 3 pairs miss queries under AP"),
+    "compare one.csv two.csv": (lambda: cal.compare(cal.read_scores(["one.csv", "two.csv"])), "files of scores"),
+    "compare qrels --original good.run poor.run --reproduced good.run blind.run -m AP": (
+        lambda: cal.reproducibility("qrels", ["good.run", "poor.run"], ["good.run", "blind.run"], "AP"),
+        "lacks judged queries (1 in all, poor)",
+    ),
+    "check qrels poor.run --baseline good=old.csv -m AP --max-drop 0.01": (checked, "left out"),
+    "diff qrels good.run poor.run -m AP": (lambda: cal.difference("qrels", "good.run", "poor.run", "AP"), "ties"),
+    "ranges qrels good.run poor.run blind.run -m AP": (lambda: cal.ranges("qrels", ALL, "AP"), "unjudged"),
+    "metaeval qrels good.run poor.run blind.run -m 'AP RR'": (
+        lambda: cal.meta_evaluate("qrels", ALL, "AP RR"), "lacks judged queries"),
+    "judges qrels llm.qrels": (lambda: cal.judges("qrels", "llm.qrels"), "lacks labels of the human"),
+    "judges qrels llm.qrels --systems good.run --systems poor.run -m AP": (
+        lambda: cal.judges("qrels", "llm.qrels", ["good.run", "poor.run"], "AP"), "lacks judged queries"),
+    "fuse good.run more.run": (lambda: cal.fuse(["good.run", "more.run"]), "one score for all documents"),
+    "fuse good.run poor.run --bound naive --qrels qrels": (
+        lambda: cal.fusion_bound("qrels", ["good.run", "poor.run"]), "answered by one run alone"),
+    "inform ric qrels good.run poor.run blind.run": (lambda: cal.ric_study("qrels", ALL), "no judged document"),
+    "inform joint qrels good.run poor.run blind.run": (lambda: cal.joint_ric("qrels", ALL), "no judged document"),
+    "inform difference qrels good.run poor.run blind.run": (
+        lambda: cal.information_difference("qrels", ALL), "no judged document"),
+    "plan qrels good.run poor.run blind.run --budget 100 -m nDCG@5": (
+        lambda: cal.plan_budget("qrels", ALL, 100, "nDCG@5"), "unjudged in the pilot"),
+    "study fusion qrels poor.run blind.run more.run --samples 3 --size 2": (
+        lambda: cal.fusion_study("qrels", ["poor.run", "blind.run", "more.run"], samples=3, size=2), "mostly bias"),
+    "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", CALLS)
+def test_the_library_warns_as_the_command_does(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+    Path("old.csv").write_text("system,query,AP\n" + "".join(f"good,{q},1.0\n" for q in range(2, 12)))
+    call, sentence = CALLS[line]
+    result = CliRunner().invoke(root, shlex.split(line))
+    assert result.exit_code in (0, 1), result.stderr
+    start = "calipers: warning: "
+    said = [text.removeprefix(start) for text in result.stderr.splitlines() if text.startswith(start)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", cal.CalipersWarning)
+        call()
+    given = [str(each.message) for each in caught if isinstance(each.message, cal.CalipersWarning)]
+    assert "; ".join(given) == "; ".join(said)
+    assert sentence in "; ".join(given)
+    assert len(given) <= line.startswith(("compare", "check")) + 1
+    assert {Path(each.filename).name for each in caught} == {Path(__file__).name}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["compare", "equivalence", "check", "difference", "ranges", "meta_evaluate", "judges", "fuse", "fusion_bound",
+     "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget", "fusion_study",
+     "write_report", "reproducibility", "read_scores", "evaluate"],
+)  # fmt: skip
+def test_one_switch_turns_warnings_off(name: str) -> None:
+    assert inspect.signature(getattr(cal, name)).parameters["warn"].default is True
+
+
+def test_no_warning_where_none_is_wanted() -> None:
+    runs: dict[str, Any] = {name: {str(q): of for q, of in run.items()} for name, run in RUNS.items()}
+    known = {str(q): {"a": 1, "b": 0, "c": 0} for q in QUERIES}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cal.CalipersWarning)
+        found = cal.ranges(known, runs, "AP", warn=False)
+        cal.meta_evaluate(known, runs, "AP", warn=False)
+        cal.fuse(runs, warn=False)
+        cal.joint_ric(known, runs, warn=False)
+        scores = cal.evaluate(known, runs, "AP", missing="skip", warn=False)
+        compared = cal.compare(scores, warn=False)
+    assert found.notes
+    assert compared.notes
