@@ -147,6 +147,33 @@ def set_f(ranking: Sequence[Entry], pool: Sequence[Grade], beta: Grade = 1, rel:
     return (1 + square) * p * r / (square * p + r) if p or r else Fraction(0)
 
 
+def f_measure(
+    ranking: Sequence[Entry], pool: Sequence[Grade], k: int, beta: Grade = 1, rel: Grade = 1
+) -> Number | None:
+    """(1 + b^2) P R / (b^2 P + R) of the top k; 0 where both are 0."""
+    p, r = precision(ranking, pool, k, rel), recall(ranking, pool, k, rel)
+    if r is None:
+        return None
+    square = Fraction(beta) ** 2
+    return (1 + square) * p * r / (square * p + r) if p or r else Fraction(0)
+
+
+def hits(ranking: Sequence[Entry], pool: Sequence[Grade], k: int | None = None, rel: Grade = 1) -> Number:
+    """Relevant documents in the top k."""
+    return Fraction(count(cut(ranking, k), rel))
+
+
+def auc(ranking: Sequence[Entry], pool: Sequence[Grade], rel: Grade = 1) -> Number | None:
+    """Pairs of a relevant and another judged document in order, those not retrieved in one tie at the end."""
+    shown = [entry for entry in ranking if entry is not None]
+    hidden = list((Counter(pool) - Counter(shown)).elements())
+    placed = [(grade, place) for place, grade in enumerate(shown)] + [(grade, len(shown)) for grade in hidden]
+    pairs = [(a, b) for grade, a in placed if grade >= rel for other, b in placed if other < rel]
+    if not pairs:
+        return None
+    return sum((Fraction((a < b) * 2 + (a == b), 2) for a, b in pairs), Fraction(0)) / len(pairs)
+
+
 def num_ret(ranking: Sequence[Entry], pool: Sequence[Grade]) -> Number:
     """Documents retrieved."""
     return Fraction(len(ranking))

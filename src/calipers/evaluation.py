@@ -104,7 +104,7 @@ def evaluate(
     check_depth(depth)
     named = parse_all(measures, rules.defaults)
     known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in named), columns))
-    systems = as_runs(runs, columns=columns)
+    systems = [*rules.runs(as_runs(runs, columns=columns))]
     bound = {name: measure.bind(known.pool) for name, measure in named}
     rules.check(known, bound.values())
     values = np.empty((len(bound), len(systems), len(known.queries)))

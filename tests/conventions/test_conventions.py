@@ -26,6 +26,7 @@ Groups = list[tuple[np.ndarray, np.ndarray]]  # labels and scores of each query
 OBSERVED = ("letor3", "letor4", "mslr", "yahoo", "ranklib", "trec_eval", "trec_eval-9")
 STATED = ("letor3:stated", "letor4:stated", "mslr:stated", "yahoo:stated", "ranklib:stated", "trec:stated")
 FURTHER = ("sklearn", "lightgbm", "xgboost", "xgboost-minus", "gdeval", "ranx", "definition")
+BENCHMARKS = ("beir", "mteb")
 
 
 def ranked(labels: list[int], name: str, **options: Any) -> float:
@@ -38,7 +39,7 @@ def ranked(labels: list[int], name: str, **options: Any) -> float:
 
 
 def test_all_profiles_are_there() -> None:
-    assert set(CONVENTIONS) == {*OBSERVED, *STATED, *FURTHER}
+    assert set(CONVENTIONS) == {*OBSERVED, *STATED, *FURTHER, *BENCHMARKS}
     assert set(TOOLS) == {*OBSERVED, *FURTHER}
     assert all(profile.sentence for profile in CONVENTIONS.values())
     assert {name for name, profile in CONVENTIONS.items() if profile.edition == "stated"} == set(STATED)
@@ -503,7 +504,8 @@ def test_ranx(require: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         query = f"q{number:02}"
         qrels[query] = {f"d{i}": int(grade) for i, grade in enumerate(label)} | {"unseen": number % 3}
         runs[query] = {f"d{i}": float(value) for i, value in enumerate(score)} | {"unjudged": 1.0}
-    names = {"ndcg@5": "nDCG@5", "ndcg_burges@5": "nDCG(gain=exp)@5", "map@5": "AP@5", "precision@5": "P@5"}
+    names = {"ndcg@5": "nDCG@5", "ndcg_burges@5": "nDCG(gain=exp)@5", "map@5": "AP@5", "precision@5": "P@5",
+             "hits@5": "Hits@5", "f1@5": "F@5"}  # fmt: skip
     measured = ranx.Run(runs)
     ranx.evaluate(ranx.Qrels(qrels), measured, list(names), save_results_in_run=True, return_mean=False)
     scores = cal.evaluate(qrels, runs, list(names.values()), like="ranx")

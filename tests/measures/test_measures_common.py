@@ -38,8 +38,8 @@ TIES_BY_HALVES = ("RIC",)
 # The length of the whole list is part of the measure. Compat (the depth of its overlap) and Accuracy (pairs of
 # retrieved documents) are defined so by ir_measures.
 SEES_LENGTH = ("SetP", "SetF", "SetAP", "NumRet", "Judged", "utility", "Compat", "Accuracy")
-# Not 0 for a list without a judged document: costs, logarithms, what is known of the query alone.
-NOT_ZERO = ("NumRet", "NumRel", "NumQ", "RBP-residual", "unj", "utility", "yaap", "ideal_dcg")
+# Not 0 for a list without a judged document: costs, logarithms, what is known of the query alone, a tie of all pairs.
+NOT_ZERO = ("NumRet", "NumRel", "NumQ", "RBP-residual", "unj", "utility", "yaap", "ideal_dcg", "AUC")
 
 every = pytest.mark.parametrize("name", EXAMPLES)
 

@@ -62,10 +62,11 @@ def test_a_card_has_parameters_and_other_names() -> None:
     ("typed", "meant"),
     [
         ("hit rate", "Success@10"),
-        ("hits@5", "Success@5"),
+        ("hit rate@5", "Success@5"),
         ("mean average precision", "AP"),
         ("AP mean reciprocal rank", "RR"),
-        ("F1", "SetF"),
+        ("f_score", "SetF"),
+        ("f1_score", "F@10"),
         ("f-measure", "SetF"),
         ("err_20", "ERR@20"),
         ("ndcg10", "nDCG@10"),

@@ -128,6 +128,20 @@ def test_scikit_learn_averages_ties_alike(require: Any) -> None:
 
 
 @pytest.mark.peers
+def test_scikit_learn_has_the_same_area_under_the_curve(require: Any) -> None:
+    metrics = require.module("sklearn.metrics")
+    draw = np.random.default_rng(5)
+    labels = draw.integers(0, 3, (20, 12))
+    labels[:, :2] = 0, 2
+    scores = draw.integers(0, 5, (20, 12)).astype(float)
+    judgments = cal.Judgments.from_arrays(labels.ravel(), group=[12] * 20)
+    for rel in (1, 2):
+        ours = cal.evaluate(judgments, scores.ravel(), [f"AUC(rel={rel})"]).values[0, 0]
+        theirs = [metrics.roc_auc_score(label >= rel, score) for label, score in zip(labels, scores, strict=True)]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.peers
 def test_ir_measures_without_ties(require: Any) -> None:
     ir_measures = require.module("ir_measures")
     pools, run = random_collection(21)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import calipers
 from calipers.tools import pytrec_eval as drop_in
 from calipers.tools.pytrec_eval import RelevanceEvaluator
 
@@ -259,6 +260,26 @@ def test_mteb_on_it(stand_in: ModuleType, require: Any, monkeypatch: pytest.Monk
     for part in ("ndcg", "map", "recall", "precision", "hit_rate", "mrr", "naucs"):
         assert getattr(found[0], part) == pytest.approx(getattr(found[1], part), abs=1e-9), part
     assert found[0].ndcg["NDCG@10"] > 0.1
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("tool", ["beir", "mteb"])
+def test_the_profiles_of_beir_and_mteb(tool: str, require: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Queries that the run lacks, documents with the id of their query, and ties that float32 makes."""
+    pools, run = generated(4)
+    first, second, third = [query for query in pools if query in run][:3]
+    del run[first]
+    run[second] = {second: 1e6, **run[second]}
+    run[third] = {document: 1 + score * 1e-9 for document, score in run[third].items()}
+    ours = calipers.evaluate(pools, run, "nDCG@10 AP@10 Recall@10 P@10", like=tool, warn=False).mean()
+    if tool == "beir":
+        evaluation = require.module("beir.retrieval.evaluation").EvaluateRetrieval
+        found = evaluation.evaluate(pools, {query: dict(ranked) for query, ranked in run.items()}, [10])
+    else:
+        scores = mteb_retrieval_metrics(require, monkeypatch).calculate_retrieval_scores(run, pools, [10])
+        found = scores.ndcg, scores.map, scores.recall, scores.precision
+    figures = [value for part in found for value in part.values()]
+    assert [round(float(value), 5) for value in next(iter(ours.rows))[1:]] == figures
 
 
 def real_pytrec_eval() -> ModuleType:

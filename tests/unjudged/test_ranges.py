@@ -116,12 +116,16 @@ MEASURES: dict[str, oracle.Measure] = {
     "GAP(t=[0.5,0.5])": partial(oracle.gap, t=[Fraction(1, 2), Fraction(1, 2)]),
     "SetF": oracle.set_f,
     "SetR": oracle.set_recall,
+    "F@2": partial(oracle.f_measure, k=2),
+    "F(beta=2,rel=2)@3": partial(oracle.f_measure, k=3, beta=2, rel=2),
+    "NCG@2": partial(oracle.ndcg, k=2, discount="none"),
+    "Hits@2": partial(oracle.hits, k=2),
     "RPrec": oracle.r_precision,
     "RPrec@2": partial(oracle.r_precision, k=2),
     "SN-DCG@2": partial(oracle.sn_dcg, k=2),
 }
 NOT_CLOSED = ("SN-DCG@2",)
-EXACT_PAIRS = ("nDCG", "DCG", "SDCG", "P", "Recall", "RBP")
+EXACT_PAIRS = ("nDCG", "DCG", "SDCG", "P", "Recall", "RBP", "F", "NCG", "Hits")
 
 
 def ranges(case: Case, **options: Any) -> cal.Ranges:

@@ -423,6 +423,17 @@ def within_reach(run: Run, reach: int) -> Run:
     return replace(run, reach=reach) if isinstance(run, ArrayRun | ScoreFile) else run
 
 
+def without_query(run: Run) -> Run:
+    """The same run without documents that have the id of their query, which is read whole for that."""
+    if isinstance(run, ArrayRun | ScoreFile):
+        return run
+    kept = {
+        query: {document: score for document, score in ranked.items() if document != query}
+        for query, ranked in run.documents().items()
+    }
+    return DictRun(kept, run.name)
+
+
 # -- pieces ------------------------------------------------------------------------------------------
 
 

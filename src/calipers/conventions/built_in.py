@@ -21,6 +21,9 @@ _OF_LISTS: dict[str, Any] = {"edition": "observed", "ideal": "list", "missing": 
 _PERL: dict[str, Any] = {**_OF_LISTS, "gain": "exp", "discount": "jk2"}
 _STATED: dict[str, Any] = {"edition": "stated", "gain": "exp", "ideal": "list", "missing": "skip", "ties": "input"}
 
+_OF_RANX = (
+    "nDCG", "AP", "P", "DCG", "RR", "Recall", "RPrec", "HIT", "Hits", "Success", "bpref", "RBP", "SetF", "F",
+)  # fmt: skip
 _XGBOOST = Convention(
     "xgboost",
     "XGBoost: as LightGBM, with scores in single precision and precision divided by min(k, n)",
@@ -136,7 +139,7 @@ _OBSERVED = (
         "ranx: gain is the grade, ties in the order of the input (where a list is short enough to be sorted stably)",
         edition="observed",
         ties="input",
-        measures=("nDCG", "AP", "P", "DCG", "RR", "Recall", "RPrec", "HIT", "Success", "bpref", "RBP", "SetF"),
+        measures=_OF_RANX,
     ),
     Convention(
         "definition",
@@ -145,6 +148,20 @@ _OBSERVED = (
         edition="recommended",
         gain="exp",
     ),
+)
+# Benchmarks of embedding models, which score by pytrec_eval and average over the queries that a run answers.
+_BENCHMARK: dict[str, Any] = {
+    "edition": "observed", "ties": "docid", "precision": "single", "whole_grades": True, "missing": "skip",
+    "measures": ("nDCG", "AP", "Recall", "P"),
+}  # fmt: skip
+_BENCHMARKS = (
+    Convention(
+        "beir",
+        "BEIR: pytrec_eval over the queries that a run answers, without documents that have the id of their query",
+        **_BENCHMARK,
+        drops_query=True,
+    ),
+    Convention("mteb", "MTEB: pytrec_eval over the queries that a run answers", **_BENCHMARK),
 )
 _AS_STATED = (
     Convention("letor3:stated", "LETOR 3.0 as Busa-Fekete et al. (2012) states it: the definition", **_STATED),
@@ -176,7 +193,7 @@ _AS_STATED = (
         ties="docid",
     ),
 )
-CONVENTIONS = {profile.name: profile for profile in (*_OBSERVED, *_AS_STATED)}
+CONVENTIONS = {profile.name: profile for profile in (*_OBSERVED, *_BENCHMARKS, *_AS_STATED)}
 TOOLS = tuple(profile.name for profile in _OBSERVED)  # what an audit compares where nobody says what
 _OTHER_NAMES = {"trec": "trec_eval", "trec_eval:stated": "trec:stated", "scikit-learn": "sklearn"}
 

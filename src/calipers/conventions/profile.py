@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Judgments
+    from calipers.collection.model import Judgments, Run
     from calipers.measures.registry import Measure
     from calipers.native.columns import Precision
 
@@ -94,6 +94,7 @@ class Convention:
     averaged: str = "no"
     max_grade: float | None = None
     whole_grades: bool = False  # grades lose their fraction
+    drops_query: bool = False  # a document with the id of its query is left out of its list
     labels: LabelRange = LabelRange()
     measures: tuple[str, ...] | None = None  # that the tool has; None where that is no question
     parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones, of every measure that has them
@@ -153,6 +154,14 @@ class Convention:
             return judgments
         pool.name_queries(judgments.queries)
         return replace(judgments, pool=pool)
+
+    def runs(self, runs: Sequence[Run]) -> Sequence[Run]:
+        """The runs as the tool reads them."""
+        if not self.drops_query:
+            return runs
+        from calipers.collection.model import without_query
+
+        return [without_query(run) for run in runs]
 
     def refusal(self, judgments: Judgments, measures: Iterable[Measure]) -> str | None:
         """Why the tool cannot read these judgments, or None."""

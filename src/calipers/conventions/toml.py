@@ -21,11 +21,12 @@ from calipers.errors import CalipersError, suggestion
 
 KEYS = (
     "name", "sentence", "based_on", "gain", "discount", "empty", "missing", "short", "ties", "precision", "rel",
-    "ideal", "norm", "averaged", "max_grade", "whole_grades", "labels", "measures",
+    "ideal", "norm", "averaged", "max_grade", "whole_grades", "drops_query", "labels",
+    "measures",
 )  # fmt: skip
 LABEL_KEYS = ("lowest", "highest", "whole")
 MOST_BYTES = 1 << 20
-_SWITCHES = ("whole_grades",)
+_SWITCHES = ("whole_grades", "drops_query")
 
 
 def read_convention(source: str | Path, *, known: Mapping[str, Convention] | None = None) -> Convention:

@@ -250,9 +250,6 @@ _NOT_OF_RANKINGS = {
     **dict.fromkeys(("bleu", "meteor", "chrf"), "it scores texts; of such ROUGE and BERTScore are (calipers text)"),
     **dict.fromkeys(("kappa", "cohen", "krippendorff"), "it is about judges: see calipers judges"),
     **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see inform and metaeval"),
-    **dict.fromkeys(
-        ("auc", "roc_auc", "auroc", "rocauc"), "Accuracy is near to it: how often relevant documents stand above others"
-    ),
     **dict.fromkeys(("q-measure", "q_measure", "q"), "nDCG@10 and GAP are near to it, for graded judgments"),
 }
 
@@ -272,10 +269,11 @@ _MEANINGS = {
     "expected reciprocal rank": "ERR@20", "normalized discounted cumulative gain": "nDCG@10",
     "normalised discounted cumulative gain": "nDCG@10", "discounted cumulative gain": "DCG@10",
     "discounted cumulated gain": "DCG@10", "cumulative gain": "DCG(discount=none)@10", "cg": "DCG(discount=none)@10",
-    "hit rate": "Success@10", "hit ratio": "Success@10", "hitrate": "Success@10", "hits": "Success@10",
+    "normalized cumulative gain": "NCG@10", "normalised cumulative gain": "NCG@10", "area under the curve": "AUC",
+    "hit rate": "Success@10", "hit ratio": "Success@10", "hitrate": "Success@10",
     "hr": "Success@10", "success rate": "Success@10", "top k accuracy": "Success@10", "top1": "Success@1",
-    "rank biased precision": "RBP", "r precision": "RPrec", "f1": "SetF", "f measure": "SetF", "f score": "SetF",
-    "fmeasure": "SetF", "fscore": "SetF", "f1 score": "SetF", "mean precision": "P@10", "inferred ap": "infAP",
+    "rank biased precision": "RBP", "r precision": "RPrec", "f measure": "SetF", "f score": "SetF",
+    "fmeasure": "SetF", "fscore": "SetF", "f1 score": "F@10", "mean precision": "P@10", "inferred ap": "infAP",
     "graded average precision": "GAP", "subtopic recall": "StRecall@10", "prec": "P@10", "sensitivity": "Recall@1000",
     "avep": "AP", "avgprec": "AP", "gmap": "gm_map", "geometric map": "gm_map", "binary preference": "bpref",
 }  # fmt: skip
@@ -285,7 +283,7 @@ _BY_LENGTH = sorted(_MEANINGS, key=len, reverse=True)
 def meant(text: str, takes_cutoff: Callable[[str], bool]) -> str | None:
     """What a text means in our words: the measure whose full name it is, or one with its cutoff written otherwise.
 
-    >>> meant("Hit rate", lambda name: False), meant("hits@5", lambda name: False), meant("err_20", lambda name: True)
+    >>> meant("Hit rate", lambda name: False), meant("hr@5", lambda name: False), meant("err_20", lambda name: True)
     ('Success@10', 'Success@5', 'err@20')
     """
     head, _, cutoff = text.lower().partition("@")

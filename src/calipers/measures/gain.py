@@ -2,12 +2,13 @@
 
     DCG@k    = sum over ranks i <= k of gain(grade_i) * discount(i)
     nDCG@k   = DCG@k / DCG@k of the judged documents sorted best first
+    NCG@k    = the same without a discount: gain in the top k / the most that k documents could gain
     MeanNDCG = mean over k = 1 to n of nDCG@k
     SDCG@k   = DCG@k / sum over ranks i <= k of discount(i)
     SN-DCG@k = DCG@k / DCG@k of the same top k sorted best first
     HIT@k    = the largest gain(grade_i) with i <= k
 
-Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002 (DCG, nDCG).
+Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002 (DCG, nDCG, NCG).
 Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SDCG, SN-DCG, HIT).
 """
 
@@ -60,6 +61,12 @@ def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters
     else:
         share = gained / (IDEAL_TO_THE_END if short == "n" else IDEAL)
     return ZeroIfShort(share, cutoff) if short == "zero" and cutoff is not None else share
+
+
+@measure("NCG", cutoff=None, gain="linear", gains=None)
+def ncg(cutoff: int | None, gain: Any, gains: Any) -> Form:
+    """The gain in the top k, whatever its order, as a share of the most that k documents could gain."""
+    return dcg(cutoff=cutoff, gain=gain, gains=gains, discount="none") / IDEAL
 
 
 @measure("SDCG", **{**dcg.parameters, "cutoff": NEEDED})

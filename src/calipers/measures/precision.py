@@ -2,6 +2,8 @@
 
     P@k      = relevant documents in the top k / k
     Recall@k = relevant documents in the top k / R
+    F@k      = (1 + beta^2) P@k Recall@k / (beta^2 P@k + Recall@k)
+    Hits@k   = relevant documents in the top k
     RPrec@k  = P@min(k, R)
     SP@k     = sum over ranks i <= k of rel_i * P@i
     AP@k     = SP@k / R
@@ -10,8 +12,10 @@
     Success@k = 1 where the top k has a relevant document, else 0
     Judged@k = judged documents in the top k / min(k, documents retrieved)
 
-Buckley & Voorhees, Retrieval system evaluation, in: TREC, MIT Press 2005 (P, Recall, RPrec, AP, Success, Judged).
+Buckley & Voorhees, Retrieval system evaluation, in: TREC, MIT Press 2005 (P, Recall, RPrec, AP, Success, Judged,
+    Hits).
 Robertson, Kanoulas & Yilmaz, Extending average precision to graded relevance judgments, SIGIR 2010 (GAP).
+van Rijsbergen, Information Retrieval, Butterworths 1979 (F).
 Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SP, SN-AP).
 """
 
@@ -35,15 +39,17 @@ from calipers.measures.forms import (
     SelfNormalisedPrecision,
     Smaller,
     TotalValue,
+    WeightedDepth,
     ZeroIfShort,
 )
 from calipers.measures.forms.base import Proofs
 from calipers.measures.forms.gradings import Curve, Growth, Unknown
-from calipers.measures.registry import LARGEST, NEEDED, is_finite, measure
+from calipers.measures.registry import LARGEST, NEEDED, alias, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.native.plan import Plan
 from calipers.record import Record
 
+LARGEST_BETA = 1e100
 MOST_LEVELS = 1000  # of GAP: each is an average precision of its own
 
 
@@ -62,6 +68,21 @@ def precision(cutoff: int, rel: float, short: str) -> Form:
 def recall(cutoff: int | None, rel: float) -> Form:
     """The share of the relevant documents that stand in the top k."""
     return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / RELEVANT(rel)
+
+
+@measure("F", cutoff=NEEDED, beta=1, rel=1, aliases=("F_beta",))
+def f_measure(cutoff: int, beta: float, rel: float) -> Form:
+    """The weighted harmonic mean of precision and recall in the top k; SetF is that of everything retrieved."""
+    # With x relevant documents in the top k: (1 + beta^2) x / (k + beta^2 R).
+    if not 0 < beta <= LARGEST_BETA:
+        raise CalipersError(f"beta={beta:g} of 'F' is not above 0 and at most {LARGEST_BETA:g}")
+    return Linear(FLAT.up_to(cutoff), AtLeast(rel)) / WeightedDepth(cutoff, beta, rel)
+
+
+@measure("Hits", cutoff=None, rel=1, example="Hits@10")
+def hits(cutoff: int | None, rel: float) -> Form:
+    """How many relevant documents stand in the top k; whether there is one is Success, which some call hits too."""
+    return Linear(FLAT.up_to(cutoff), AtLeast(rel))
 
 
 @measure("RPrec", cutoff=None, rel=1, aliases=("r-precision", "R-Prec", "R_Precision"))
@@ -159,6 +180,10 @@ class ThresholdGain(Record):
 
     def __call__(self, grade: Floats) -> Floats:
         return np.asarray(sum((chance * (grade >= level) for chance, level in self.chances), np.zeros(len(grade))))
+
+
+for _beta in (1, 2):
+    alias(f"F{_beta}", "F", beta=_beta)
 
 
 def _norm(norm: str, relevant: RELEVANT | OwnRelevant, cutoff: int | None) -> Denominator:

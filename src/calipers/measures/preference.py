@@ -1,13 +1,17 @@
 """Preferences between judged documents, for incomplete judgments.
 
+    AUC   = the share of pairs of a relevant and another judged document that stand in the right order; of a document
+            that is not retrieved, below all that are; of two that are not, half
     bpref = (1 / R) * sum over retrieved relevant documents of 1 - min(non-relevant above, R) / min(N, R)
 
-Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004, in trec_eval's form.
+Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004, in trec_eval's form (bpref).
+Hanley & McNeil, The meaning and use of the area under a receiver operating characteristic (ROC) curve, Radiology 1982
+    (AUC).
 """
 
 from __future__ import annotations
 
-from calipers.measures.forms import RELEVANT, BinaryPreference, Form
+from calipers.measures.forms import RELEVANT, BinaryPreference, Form, JudgedPairs
 from calipers.measures.registry import measure
 
 
@@ -15,3 +19,9 @@ from calipers.measures.registry import measure
 def bpref(cutoff: int | None, rel: float) -> Form:
     """How seldom judged non-relevant documents stand above relevant ones."""
     return BinaryPreference(rel, cutoff) / RELEVANT(rel)
+
+
+@measure("AUC", rel=1, aliases=("ROC-AUC", "roc_auc", "AUROC"))
+def area_under_curve(rel: float) -> Form:
+    """How likely a relevant document stands above another judged one: the area under the ROC curve."""
+    return JudgedPairs(rel)

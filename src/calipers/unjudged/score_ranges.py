@@ -258,7 +258,7 @@ def ranges(
     policy = _policy(rules, ties, empty)
     known = rules.judgments(as_judgments(judgments))
     grades = possible_grades(known, max_grade)
-    systems = as_runs(runs)
+    systems = [*rules.runs(as_runs(runs))]
     opened = OpenLists.of(known, systems, depth, jobs, progress)
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), opened.retrieved, opened.lists)

@@ -16,8 +16,10 @@ from calipers.measures.forms.denominators import (
     OwnRelevant,
     Smaller,
     TotalValue,
+    WeightedDepth,
 )
 from calipers.measures.forms.free import Deterministic, Free
+from calipers.measures.forms.judged_pairs import JudgedPairs
 from calipers.measures.forms.linear import Linear, RelevantPrefix
 from calipers.measures.forms.paired import Paired
 from calipers.measures.forms.peak import Peak
@@ -41,6 +43,7 @@ __all__ = [
     "Form",
     "Free",
     "JudgedOnly",
+    "JudgedPairs",
     "Linear",
     "MeanOverCutoffs",
     "Mixture",
@@ -54,5 +57,6 @@ __all__ = [
     "Share",
     "Smaller",
     "TotalValue",
+    "WeightedDepth",
     "ZeroIfShort",
 ]

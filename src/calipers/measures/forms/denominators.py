@@ -119,6 +119,40 @@ class RELEVANT(Denominator):
         return Growth.of_pool(AtLeast(self.rel), unknown, as_they_are, None)
 
 
+class WeightedDepth(Denominator):
+    """(k + beta^2 R) / (1 + beta^2): what relevant documents in the top k are divided by in F@k; 0 without any there
+    could be.
+    """
+
+    counts_relevant = True
+    within_reach = True
+    cutoff: int
+    beta: float = 1
+    rel: float = 1
+
+    @property
+    def formula(self) -> str:
+        return "((k + R) / 2)" if self.beta == 1 else f"((k + {self.beta:g}^2 R) / (1 + {self.beta:g}^2))"
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    def proved(self, of: Form) -> Proofs:
+        fits = of.level == self.rel and of.small_terms
+        return {"bounded": "at most min(R, k) terms of at most 1, divided by a mean of R and k"} if fits else {}
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        return self._of(lists.pool.relevant(self.rel)[lists.query])
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth:
+        return Growth.of_pool(AtLeast(self.rel), unknown, lambda count, group, size: self._of(count), None)
+
+    def _of(self, relevant: Ints) -> Floats:
+        square = float(self.beta) ** 2
+        return np.where(relevant > 0, (self.cutoff + square * relevant) / (1.0 + square), 0.0)
+
+
 class OwnRelevant(Denominator):
     """How many relevant documents the list itself retrieved."""
 
