@@ -133,10 +133,12 @@ _OBSERVED = (
     ),
     Convention(
         "ranx",
-        "ranx: gain is the grade, ties in the order of the input (where a list is short enough to be sorted stably)",
+        "ranx: gain is the grade, in RBP too; ties in the order of the input (where a list is short enough to be "
+        "sorted stably)",
         edition="observed",
         ties="input",
-        measures=("nDCG", "AP", "P", "DCG", "RR", "Recall", "RPrec", "HIT", "Success", "bpref", "RBP", "SetF"),
+        measures=("nDCG", "AP", "P", "DCG", "RR", "Recall", "RPrec", "Success", "Hits", "bpref", "RBP", "SetF"),
+        parameters={"RBP.gain": "grade"},
     ),
     Convention(
         "definition",
@@ -144,6 +146,32 @@ _OBSERVED = (
         "nothing taken away; ties averaged",
         edition="recommended",
         gain="exp",
+    ),
+)
+# Of judgments of other kinds, or of gains of their own: no audit compares them unasked.
+_SPECIAL = (
+    Convention(
+        "ndeval",
+        "ndeval of the TREC Web tracks and pyndeval: ties by document id, ascending; ERR-IA and alpha-DCG as a share "
+        "of what documents that answer every intent would give",
+        edition="observed",
+        ties="docid-ascending",
+        labels=LabelRange(whole=True),
+        measures=("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG", "NRBP", "nNRBP", "P-IA", "AP-IA", "StRecall"),
+        parameters={"ERR-IA.norm": "perfect", "alpha-DCG.norm": "perfect"},
+    ),
+    Convention(
+        "ntcireval",
+        "NTCIREVAL and pyNTCIREVAL: nDCG discounts by log2(rank) from rank 2 on, ERR stops with "
+        "gain / (largest gain + 1), RBP goes on with 0.95, AP@k divides by min(R, k); ties in the order of the input",
+        edition="observed",
+        discount="jk2",
+        ties="input",
+        norm="min",
+        empty="skip",
+        labels=LabelRange(0, None, True),
+        measures=("RR", "O-measure", "P-measure", "P+", "AP", "Q", "NCU", "RBP", "ERR", "nERR", "nDCG", "P", "Success"),
+        parameters={"ERR.gain": "linear", "nERR.gain": "linear", "RBP.gain": "linear", "RBP.p": 0.95},
     ),
 )
 _AS_STATED = (
@@ -176,7 +204,7 @@ _AS_STATED = (
         ties="docid",
     ),
 )
-CONVENTIONS = {profile.name: profile for profile in (*_OBSERVED, *_AS_STATED)}
+CONVENTIONS = {profile.name: profile for profile in (*_OBSERVED, *_SPECIAL, *_AS_STATED)}
 TOOLS = tuple(profile.name for profile in _OBSERVED)  # what an audit compares where nobody says what
 _OTHER_NAMES = {"trec": "trec_eval", "trec_eval:stated": "trec:stated", "scikit-learn": "sklearn"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -120,8 +120,7 @@ def _order(judgments: Judgments, request: Request) -> Ints:
 
 def _ascending(lists: Lists, depth: int | None) -> Lists:
     """Ties by document id, ascending: for preferences trec_eval has them the other way round. Cut after that."""
-    assert lists.docid_rank is not None
-    ranked = replace(lists, docid_rank=lists.first + lists.last - lists.docid_rank).under("docid")
+    ranked = lists.under("docid-ascending")
     return ranked if depth is None else ranked.top(depth)
 
 
