@@ -16,7 +16,7 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, CheckFailed, warn_user
-from calipers.limits.exactness import drawn_among, inexact_measures
+from calipers.limits.exactness import inexact_measures, sampling_errors
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -158,6 +158,7 @@ def evaluate(
             "missing": counting.missing,
             "degenerate": degenerate,
             "exactness": inexact_measures(bound, coverage.sampled),
+            "standard_error": {name: coverage.sampled[m] for m, name in enumerate(bound) if m in coverage.sampled},
         },
         notes=tuple(notes),
     )
@@ -442,7 +443,8 @@ class Counting(Record):
         ]
         values = np.array([score for score, _ in pairs]).reshape(-1, *shape)
         reasons = np.array([reason for _, reason in pairs]).reshape(-1, *shape)
-        coverage.sampled.update(drawn_among(measures, ranked))
+        for place, error in sampling_errors(measures, ranked).items():
+            coverage.sampled[place] = max(error, coverage.sampled.get(place, 0.0))
         if self.missing == "skip":
             lacking = coverage.missing[part]
             values[:, lacking] = np.nan

@@ -34,7 +34,7 @@ SAID_OF = {
     "preferences": "preferences (query group subgroup document level)",
     "judges": "judgments of several judges (query judge document grade)",
 }
-TIE_RULES = ("average", "docid", "input", "best", "worst")
+TIE_RULES = ("average", "docid", "docid-ascending", "input", "best", "worst")
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,13 +374,13 @@ class Lists:
         """The lists with ties broken by this rule; `average` leaves them for the measure to average over."""
         if ties == "average" or not self.tied:
             return self
-        if ties == "docid":
+        if ties in ("docid", "docid-ascending"):
             if self.docid_rank is None:
                 raise CalipersError(
                     "ties cannot be broken by document id: the documents have no ids; "
                     "use ties average, input, best or worst"
                 )
-            return self._ranked(self.docid_rank)
+            return self._ranked(self.docid_rank if ties == "docid" else self.first + self.last - self.docid_rank)
         if ties == "input":
             if self.input_rank is None:
                 raise CalipersError("ties cannot be broken by input order: it is not known")

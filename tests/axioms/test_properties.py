@@ -329,6 +329,21 @@ def test_counterexamples_recheck(measure: str) -> None:
             assert breaks(verdict, subject, found.bound), f"{verdict.name}: {verdict}"
 
 
+def test_counterexamples_show_what_they_are_shown_for() -> None:
+    """Of scores without a bound, one above it; of scores between bounds, none that is 0 / 0."""
+    assert str(known("utility").realizable) == "No: there is no largest score: 11 scores 2 at k = 2"
+    assert str(known("Z(nDCG)").bounded) == "No: 100 scores 1.414 at k = 1, beyond 1"
+    assert str(known("W(SN-AP)").convergent).startswith("No: 10;1 scores 1 at k = 2")
+    assert known("W(SN-AP)").realizable
+
+    def below(ranking: Any) -> float:
+        return -float(len(ranking))
+
+    found = cal.properties(below)
+    assert str(found.bounded) == "No: 00 scores -2 at k = 2, beyond -1"
+    assert "scores more than -2 at k = 2, but 0 scores -1 at k = 1" in str(found.realizable)
+
+
 def test_a_counterexample_is_always_the_same() -> None:
     for name in ("nDCG", "V2(AP)", "bpref"):
         assert str(cal.properties(name)) == str(cal.properties(name))

@@ -20,6 +20,7 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.conventions import CONVENTIONS, PLAIN, TOOLS, Convention, LabelRange, convention
 from calipers.errors import CalipersError
+from calipers.measures.registry import known_names
 
 Groups = list[tuple[np.ndarray, np.ndarray]]  # labels and scores of each query
 
@@ -27,6 +28,7 @@ OBSERVED = ("letor3", "letor4", "mslr", "yahoo", "ranklib", "trec_eval", "trec_e
 STATED = ("letor3:stated", "letor4:stated", "mslr:stated", "yahoo:stated", "ranklib:stated", "trec:stated")
 FURTHER = ("sklearn", "lightgbm", "xgboost", "xgboost-minus", "gdeval", "ranx", "definition")
 BENCHMARKS = ("beir", "mteb")
+SPECIAL = ("ndeval", "ntcireval")  # which no audit compares unasked
 
 
 def ranked(labels: list[int], name: str, **options: Any) -> float:
@@ -39,7 +41,7 @@ def ranked(labels: list[int], name: str, **options: Any) -> float:
 
 
 def test_all_profiles_are_there() -> None:
-    assert set(CONVENTIONS) == {*OBSERVED, *STATED, *FURTHER, *BENCHMARKS}
+    assert set(CONVENTIONS) == {*OBSERVED, *STATED, *FURTHER, *BENCHMARKS, *SPECIAL}
     assert set(TOOLS) == {*OBSERVED, *FURTHER}
     assert all(profile.sentence for profile in CONVENTIONS.values())
     assert {name for name, profile in CONVENTIONS.items() if profile.edition == "stated"} == set(STATED)
@@ -512,6 +514,19 @@ def test_ranx(require: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for theirs, name in names.items():
         wanted = [measured.scores[theirs][query] for query in scores.queries]
         np.testing.assert_allclose(scores[name][0], wanted, atol=1e-9, err_msg=name)
+    # RBP adds up grades as they are; bpref is 0 / 0 there without a judged document of each kind.
+    others = {"rbp.80": "RBP(p=0.8)", "bpref": "bpref", "mrr@4": "RR@4", "hit_rate@2": "Success@2",
+             "r-precision": "RPrec", "recall@3": "Recall@3", "f1": "SetF", "rbp.50-l2": "RBP(p=0.5,rel=2)"}  # fmt: skip
+    if "hits" in known_names():
+        others["hits@3"] = "Hits@3"
+    ranx.evaluate(ranx.Qrels(qrels), measured, list(others), save_results_in_run=True, return_mean=False)
+    more = cal.evaluate(qrels, runs, list(others.values()), like="ranx")
+    assert more["RBP(p=0.8)"].max() > 1
+    for theirs, name in others.items():
+        found = np.array([measured.scores[theirs][query] for query in scores.queries])
+        defined = ~np.isnan(found)
+        assert theirs == "bpref" or defined.all()
+        np.testing.assert_allclose(more[name][0][defined], found[defined], atol=1e-9, err_msg=name)
     # Its objects are read as they are.
     measured.name = "bm25"
     again = cal.evaluate(ranx.Qrels(qrels), measured, list(names.values()), like="ranx")

@@ -15,6 +15,7 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.forms import self_normalised
+from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.report.material import gather
 from calipers.report.section import Detail
 from calipers.report.sections import bounds as between
@@ -42,12 +43,12 @@ TOPIC = {"q": {"one": {"a": 1, "b": 1}, "two": {"b": 1, "c": 1}, "three": {"c": 
         ("Accuracy@10", "exact", "sampled"),
         ("V2(nDCG@10)", "exact", "exact"),
         ("Z(nDCG@10)", "exact", "exact"),
-        ("Z(ERR)", "sampled", "sampled"),
+        ("Z(ERR)", "sampled", "exact"),  # of one tie of all: 0, whatever the sd
         ("Z(ERR@10)", "exact", "exact"),
         ("Z(bpref)", "exact", "exact"),
-        ("Z(bpref@3)", "sampled", "sampled"),  # a share of a form without a closed variance
+        ("Z(bpref@3)", "sampled", "exact"),  # a share of a form without a closed variance
         ("V2(infAP)", "sampled, sorted", "sampled, sorted"),
-        ("V2(RIC)", "sampled, sorted", "sampled, sorted"),
+        ("V2(RIC)", "sampled, sorted", "sorted"),  # of one tie: -1, as RIC is 0
         ("U(infAP)", "sorted", "sampled, sorted"),
     ],
 )
@@ -118,6 +119,27 @@ def test_the_error_is_that_of_the_mean_of_drawn_rankings(measure: str) -> None:
     assert found.error[measure][0] > 0
     if measure != "RIC":
         assert found.error[measure][1] == 0
+
+
+def test_errors_of_deviations_are_those_of_repeated_draws() -> None:
+    """The standard error of the sd, and of Z, is how far they lie apart over seeds."""
+    known = cal.Judgments.from_dict({"q": LARGE})
+    form, pool = cal.parse("ERR").bind(known.pool).form, known.pool.everything
+    drawn = [sampled_deviation(form, pool, 200, seed)[0] for seed in range(60)]
+    assert deviation_error(form, pool, 200, 0)[0] == pytest.approx(np.std(drawn), rel=0.35)
+    scores = cal.evaluate({"q": LARGE}, {"best": {"q": {d: float(g) for d, g in LARGE.items()}}}, "Z(ERR)")
+    sd, off = sampled_deviation(form, pool)[0], deviation_error(form, pool)[0]
+    assert scores.errors["Z(ERR)"] == pytest.approx(scores.values[0, 0, 0] * off / sd, rel=0.05)
+    found = cal.bounds({"q": LARGE, "small": {"a": 1, "b": 0}}, "ERR", sd="sampled")
+    assert found.sd_error["ERR"].tolist() == [off, 0]
+    assert found.means().columns == ("measure", "ideal", "expected", "sd", "sd_error", "worst")
+    assert found.means().column("sd_error") == pytest.approx([off / 2])
+
+
+def test_few_orders_have_no_error() -> None:
+    """Grades 2, 1, 0: all orders of Z's population are gone through, and it says nothing of sampling."""
+    scores = cal.evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 3, "b": 2, "c": 1}}, ["Z(ERR)", "V2(infAP)"])
+    assert (scores.exactness, scores.errors) == ({"Z(ERR)": "exact", "V2(infAP)": "sorted"}, {})
 
 
 def test_the_greedy_ideal_can_be_exceeded() -> None:
@@ -214,7 +236,7 @@ def run(*arguments: str) -> Result:
     return done
 
 
-SAMPLED = "Z(ERR): sampled, not exact (seed 42)"
+SAMPLED = "Z(ERR): sampled, not exact (seed 42, standard error up to 0.0"
 
 
 @pytest.mark.parametrize(
@@ -238,7 +260,8 @@ def test_commands_say_what_is_not_exact(files: Path, command: tuple[str, ...]) -
 
 def test_bounds_and_queries_say_what_is_not_exact(files: Path) -> None:
     done = run("bounds", "qrels.txt", "-m", "infAP nDCG@10")
-    assert "expected of infAP: sampled, not exact (seed 42)" in done.stderr
+    assert "expected of infAP: sampled, not exact (seed 42, standard error up to 0.00" in done.stderr
+    assert done.stdout.split()[:7] == ["query", "measure", "n", "relevant", "ideal", "expected", "expected_error"]
     assert "ideal of infAP, worst of infAP: rests on the documents sorted by grade" in done.stderr
     assert "nDCG@10" not in done.stderr
     assert done.stdout.splitlines()[-1].split()[:2] == ["q", "nDCG@10"]
@@ -248,6 +271,7 @@ def test_bounds_and_queries_say_what_is_not_exact(files: Path) -> None:
 def test_json_says_what_is_not_exact(files: Path) -> None:
     rows = json.loads(run("evaluate", "qrels.txt", "one.run", "-m", "Z(ERR) RR", "--format", "json").stdout)
     assert rows[0]["exactness"] == {"Z(ERR)": "sampled"}
+    assert 0 < rows[0]["standard_error"]["Z(ERR)"] < 0.1
     rows = json.loads(run("evaluate", "qrels.txt", "one.run", "-m", "Z(nDCG@10)", "--format", "json").stdout)
     assert "exactness" not in rows[0]
     rows = json.loads(run("bounds", "qrels.txt", "-m", "infAP", "--format", "json").stdout)
@@ -258,8 +282,9 @@ def test_json_says_what_is_not_exact(files: Path) -> None:
 
 def test_the_report_says_what_is_not_exact(files: Path) -> None:
     material = gather("qrels.txt", ["one.run", "two.run"], "Z(ERR) infAP")
-    assert dict(method.parameters(material))["what is not exact"] == SAMPLED
-    assert "expected of infAP: sampled, not exact (seed 42)" in between.section(material, Detail()).values["inexact"]
+    assert dict(method.parameters(material))["what is not exact"].startswith(SAMPLED)
+    (said, *_) = between.section(material, Detail()).values["inexact"]
+    assert said.startswith("expected of infAP: sampled, not exact (seed 42, standard error up to 0.00")
 
 
 @pytest.mark.parametrize(("oracle", "is_bound"), [("naive", True), ("pareto", False), ("majoritarian", False)])

@@ -549,6 +549,23 @@ def test_parity_with_ndeval_for_other_parameters(require: Any) -> None:
 
 
 @pytest.mark.peers
+def test_ties_as_ndeval_breaks_them(require: Any) -> None:
+    """By id, ascending, whatever the order of the lines; ERR-IA and alpha-DCG are shares of perfect lists."""
+    pyndeval = require.module("pyndeval")
+    judged, run = collection(7)
+    run = {query: {d: round(s) / 2 for d, s in ranked.items()} for query, ranked in run.items()}
+    lines = [(q, i, d, int(g)) for q, t in judged.items() for i, graded in t.items() for d, g in graded.items()]
+    flat = [(q, d, s) for q, ranked in run.items() for d, s in ranked.items()]
+    names = ["alpha-nDCG@5", "nERR-IA@5", "ERR-IA@5", "alpha-DCG@10", "NRBP", "nNRBP", "P-IA@5", "MAP-IA", "strec@5"]
+    theirs = pyndeval.ndeval(lines, flat, names)
+    scores = cal.evaluate(judged, run, names, like="ndeval")
+    other = cal.evaluate(judged, run, names, ties="docid")
+    for name in names:
+        assert scores[name][0] == pytest.approx([theirs[query][name] for query in scores.queries], abs=1e-9), name
+    assert (abs(scores["nERR-IA@5"] - other["nERR-IA@5"]) > 0.01).any()
+
+
+@pytest.mark.peers
 def test_names_of_ir_measures_give_its_values(require: Any) -> None:
     ir_measures = require.module("ir_measures")
     require.module("pyndeval")

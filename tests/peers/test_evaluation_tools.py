@@ -306,3 +306,39 @@ def test_shuffled_input_gives_the_same_bits() -> None:
 @pytest.mark.parametrize("name", ["NDCG@10", "ndcg_cut_10", "ndcg_cut.10", "MAP", "MRR", "Precision@5", "Rprec"])
 def test_familiar_names(name: str) -> None:
     assert np.isfinite(value({"q": {"a": 1}}, {"q": {"a": 1.0}}, name))
+
+
+def rank_biased_overlap(ranking: list[str], ideal: list[str], p: float, depth: int) -> float:
+    """As the script that the authors of compatibility give away has it (compatibility.py, claclark/Compatibility)."""
+    seen: set[str] = set()
+    wanted: set[str] = set()
+    score, normalizer, weight = 0.0, 0.0, 1.0
+    for i in range(depth):
+        seen |= set(ranking[i : i + 1])
+        wanted |= set(ideal[i : i + 1])
+        score += weight * len(wanted & seen) / (i + 1)
+        normalizer += weight
+        weight *= p
+    return score / normalizer
+
+
+@pytest.mark.parametrize(("p", "depth"), [(0.95, 1000), (0.8, 1000), (0.95, 4)])
+def test_compatibility_is_that_of_its_authors_script(p: float, depth: int) -> None:
+    draw = random.Random(8)
+    qrels: dict[str, dict[str, int]] = {"ua": {"a": 1}}
+    run: dict[str, dict[str, float]] = {"ua": {"u": 2.0, "a": 1.0}}
+    for number in range(20):
+        documents = [f"d{d:02}" for d in range(20)]
+        qrels[f"q{number}"] = {d: draw.choice([0, 0, 1, 2, 3]) for d in draw.sample(documents, 9)} | {"d00": 1}
+        run[f"q{number}"] = {d: draw.random() for d in draw.sample(documents, 8)}
+    name = f"Compat(p={p})" + ("" if depth == 1000 else f"@{depth}")
+    scores = cal.evaluate(qrels, run, [name], warn=False)
+    for query, score in zip(scores.queries, scores[name][0], strict=True):
+        ranking = sorted(run[query], key=lambda d: -run[query][d])
+        place = {d: rank for rank, d in enumerate(ranking)}
+        ideal = sorted((d for d, grade in qrels[query].items() if grade > 0), key=lambda d: place.get(d, len(ranking)))
+        ideal.sort(key=lambda d: -qrels[query][d])
+        best = rank_biased_overlap(ideal, ideal, p, depth)
+        assert score == pytest.approx(rank_biased_overlap(ranking, ideal, p, depth) / best, rel=1e-9), query
+    if name == "Compat(p=0.95)":
+        assert scores[name][0, 0] == pytest.approx(0.683, abs=0.0005)

@@ -83,9 +83,12 @@ def tells_apart(many: Scored) -> bool:
 
 
 def bounded(many: Scored, bound: float) -> Finding | None:
-    """No score lies beyond the bound, whatever k and R."""
-    found = _first((np.abs(many.scores) > bound * (1 + SLACK)).T)
-    return None if found is None else Finding(many.state(found[1] + 1, found[0]))
+    """No score lies beyond the bound, whatever k and R: above it, or else below minus the bound."""
+    for scores in (many.scores, -many.scores):
+        found = _first((scores > bound * (1 + SLACK)).T)
+        if found is not None:
+            return Finding(many.state(found[1] + 1, found[0]))
+    return None
 
 
 def monotone(many: Scored, bound: float) -> Finding | None:
@@ -134,7 +137,7 @@ def complete(many: Scored, bound: float) -> Finding | None:
 def realizable(many: Scored, bound: float) -> Finding | None:
     """At every k some ranking of every collection with a perfect document attains the largest score of all."""
     best, row = best_rankings(many)
-    largest = largest_score(many) * (1 - SLACK)
+    largest = _nearly(largest_score(many))
     has_perfect = many.space.counts[many.space.representative, -1] > 0
     short = _below(best, np.full_like(best, largest)) & has_perfect
     found = _first(short.T)
@@ -238,12 +241,16 @@ def perfect_lists(subject: Subject, top: float) -> Floats:
 
 def beyond(many: Scored, bound: float) -> Finding | None:
     """The shortest list of perfect documents that scores more than the bound."""
-    found = np.flatnonzero(np.abs(many.perfect) > bound * (1 + SLACK))
+    found = np.flatnonzero(many.perfect > bound * (1 + SLACK))
     return Finding(_perfect_state(many, int(found[0]))) if len(found) else None
 
 
 def largest_score(many: Scored) -> float:
     return float(np.nanmax(np.append(many.scores, many.perfect)))
+
+
+def _nearly(largest: float) -> float:
+    return largest - abs(largest) * SLACK
 
 
 def _perfect_state(many: Scored, power: int) -> State:
@@ -274,7 +281,7 @@ def attained(many: Scored) -> tuple[Bools, Indices, Indices]:
     relevant = many.space.counts[many.space.representative, 1:].sum(axis=1)
     chosen = ~np.isnan(best) & (many.space.counts[many.space.representative, -1] > 0)
     k = np.broadcast_to(np.arange(1, many.space.depth + 1)[:, None], best.shape)
-    reached = best >= largest_score(many) * (1 - SLACK)
+    reached = best >= _nearly(largest_score(many))
     return reached[chosen], k[chosen], np.broadcast_to(relevant, best.shape)[chosen]
 
 

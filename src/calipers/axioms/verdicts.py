@@ -155,7 +155,7 @@ def examine(subject: Subject, *, grades: Sequence[float] | None = None, bound: f
                 findings[name] = next(filter(None, (PROPERTIES[name](each, limit) for each in wider)), None)
                 searched[name] = _how_far([many[0], *wider])
     unlimited = _found("bounded", many, max(limit, usual))
-    if unlimited is not None:
+    if unlimited is not None and unlimited.before.score > 0:
         findings["realizable"] = unlimited  # there is no largest score that could be attained
     holds = {name: _holds(subject, name, findings[name], proved) for name in NINE}
     letters = note_letters(subject, many[0], holds)
@@ -218,12 +218,13 @@ def _bound(subject: Subject, binary: Scored) -> float:
 
 
 def _found(name: str, many: Sequence[Scored], bound: float) -> Finding | None:
-    """The smallest counterexample, on two kinds of documents if there is one."""
+    """The smallest counterexample, on two kinds of documents if there is one; of a bound, one above it if there is."""
     search = PROPERTIES.get(name) or EXTRA[name]
-    for each in many:
-        if (finding := search(each, bound)) is not None:
-            return finding
-    return beyond(many[0], bound) if name == "bounded" else None
+    found = filter(None, (search(each, bound) for each in many))
+    if name != "bounded":
+        return next(found, None)
+    either = [*found, *filter(None, [beyond(many[0], bound)])]
+    return next((each for each in either if each.before.score > 0), either[0] if either else None)
 
 
 def _holds(subject: Subject, name: str, finding: Finding | None, proved: dict[str, str]) -> bool:
@@ -284,7 +285,7 @@ def _state(state: State) -> str:
 
 
 _WORDS: dict[str, Callable[[State, State, float], str]] = {
-    "bounded": lambda before, after, bound: f"{_scores(before)}, beyond {number(bound)}",
+    "bounded": lambda before, after, bound: f"{_scores(before)}, beyond {number(math.copysign(bound, before.score))}",
     "monotone": lambda before, after, bound: f"{_scores(before)} and {number(after.score)}{_at(after)}",
     "convergent": _swapped,
     "top-weighted": _swapped,

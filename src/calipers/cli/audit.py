@@ -221,7 +221,7 @@ def _say(found: Audit) -> None:
     from calipers.limits.exactness import exactness_notes
 
     facts = found.facts
-    for sentence in exactness_notes(found.exactness):
+    for sentence in exactness_notes(found.exactness, found.errors):
         note(sentence)
     note(", ".join(f"{count} {what}" for what, count in facts.items() if count))
     if found.raised:

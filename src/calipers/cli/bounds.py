@@ -74,7 +74,7 @@ def command(
         note(f"like {like.name}: {like.sentence}")
     if runs is not None and population not in OF_LISTS:
         note(f"the bounds of the population {population} do not depend on the systems")
-    for sentence in exactness_notes(found.inexact):
+    for sentence in exactness_notes(found.inexact, found.largest_errors):
         note(sentence)
     note(what_is_shuffled(population))
     output.write(found.table())

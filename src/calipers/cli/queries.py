@@ -78,7 +78,7 @@ def command(
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
     limits = bounds(known, wanted, population=population, runs=runs, like=like)
-    for sentence in exactness_notes(scores.exactness | limits.inexact):
+    for sentence in exactness_notes(scores.exactness | limits.inexact, scores.errors | limits.largest_errors):
         note(sentence)
     types = query_types(scores, limits, thresholds)
     note(f"{', '.join(f'{count} {t}' for t, count in types.counts().items() if count)}")

@@ -136,10 +136,12 @@ _OBSERVED = (
     ),
     Convention(
         "ranx",
-        "ranx: gain is the grade, ties in the order of the input (where a list is short enough to be sorted stably)",
+        "ranx: gain is the grade, in RBP too; ties in the order of the input (where a list is short enough to be "
+        "sorted stably)",
         edition="observed",
         ties="input",
         measures=_OF_RANX,
+        parameters={"RBP.gain": "grade"},
     ),
     Convention(
         "definition",
@@ -162,6 +164,32 @@ _BENCHMARKS = (
         drops_query=True,
     ),
     Convention("mteb", "MTEB: pytrec_eval over the queries that a run answers", **_BENCHMARK),
+)
+# Of judgments of other kinds, or of gains of their own: no audit compares them unasked.
+_SPECIAL = (
+    Convention(
+        "ndeval",
+        "ndeval of the TREC Web tracks and pyndeval: ties by document id, ascending; ERR-IA and alpha-DCG as a share "
+        "of what documents that answer every intent would give",
+        edition="observed",
+        ties="docid-ascending",
+        labels=LabelRange(whole=True),
+        measures=("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG", "NRBP", "nNRBP", "P-IA", "AP-IA", "StRecall"),
+        parameters={"ERR-IA.norm": "perfect", "alpha-DCG.norm": "perfect"},
+    ),
+    Convention(
+        "ntcireval",
+        "NTCIREVAL and pyNTCIREVAL: nDCG discounts by log2(rank) from rank 2 on, ERR stops with "
+        "gain / (largest gain + 1), RBP goes on with 0.95, AP@k divides by min(R, k); ties in the order of the input",
+        edition="observed",
+        discount="jk2",
+        ties="input",
+        norm="min",
+        empty="skip",
+        labels=LabelRange(0, None, True),
+        measures=("RR", "O-measure", "P-measure", "P+", "AP", "Q", "NCU", "RBP", "ERR", "nERR", "nDCG", "P", "Success"),
+        parameters={"ERR.gain": "linear", "nERR.gain": "linear", "RBP.gain": "linear", "RBP.p": 0.95},
+    ),
 )
 _AS_STATED = (
     Convention("letor3:stated", "LETOR 3.0 as Busa-Fekete et al. (2012) states it: the definition", **_STATED),
@@ -193,7 +221,7 @@ _AS_STATED = (
         ties="docid",
     ),
 )
-CONVENTIONS = {profile.name: profile for profile in (*_OBSERVED, *_BENCHMARKS, *_AS_STATED)}
+CONVENTIONS = {profile.name: profile for profile in (*_OBSERVED, *_BENCHMARKS, *_SPECIAL, *_AS_STATED)}
 TOOLS = tuple(profile.name for profile in _OBSERVED)  # what an audit compares where nobody says what
 _OTHER_NAMES = {"trec": "trec_eval", "trec_eval:stated": "trec:stated", "scikit-learn": "sklearn"}
 

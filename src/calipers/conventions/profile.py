@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
+from calipers.lists import TIE_RULES
 
 if TYPE_CHECKING:
     from calipers.collection.model import Judgments, Run
@@ -21,7 +22,7 @@ BY_CUTOFF = ("nDCG", "P")  # measures for which a list shorter than k is a case 
 CHOICES = {
     "discount": "log2, jk2 (or another base), zipf or none",
     "short": "pad, n or zero",
-    "ties": "average, docid, input, best or worst",
+    "ties": "average, docid, docid-ascending, input, best or worst",
     "precision": "double or single",
     "ideal": "pool or list",
     "averaged": "no or cutoffs",
@@ -97,7 +98,7 @@ class Convention:
     drops_query: bool = False  # a document with the id of its query is left out of its list
     labels: LabelRange = LabelRange()
     measures: tuple[str, ...] | None = None  # that the tool has; None where that is no question
-    parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones, of every measure that has them
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # further ones, of all measures; `RBP.p`: of one
 
     def __post_init__(self) -> None:
         for key, value, wrong in (
@@ -106,7 +107,7 @@ class Convention:
             ("empty", self.empty, not _is_policy(self.empty)),
             ("missing", self.missing, not _is_policy(self.missing)),
             ("short", self.short, not _are_rules(self.short)),
-            ("ties", self.ties, self.ties not in ("average", "docid", "input", "best", "worst")),
+            ("ties", self.ties, self.ties not in TIE_RULES),
             ("precision", self.precision, self.precision not in ("double", "single")),
             ("rel", self.rel, not _is_number(self.rel)),
             ("ideal", self.ideal, self.ideal not in ("pool", "list")),
@@ -131,7 +132,9 @@ class Convention:
 
     def defaults(self, measure: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """What the convention says of parameters that a measure's name leaves open, where it departs from our own."""
-        said: dict[str, Any] = dict(self.parameters)
+        said: dict[str, Any] = {key: value for key, value in self.parameters.items() if "." not in key}
+        start = f"{measure}."
+        of_this = {key.removeprefix(start): value for key, value in self.parameters.items() if key.startswith(start)}
         if self.rel != 1:
             said["rel"] = self.rel
         if measure in BY_GAIN:
@@ -146,7 +149,7 @@ class Convention:
             said["averaged"] = self.averaged
         if measure == "ERR":
             said["max_grade"] = self.max_grade
-        return {key: value for key, value in said.items() if value != _OWN.get(key, _NOTHING)}
+        return {key: value for key, value in said.items() if value != _OWN.get(key, _NOTHING)} | of_this
 
     def judgments(self, judgments: Judgments) -> Judgments:
         """The judgments as the tool reads them."""

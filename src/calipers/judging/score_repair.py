@@ -316,9 +316,7 @@ def helped(table: Table) -> list[str]:
             else f"it hardly helps: its labels of {others} more queries are worth {max(worth, 0.0):.1f}"
         )
         more = f"; {np.median(halve):.0f} more human-judged queries would halve the interval" if halve else ""
-        said.append(
-            f"{what}: {counted(n, 'query')} judged by people; {helps}{more} (medians over the rows)"
-        )
+        said.append(f"{what}: {counted(n, 'query')} judged by people; {helps}{more} (medians over the rows)")
         if int(n) < TRUSTED:  # type: ignore[arg-type]  # a count
             said.append(f"warning: {what}: intervals are only known to hold from {TRUSTED} queries on")
         alike = sum(row[place["human_low"]] is None for row in rows)

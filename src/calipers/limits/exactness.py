@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from calipers.lazy import numpy as np
 from calipers.lists import Lists
 from calipers.measures.forms.base import inexact
 from calipers.measures.registry import Measure
 
+NOISE = 1e-12
 SENTENCES = {
-    "sampled": "sampled, not exact (seed {seed})",
+    "sampled": "sampled, not exact (seed {seed}{error})",
     "greedy": "rests on a ranking that was found greedily: a better or a worse one may exist",
     "bound": "rests on the best or worst ranking that there is or, where the search for it was stopped, on a bound "
     "that none passes",
@@ -23,38 +25,53 @@ SENTENCES = {
 }
 
 
-def drawn_among(measures: Iterable[Measure], lists: Lists) -> Iterator[int]:
-    """The places of the measures whose average over the ties of some list was drawn."""
+def may_sample(measures: Iterable[Measure], ties: bool) -> Iterator[int]:
+    """The places of the measures for which something may be drawn: orders of ties, or random rankings for bounds."""
     for place, measure in enumerate(measures):
-        if lists.tied and measure.form.may_draw_ties and (measure.form.error(lists) > 0).any():
+        if "sampled" in measure.form.rests_on or (ties and measure.form.may_draw_ties):
             yield place
 
 
-def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int] = ()) -> dict[str, str]:
-    """Of each measure whose scores are not exact: why.
+def sampling_errors(measures: Iterable[Measure], lists: Lists) -> dict[int, float]:
+    """By the places of the measures for which something was drawn: the largest standard error of a score."""
+    each = list(measures)
+    found = {}
+    for place in may_sample(each, lists.tied):
+        largest = float(np.nan_to_num(each[place].form.uncertainty(lists)).max(initial=0.0))
+        if largest > NOISE:
+            found[place] = largest
+    return found
+
+
+def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int]) -> dict[str, str]:
+    """Of each measure whose scores are not exact: why. drawn: the places of those for which something was drawn.
 
     >>> from calipers.measures.grammar import parse_all
-    >>> inexact_measures(dict(parse_all("nDCG@10 V2(infAP) Z(ERR)")))
+    >>> asked = dict(parse_all("nDCG@10 V2(infAP) Z(ERR)"))
+    >>> inexact_measures(asked, list(may_sample(asked.values(), ties=False)))
     {'V2(infAP)': 'sampled, sorted', 'Z(ERR)': 'sampled'}
     """
     found = {}
     for place, (name, measure) in enumerate(measures.items()):
-        words = inexact(*(("sampled",) if place in drawn else ()), *measure.form.rests_on)
+        others = (word for word in measure.form.rests_on if word != "sampled")
+        words = inexact(*(("sampled",) if place in drawn else ()), *others)
         if words:
             found[name] = ", ".join(words)
     return found
 
 
-def exactness_notes(found: Mapping[str, str]) -> list[str]:
-    """A sentence for each kind of inexactness, naming what it concerns.
+def exactness_notes(found: Mapping[str, str], errors: Mapping[str, float] | None = None) -> list[str]:
+    """A sentence for each kind of inexactness, naming what it concerns. errors: the largest standard error of each.
 
-    >>> exactness_notes({"Z(ERR)": "sampled", "infAP": "sampled", "P@5": "exact"})
-    ['Z(ERR), infAP: sampled, not exact (seed 42)']
+    >>> exactness_notes({"Z(ERR)": "sampled", "infAP": "sampled", "P@5": "exact"}, {"Z(ERR)": 0.03, "infAP": 0.01})
+    ['Z(ERR), infAP: sampled, not exact (seed 42, standard error up to 0.03)']
     """
     from calipers.measures.random_rankings import SEED
 
     notes = []
     for word, sentence in SENTENCES.items():
         if names := [name for name, words in found.items() if word in words.split(", ")]:
-            notes.append(f"{', '.join(names)}: {sentence.format(seed=SEED)}")
+            largest = max(((errors or {}).get(name, 0.0) for name in names), default=0.0)
+            error = f", standard error up to {largest:.2g}" if largest else ""
+            notes.append(f"{', '.join(names)}: {sentence.format(seed=SEED, error=error)}")
     return notes

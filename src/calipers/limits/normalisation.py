@@ -23,12 +23,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
-from calipers.lazy import dataclass
+from calipers.lazy import dataclass, replace
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Inner, Proofs, inexact
 from calipers.measures.grammar import parse
-from calipers.measures.random_rankings import sampled_deviation
+from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
 from calipers.measures.values import Value
 from calipers.plurals import counted
@@ -54,6 +54,8 @@ class Limits:
     expected: Floats
     worst: Floats
     deviation: Floats | None = None
+    expected_error: Floats | None = None  # standard errors, where rankings were drawn
+    deviation_error: Floats | None = None
 
     @property
     def degenerate(self) -> NDArray[np.bool_]:
@@ -62,8 +64,18 @@ class Limits:
 
     def of(self, query: NDArray[Any]) -> Limits:
         """The bounds of these queries."""
-        deviation = None if self.deviation is None else self.deviation[query]
-        return Limits(self.ideal[query], self.expected[query], self.worst[query], deviation)
+
+        def some(values: Floats | None) -> Floats | None:
+            return None if values is None else values[query]
+
+        return Limits(
+            self.ideal[query],
+            self.expected[query],
+            self.worst[query],
+            some(self.deviation),
+            some(self.expected_error),
+            some(self.deviation_error),
+        )
 
 
 def upper(score: Floats, limits: Limits) -> Floats:
@@ -173,12 +185,11 @@ class Normalised(Form):
     @property
     def rests_on(self) -> tuple[Exactness, ...]:
         """What is not exact of the bounds that this normalisation reads."""
-        reads_expected = self.function not in (upper, worst_to_ideal) and not self.published_expected
         reads_extremes = self.function is not standard_score and not (
             self.published_ideal and self.function in (v1, v2)
         )
         return inexact(
-            *((self.base.exactness,) if reads_expected else ()),
+            *((self.base.exactness,) if self._reads_expected else ()),
             *(("sampled",) if self._samples_deviation else ()),
             *((self.base.extremes,) if reads_extremes else ()),
         )
@@ -190,6 +201,31 @@ class Normalised(Form):
     def error(self, lists: Lists) -> Floats:
         """Of the score inside: above 0 where its average over ties was drawn."""
         return self.base.error(lists)
+
+    def uncertainty(self, lists: Lists) -> Floats:
+        """What the errors of the score inside, of the expected score and of the deviation add up to: the square root of
+        the sum of the squares of what each of them changes.
+        """
+        score, limits = self.base.score(lists), self.limits(lists)
+        at = self.function(score, limits)
+
+        def change(error: Floats | None, moved: Callable[[Floats], Floats]) -> Floats:
+            if error is None or not np.nan_to_num(error).any():
+                return np.zeros(len(at))
+            return np.fmax(np.abs(moved(error) - at), np.abs(moved(-error) - at)) ** 2
+
+        total = change(self.base.error(lists), lambda error: self.function(score + error, limits))
+        total += change(
+            limits.expected_error,
+            lambda error: self.function(score, replace(limits, expected=limits.expected + error)),
+        )
+        if limits.deviation is not None:
+            deviation = limits.deviation
+            total += change(
+                limits.deviation_error,
+                lambda error: self.function(score, replace(limits, deviation=np.maximum(deviation + error, 0.0))),
+            )
+        return np.sqrt(total)
 
     @property
     def worth(self) -> Value:
@@ -208,8 +244,11 @@ class Normalised(Form):
         return super().hopeless(lists) | self.base.hopeless(lists)
 
     def degenerate(self, lists: Lists) -> NDArray[np.bool_]:
-        """The lists whose documents leave no room between random and ideal."""
-        return self.limits(lists).degenerate
+        """The lists whose documents leave no room between random and ideal, or for W between worst and ideal."""
+        limits = self.limits(lists)
+        if self.function is worst_to_ideal:
+            return np.asarray((limits.ideal > 0) & (limits.ideal - limits.worst <= NOISE * limits.ideal))
+        return limits.degenerate
 
     def limits(self, lists: Lists) -> Limits:
         """The bounds for each list; those of pools are worked out once for all systems."""
@@ -230,13 +269,23 @@ class Normalised(Form):
             if self.published_expected
             else self.base.expected(population)
         )
-        deviation = None
+        deviation = deviation_off = expected_off = None
         if self.function is standard_score:
             variance = self.base.variance(population)
-            deviation = sampled_deviation(self.base, population) if variance is None else np.sqrt(variance)
+            if variance is None:
+                deviation = sampled_deviation(self.base, population)
+                deviation_off = deviation_error(self.base, population)
+            else:
+                deviation = np.sqrt(variance)
+        if self._reads_expected and (self.base.exactness == "sampled" or self.base.may_draw_ties):
+            expected_off = self.base.expected_error(population)
         reads_worst = self.function in (worst_to_ideal, v2s)
         worst = self.base.worst(population) if reads_worst else np.full(len(ideal), np.nan)
-        return Limits(ideal, expected, worst, deviation)
+        return Limits(ideal, expected, worst, deviation, expected_off, deviation_off)
+
+    @property
+    def _reads_expected(self) -> bool:
+        return self.function not in (upper, worst_to_ideal) and not self.published_expected
 
     @property
     def _samples_deviation(self) -> bool:

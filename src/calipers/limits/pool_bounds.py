@@ -22,7 +22,7 @@ from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import inexact
 from calipers.measures.forms.linear import linear_over_constant
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-from calipers.measures.random_rankings import enumerable, sampled_deviation
+from calipers.measures.random_rankings import deviation_error, enumerable, sampled_deviation
 from calipers.measures.registry import Measure
 from calipers.measures.values import Judged
 from calipers.plurals import counted
@@ -51,6 +51,7 @@ class Bounds:
     worst: dict[str, Floats]
     sd: dict[str, Floats]  # over random rankings; NaN where there is no closed form and none was asked for
     error: dict[str, Floats]  # standard error of `expected` where that is sampled, else 0
+    sd_error: dict[str, Floats]  # standard error of `sd` where that is sampled, else 0
     exactness: dict[str, dict[str, str]]  # of ideal, expected, worst and, where there is one, sd: how it was found
 
     @property
@@ -63,11 +64,32 @@ class Bounds:
             if inexact(how)  # type: ignore[arg-type]  # one of the words
         }
 
+    @property
+    def largest_errors(self) -> dict[str, float]:
+        """The largest standard error of each bound that is sampled: {"expected of infAP": 0.004, ...}."""
+        return {
+            f"{part} of {measure}": float(np.nan_to_num(errors[measure]).max(initial=0.0))
+            for part, errors in (("expected", self.error), ("sd", self.sd_error))
+            for measure in self.measures
+            if self.exactness[measure].get(part) == "sampled"
+        }
+
+    def _columns(self) -> dict[str, dict[str, Floats]]:
+        """What tables show of each measure: standard errors where something is sampled."""
+        shown = {"ideal": self.ideal, "expected": self.expected, "expected_error": self.error}
+        shown |= {"sd": self.sd, "sd_error": self.sd_error, "worst": self.worst}
+        drawn = {f"{name.split()[0]}_error" for name in self.largest_errors}
+        return {name: values for name, values in shown.items() if not name.endswith("_error") or name in drawn}
+
     def table(self) -> Table:
-        """One row per query and measure: query, measure, n, relevant, ideal, expected, sd, worst."""
+        """One row per query and measure: query, measure, n, relevant, ideal, expected, sd, worst.
+
+        Where some are sampled, expected_error and sd_error follow them: standard errors, 0 of what is exact.
+        """
         shape = (max(len(self.systems), 1), len(self.queries))
-        arrays = [(self.ideal[m], self.expected[m], self.sd[m], self.worst[m]) for m in self.measures]
-        lines = [[a.reshape(shape).tolist() for a in four] for four in arrays]
+        shown = self._columns()
+        arrays = [[values[m] for values in shown.values()] for m in self.measures]
+        lines = [[a.reshape(shape).tolist() for a in each] for each in arrays]
         n, relevant = self.n.reshape(shape).tolist(), self.relevant.reshape(shape).tolist()
         several = len(self.systems) > 1
         rows: list[tuple[Cell, ...]] = [
@@ -77,13 +99,13 @@ class Bounds:
                 measure,
                 n[s][q],
                 relevant[s][q],
-                *(a[s][q] for a in four),
+                *(a[s][q] for a in each),
             )
             for s in range(shape[0])
             for q, query in enumerate(self.queries)
-            for measure, four in zip(self.measures, lines, strict=True)
+            for measure, each in zip(self.measures, lines, strict=True)
         ]
-        columns = ("query", "measure", "n", "relevant", "ideal", "expected", "sd", "worst")
+        columns = ("query", "measure", "n", "relevant", *shown)
         about = {"population": self.population, "exactness": self.exactness}
         return Table((("system", *columns) if several else columns), tuple(rows), about)
 
@@ -99,15 +121,19 @@ class Bounds:
 
     def means(self) -> Table:
         """The mean over the queries for which a measure is defined."""
-        rows = tuple(
-            (m, _mean(self.ideal[m]), _mean(self.expected[m]), _mean(self.sd[m]), _mean(self.worst[m]))
-            for m in self.measures
-        )
-        return Table(("measure", "ideal", "expected", "sd", "worst"), rows, {"population": self.population})
+        shown = self._columns()
+        rows: list[tuple[Cell, ...]] = []
+        for m in self.measures:
+            means = (
+                _error_of_mean(values[m]) if name.endswith("_error") else _mean(values[m])
+                for name, values in shown.items()
+            )
+            rows.append((m, *means))
+        return Table(("measure", *shown), tuple(rows), {"population": self.population})
 
     def _repr_html_(self) -> str:
         about = escape(f"means over {counted(len(self.queries), 'query')}, population {self.population}")
-        notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in exactness_notes(self.inexact))
+        notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in exactness_notes(self.inexact, self.largest_errors))
         return f"{self.means()._repr_html_()}<p>{about}</p>{notes}"
 
 
@@ -137,8 +163,8 @@ def bounds(
         takes at each rank the document that adds most, as in ndeval.
     depth, condensed: how lists are read where the population depends on them, as in `evaluate`.
 
-    Not everything has a closed form: `exactness` says of each bound how it was found, and `error` holds the standard
-    errors of expected scores that are sampled.
+    Not everything has a closed form: `exactness` says of each bound how it was found; `error` and `sd_error` hold the
+    standard errors of expected scores and of standard deviations that are sampled.
 
     >>> b = bounds({"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "b": 0, "c": 0}}, ["RR", "AP"])
     >>> b.expected["RR"], b.ideal["RR"], b.worst["RR"]
@@ -204,6 +230,7 @@ def bounds(
         worst=each(lambda f: f.worst(whole)),
         sd=each(lambda f: _deviation(f, whole, sd)),
         error=errors or each(lambda f: np.zeros(len(whole.size))),
+        sd_error=each(lambda f: _deviation_error(f, whole, sd)),
         exactness={
             name: _exactness(measure.form, whole, errors.get(name), sd, ideal) for name, measure in named.items()
         },
@@ -233,6 +260,18 @@ def _deviation(form: Form, population: Population, how: str) -> Floats:
     if how == "sampled":
         return sampled_deviation(form, population)
     return np.full(len(population.size), np.nan)
+
+
+def _deviation_error(form: Form, population: Population, how: str) -> Floats:
+    if how == "sampled" and not form.has_variance:
+        return deviation_error(form, population)
+    return np.zeros(len(population.size))
+
+
+def _error_of_mean(errors: Floats) -> float:
+    """Of the mean over queries, whose rankings are drawn apart."""
+    defined = errors[~np.isnan(errors)]
+    return float(np.sqrt((defined**2).sum()) / len(defined)) if len(defined) else math.nan
 
 
 def _mean(values: Floats) -> float:

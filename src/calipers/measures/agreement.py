@@ -1,6 +1,7 @@
 """How far a ranking agrees with the order that the judgments prefer.
 
-    Compat   = RBO of the list with the ideal ranking that is nearest to it, over that of the ideal with itself
+    Compat@d = RBO down to depth d of the list with the ideal ranking that is nearest to it, over that of the ideal
+               with itself
     Accuracy = the share of (relevant, other) pairs of retrieved documents that stand in the right order
 
 Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (Compat).
@@ -23,13 +24,18 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+DEEPEST = 1_000_000  # ranks that an overlap is added up for
 
-@measure("Compat", p=0.95, normalize=True)
-def compatibility(p: float, normalize: bool) -> Form:
+
+@measure("Compat", p=0.95, normalize=True, depth=1000, at="depth")
+def compatibility(p: float, normalize: bool, depth: int) -> Form:
     """Rank-biased overlap with the nearest ideal ranking: by grade, then as the list has it."""
+    # depth: 1,000 in the authors' own script; 0, the longer of the list and the ideal one, in ir_measures.
     if not 0 < p < 1:
         raise CalipersError(f"p={p} of 'Compat' is not between 0 and 1")
-    return Worthy(Deterministic(OverlapWithIdeal(p, normalize)), LinearGain())
+    if not isinstance(depth, int) or not 0 <= depth <= DEEPEST:
+        raise CalipersError(f"depth={depth} of 'Compat' is not a whole number from 0 to {DEEPEST:,}")
+    return Worthy(Deterministic(OverlapWithIdeal(p, normalize, depth)), LinearGain())
 
 
 @measure("Accuracy", cutoff=None, rel=1)
@@ -68,19 +74,22 @@ class OverlapWithIdeal(Record):
 
     p: float
     normalize: bool
+    depth: int = 0  # where 0: the longer of the list and the ideal ranking
 
     def __call__(self, lists: Lists) -> Floats:
         pool = lists.pool
         wanted = pool.count(pool.grade > 0)[lists.query]
-        depth = np.maximum(lists.length, wanted).astype(np.int64)
+        longer = np.maximum(lists.length, wanted).astype(np.int64)
+        depth = np.full_like(longer, self.depth) if self.depth else longer
         steps = np.arange(1, int(depth.max(initial=0)) + 1)
         weight = self.p ** (steps - 1.0)
         overlap = np.concatenate([[0.0], np.cumsum(weight / steps)])  # of one document in both from the top on
-        met = np.maximum(lists.first, self._ideal_rank(lists))
+        met = np.minimum(np.maximum(lists.first, self._ideal_rank(lists)), depth[lists.list] + 1)
         score = lists.sum(overlap[depth[lists.list]] - overlap[met - 1])
         if self.normalize:
             below = np.concatenate([[0.0], np.cumsum(overlap)])  # below[n] = the sum of overlap[0] to overlap[n - 1]
-            by = wanted * overlap[depth] - below[wanted]
+            shown = np.minimum(wanted, depth)
+            by = shown * overlap[depth] - below[shown]
         else:
             by = np.concatenate([[0.0], np.cumsum(weight)])[depth]
         with np.errstate(divide="ignore", invalid="ignore"):

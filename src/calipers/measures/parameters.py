@@ -31,6 +31,14 @@ PARAMETERS = {
     "rel": Parameter("the lowest grade that is relevant", takes=_ANY),
     "judged_only": Parameter("whether unjudged documents are left out of the lists", ("True", "False")),
     "gain": Parameter("what a grade is worth: the grade, or 2^grade - 1", ("linear", "exp"), _TABLE),
+    **{
+        f"{name}.gain": Parameter(
+            "relevant or not where none is given; else the share of what the largest grade is worth (linear, exp, a "
+            "table), or the grade as it is, as in ranx (grade)",
+            ("linear", "exp", "grade"), _TABLE,
+        )
+        for name in ("RBP", "INSQ", "INST", "Weighted")
+    },
     "gains": Parameter("the worth of single grades, as trec_eval's ndcg.1=3,2=9", takes=_TABLE),
     "discount": Parameter(
         "what a rank weighs", ("log2", "jk2", "zipf", "none", "telescoping"), "another base as jk10"
@@ -54,7 +62,9 @@ PARAMETERS = {
     "beta": Parameter("how many times as much recall counts as precision", takes=_ANY),
     "NRBP.beta": Parameter("persistence: how likely a reader goes on to the next document", takes=_SHARE),
     "nNRBP.beta": Parameter("persistence: how likely a reader goes on to the next document", takes=_SHARE),
-    "normalize": Parameter("as a share of the largest score of a list of that length", ("True", "False")),
+    "normalize": Parameter("as a share of the overlap of the ideal ranking with itself", ("True", "False")),
+    "depth": Parameter("the ranks whose overlap counts; 0: the longer of the list and the ideal one",
+                       takes="a whole number"),
     "signed": Parameter("whether a ranking the wrong way round scores below 0", ("True", "False")),
     "recall": Parameter("the share of the relevant documents; written behind the @", takes=_SHARE),
     "weight": Parameter(

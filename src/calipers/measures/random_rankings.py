@@ -37,6 +37,11 @@ def sampled_error(form: Form, population: Population, draws: int = DRAWS, seed: 
     return np.where(enumerable(population), 0.0, error)
 
 
+def deviation_error(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
+    """The standard error of `sampled_deviation`: sqrt((m4 - s^4) / draws) / (2 s), m4 being the fourth moment."""
+    return _moments(form, population, draws, seed)[2]
+
+
 def enumerable(population: Population) -> NDArray[np.bool_]:
     """Whether the rankings of each set are so few that all are gone through."""
     return population.once("enumerable", lambda: _few(population))
@@ -78,13 +83,14 @@ def _places(size: int, counts: list[int]) -> Iterator[tuple[int, ...]]:
     return of(tuple(range(size)), counts)
 
 
-def _moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats]:
+def _moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:
     return population.once(("sampled", form, draws, seed), lambda: _drawn_moments(form, population, draws, seed))
 
 
-def _drawn_moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats]:
+def _drawn_moments(form: Form, population: Population, draws: int, seed: int) -> tuple[Floats, Floats, Floats]:
+    """The mean, the standard deviation and, where rankings were drawn, the standard error of the latter."""
     sets = len(population.size)
-    mean, deviation = np.empty(sets), np.empty(sets)
+    mean, deviation, error = np.empty(sets), np.empty(sets), np.zeros(sets)
     few = enumerable(population).tolist()
     for i, affordable in enumerate(_affordable(population, draws).tolist()):
         if few[i]:
@@ -94,7 +100,10 @@ def _drawn_moments(form: Form, population: Population, draws: int, seed: int) ->
         undefined = np.isnan(scores)
         scores[undefined] = np.nan if undefined.all() else 0.0  # orders that find nothing, where others find something
         mean[i], deviation[i] = np.mean(scores), np.std(scores, ddof=0 if few[i] else 1)
-    return mean, deviation
+        if not few[i] and deviation[i] > 0:
+            fourth = np.mean((scores - mean[i]) ** 4)
+            error[i] = np.sqrt(max(fourth - deviation[i] ** 4, 0.0) / len(scores)) / (2.0 * deviation[i])
+    return mean, deviation, error
 
 
 def _affordable(population: Population, draws: int) -> Ints:

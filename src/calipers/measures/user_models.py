@@ -23,9 +23,11 @@ from calipers.measures.registry import LARGEST, measure
 from calipers.measures.values import (
     DISCOUNTS,
     AtLeast,
+    GainFrom,
     Geometric,
     InverseSquare,
     Judged,
+    LinearGain,
     ShareOfLargest,
     StopProbability,
     Value,
@@ -80,7 +82,9 @@ def _persistence(p: float) -> Weights:
 
 
 def worth_of(rel: float, gain: Any, max_grade: float | None) -> Value:
-    """Relevant or not; or, with a gain, the share of what the largest grade is worth."""
+    """Relevant or not; or, with a gain, the share of what the largest grade is worth; or the grade as it is."""
     if gain is None:
         return AtLeast(rel)
+    if isinstance(gain, str) and gain == "grade":
+        return GainFrom(LinearGain(), rel)
     return ShareOfLargest(gain_of(gain), 1.0 if max_grade is None else max_grade)

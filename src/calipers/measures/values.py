@@ -184,6 +184,20 @@ class Except(Worth):
         return worth
 
 
+class GainFrom(Worth):
+    """The gain of a relevant document, one whose grade reaches the relevance level; nothing for the others."""
+
+    gain: Value
+    rel: float = 1
+
+    @property
+    def formula(self) -> str:
+        return f"{described(self.gain).formula}; nothing for a grade below {self.rel:g}"
+
+    def __call__(self, grade: Floats) -> Floats:
+        return np.where(grade >= self.rel, self.gain(grade), 0.0)
+
+
 class ShareOfLargest(Worth):
     """A gain as a share of what the largest grade is worth, so that it lies in [0, 1]."""
 

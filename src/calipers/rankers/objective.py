@@ -110,7 +110,7 @@ class Objective:
         rules = self.goal.rules
         lists = _ranked(pool, scores, by_input=rules.ties == "input")
         # Labels have no document ids. An id says nothing of relevance anyway: all orders of a tie count.
-        ranked = lists if rules.ties in ("input", "docid") else lists.under(rules.ties)
+        ranked = lists if rules.ties in ("input", "docid", "docid-ascending") else lists.under(rules.ties)
         missing: Policy = rules.missing if isinstance(rules.missing, int | float) else "skip"
         empty: Policy = rules.empty if isinstance(rules.empty, int | float) else "skip"
         value, _ = scored(self.measure, ranked, None, missing, None, empty)

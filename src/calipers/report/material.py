@@ -108,7 +108,7 @@ class Material:
             raise CalipersError(f"no measure has bounds: {next(iter(self.unbounded.values()))}")
         merged: dict[str, Any] = {
             part: {name: value for each in found for name, value in getattr(each, part).items()}
-            for part in ("ideal", "expected", "worst", "sd", "error", "exactness")
+            for part in ("ideal", "expected", "worst", "sd", "error", "sd_error", "exactness")
         }
         return replace(found[0], measures=tuple(each.measures[0] for each in found), **merged)
 

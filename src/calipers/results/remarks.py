@@ -32,7 +32,7 @@ def remarks_about(scores: Scores) -> Iterator[str]:
                 names = some([scores.measures[m] for m in concerned])
                 policy = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
                 yield f"{queries} of {counted(len(scores.queries), 'query')} for {names}: {reason}; {policy}"
-    yield from exactness_notes(scores.exactness)
+    yield from exactness_notes(scores.exactness, scores.errors)
     yield from _about_random(scores)
 
 

@@ -19,7 +19,7 @@ from calipers.results.scores import Reason, Scores
 
 QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
 DOCUMENT_NAMES = frozenset(plain_name(name) for names in NAMES["document"] for name in names)
-ABOUT = ("like", "exactness")  # what a table in JSON says of each row beside its cells
+ABOUT = ("like", "exactness", "standard_error")  # what a table in JSON says of each row beside its cells
 UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
 

@@ -49,7 +49,7 @@ class Coverage:
     tied: Ints  # documents that share their score with another
     judged_at_10: Ints  # judged documents among the first ten
     unjudged_queries: Ints  # of each system: queries that it answers but nobody judged
-    sampled: set[int] = field(default_factory=set)  # places of the measures with an average over ties that was drawn
+    sampled: dict[int, float] = field(default_factory=dict)  # places of measures that were drawn: largest errors
 
     @classmethod
     def blank(cls, systems: int, queries: int) -> Coverage:
@@ -100,6 +100,12 @@ class Scores:
         """Of each measure: `exact`, or what is not about its scores: `sampled`, `greedy`, `sorted`."""
         known: dict[str, str] = self.metadata.get("exactness", {})
         return {name: known.get(name, "exact") for name in self.measures}
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Of each measure for which rankings or orders were drawn: the largest standard error of a score."""
+        known: dict[str, float] = self.metadata.get("standard_error", {})
+        return dict(known)
 
     @property
     def remarks(self) -> tuple[str, ...]:

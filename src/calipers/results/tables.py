@@ -124,12 +124,16 @@ class Table(Record):
 
     def _exactness(self, row: tuple[Cell, ...]) -> dict[str, Any]:
         """What is not exact about a row: of its measure, or of all measures where they are columns."""
-        known = self.metadata.get("exactness")
-        if known and "measure" in self.columns:
-            known = known.get(row[self.columns.index("measure")])
-        elif known:
-            known = {name: how for name, how in known.items() if name in self.columns}
-        return {"exactness": known} if known else {}
+        found = {}
+        for what in ("exactness", "standard_error"):
+            known = self.metadata.get(what)
+            if known and "measure" in self.columns:
+                known = known.get(row[self.columns.index("measure")])
+            elif known:
+                known = {name: how for name, how in known.items() if name in self.columns}
+            if known:
+                found[what] = known
+        return found
 
     def to_text(self) -> str:
         """Aligned columns for a terminal: marks behind their numbers, notes below."""

@@ -144,6 +144,7 @@ def compare(
             "queries": len(scores.queries),
             "like": scores.metadata.get("like"),
             "exactness": scores.metadata.get("exactness", {}),
+            "standard_error": scores.errors,
             **({"samples": chosen, "seed": seed} if name in DEFAULT_SAMPLES else {}),
             **({"effect": size} if size != "d" else {}),
             **({"equivalence": equivalence} if equivalence is not None else {}),

@@ -186,6 +186,8 @@ def translated(theirs: Any) -> Measure | None:
         case "IPrec":
             parameters["recall"] = round(theirs["recall"], 2)
             parameters["rounding"] = "up"
+        case "Compat":
+            parameters["depth"] = 0
         case "ERR":
             parameters["max_grade"] = GDEVAL_GRADE
         case "RBP" if "rel" not in parameters:

@@ -18,7 +18,7 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.evaluation import as_judgments, as_runs, check_depth, describe, kind_read, notes_on_reading, scored
-from calipers.limits.exactness import drawn_among, inexact_measures
+from calipers.limits.exactness import inexact_measures, sampling_errors
 from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
 from calipers.measures.forms.gradings import NoRange, Unknown, enumerated
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 End = Literal["low", "high"]
 ENDS = ("low", "high")
-TIES = ("average", "docid", "input")  # whose order inside ties does not depend on the grades
+TIES = ("average", "docid", "docid-ascending", "input")  # whose order inside ties does not depend on the grades
 MOST_GRADINGS = 20_000  # of a list that are tried where there is no closed form
 ROWS_AT_ONCE = 2_000_000  # documents whose lists are worked on in one go
 
@@ -318,7 +318,7 @@ def _policy(rules: Convention, ties: str | None, empty: float | str | None) -> P
             f"ties={ties} has no ranges: the order inside ties would depend on the grades; use average, docid or input"
         )
     if ties not in TIE_RULES:
-        raise CalipersError(f"unknown tie rule '{ties}'; expected average, docid or input")
+        raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIES)}")
     empty = rules.empty if empty is None else empty
     if isinstance(empty, str):
         raise CalipersError(
@@ -365,7 +365,7 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats
     except NoRange as reason:
         what = f"{reason.message}: it"
         gradings = enumerated(unknown, lambda lists: policy.scores(measure, lists), MOST_GRADINGS, what)
-        drawn = [*drawn_among([measure], unknown.lists)]
+        drawn = sampling_errors([measure], unknown.lists)
         exactness = ", ".join(("enumerated", *inexact_measures({"": measure}, drawn).values()))
     undefined = np.isnan(form.score(unknown.lists))
     ends = []

@@ -19,7 +19,7 @@ from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, chosen_measure
 from calipers.evaluation import as_judgments, as_runs
-from calipers.limits.exactness import drawn_among, inexact_measures
+from calipers.limits.exactness import inexact_measures, sampling_errors
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
@@ -98,7 +98,7 @@ def audit(
         unavailable=unavailable,
         attributions=attributions,
         facts=_facts(rescorer, names),
-        exactness=_exactness(rescorer, names, base),
+        **_exactness(rescorer, names, base),
         raised={each.name: count for each in (base, *others) if (count := rescorer.raised(each))},
         alpha=alpha,
     )
@@ -118,9 +118,13 @@ def _refusal(rescorer: Rescorer, name: str, tool: Convention) -> str | None:
     return None
 
 
-def _exactness(rescorer: Rescorer, names: Sequence[str], reference: Convention) -> dict[str, str]:
+def _exactness(rescorer: Rescorer, names: Sequence[str], reference: Convention) -> dict[str, Any]:
     measures = {name: rescorer.measure(name, reference) for name in names}
-    return inexact_measures(measures, set(drawn_among(measures.values(), rescorer.lists(reference))))
+    errors = sampling_errors(measures.values(), rescorer.lists(reference))
+    return {
+        "exactness": inexact_measures(measures, errors),
+        "errors": {name: errors[place] for place, name in enumerate(measures) if place in errors},
+    }
 
 
 def _facts(rescorer: Rescorer, names: Sequence[str]) -> dict[str, int]:
@@ -154,6 +158,7 @@ class Audit:
     attributions: dict[tuple[str, str], Attribution]
     facts: dict[str, int]
     exactness: dict[str, str] = field(default_factory=dict)  # of measures that are not exact: why
+    errors: dict[str, float] = field(default_factory=dict)  # of measures that are sampled: the largest standard error
     raised: dict[str, int] = field(default_factory=dict)  # of tools: labels that are too low, and count as 0
     alpha: float = 0.05
     _compared: dict[str, Comparison] = field(default_factory=dict, repr=False)

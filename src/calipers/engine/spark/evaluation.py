@@ -18,7 +18,7 @@ from calipers.engine.spark.session import map_in_arrow, sql
 from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Task
 from calipers.errors import CalipersError
 from calipers.evaluation import Counting, Policy, Precision, check_depth, compared_in, reads_subtopics, refuse_flat
-from calipers.limits.exactness import inexact_measures
+from calipers.limits.exactness import inexact_measures, may_sample
 from calipers.limits.normalisation import OF_LISTS
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -295,8 +295,8 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
     schema.add("about", T.DataType.fromDDL(ABOUT))
     scores = map_in_arrow(rows, task, schema)
     counting = task.counting
-    # Which lists have ties is not known here: averages that would be drawn are said to be.
-    drawn = [place for place, measure in enumerate(bound.values()) if measure.form.may_draw_ties]
+    # Which lists have ties, and how many documents, is not known here: what may be drawn is said to be.
+    drawn = list(may_sample(bound.values(), ties=counting.ties == "average"))
     said = {
         "systems": list(task.systems),
         "like": None if task.rules.name == "calipers" else task.rules.name,
@@ -308,7 +308,7 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
         "empty_plain": counting.empty_plain,
         "missing": counting.missing,
         "degenerate": counting.degenerate,
-        "exactness": inexact_measures(bound, drawn if counting.ties == "average" else ()),
+        "exactness": inexact_measures(bound, drawn),
     }
     noted = {"system": said} | {
         name: {

@@ -49,7 +49,9 @@ TIES = {
 
 def number(value: float | None) -> str:
     """A number as formulas show it."""
-    return "undefined" if value is None or math.isnan(value) else f"{value:.4g}"
+    if value is None or math.isnan(value):
+        return "undefined"
+    return f"{0.0 if abs(value) < 1e-15 else value:.4g}"
 
 
 class Form(Record):
@@ -133,6 +135,10 @@ class Form(Record):
     def error(self, lists: Lists) -> Floats:
         """The standard error of `score`: 0 where that is not sampled."""
         return np.zeros(len(lists))
+
+    def uncertainty(self, lists: Lists) -> Floats:
+        """The standard error of `score`, from all that was drawn for it: orders of ties, and bounds."""
+        return self.error(lists)
 
     def expected_error(self, population: Population) -> Floats:
         """The standard error of `expected`: 0 where that is not sampled."""

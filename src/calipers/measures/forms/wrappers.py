@@ -127,6 +127,9 @@ class JudgedOnly(Wrapper):
     def error(self, lists: Lists) -> Floats:
         return self.of.error(self._judged(lists))
 
+    def uncertainty(self, lists: Lists) -> Floats:
+        return self.of.uncertainty(self._judged(lists))
+
     def score(self, lists: Lists) -> Floats:
         return self.of.score(self._judged(lists))
 

@@ -36,7 +36,7 @@ def section(material: Material, detail: Detail) -> Section:
             "unbounded": material.unbounded,
             "shuffled": what_is_shuffled(bounds.population),
             "below": BELOW_WORST if _below_worst(material) else "",
-            "inexact": exactness_notes(bounds.inexact),
+            "inexact": exactness_notes(bounds.inexact, bounds.largest_errors),
         },
         charts={"between": by_measure(charts)},
         finding=finding,
@@ -74,7 +74,9 @@ def _grid(material: Material) -> Grid:
     )
     means = material.plain.mean()
     rows = []
-    for measure, ideal, expected, sd, worst in material.bounds.means().rows:
+    bounds = material.bounds.means()
+    parts = (bounds.column(part) for part in ("measure", "ideal", "expected", "sd", "worst"))
+    for measure, ideal, expected, sd, worst in zip(*parts, strict=True):
         known = [float(v) for v in means.column(str(measure)) if v == v]  # type: ignore[arg-type]  # numbers
         rows.append([name(str(measure)), *map(number, (worst, expected, sd, ideal)), number(max(known, default=None))])
     return Grid("bounds", columns, plain_rows(rows), "measures", tools=False)

@@ -44,7 +44,7 @@ def parameters(material: Material) -> list[tuple[str, str]]:
         ("test", f"{c.test}, correction {c.correction}, alpha {c.alpha:g}"),
         ("seed of the tests", f"{c.seed}" if c.test in ("randomization", "bootstrap", "tukey") else "none is needed"),
         ("scores are", ", ".join(f"{m} {how}" for m, how in exactness.items())),
-        ("what is not exact", "; ".join(exactness_notes(exactness)) or "nothing"),
+        ("what is not exact", "; ".join(exactness_notes(exactness, material.scores.errors)) or "nothing"),
         ("documents shown of each ranking", c.top),
     ]
     return [(key, str(value)) for key, value in found]

@@ -133,8 +133,7 @@ def _order(judgments: Judgments, request: Request) -> Ints:
 
 def _ascending(lists: Lists, depth: int | None) -> Lists:
     """Ties by document id, ascending: for preferences trec_eval has them the other way round. Cut after that."""
-    assert lists.docid_rank is not None
-    ranked = replace(lists, docid_rank=lists.first + lists.last - lists.docid_rank).under("docid")
+    ranked = lists.under("docid-ascending")
     return ranked if depth is None else ranked.top(depth)
 
 
