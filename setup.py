@@ -1,8 +1,8 @@
 """Builds the scanner, where that is possible. Everything else about the package is in pyproject.toml.
 
 The extension is optional: without a C++17 compiler the build goes on, and the package uses its plain-Python twin.
-CALIPERS_STRICT=1, as in continuous integration, makes it obligatory, and warnings errors; CALIPERS_SANITIZE=1 builds it
-for AddressSanitizer, as a test does.
+CALIPERS_COMPILED=1, as for the wheels of a release, makes it obligatory; CALIPERS_STRICT=1, as in continuous
+integration, makes warnings errors as well; CALIPERS_SANITIZE=1 builds it for AddressSanitizer, as a test does.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def extensions() -> list[Extension]:
     scanner = Extension("calipers.native._scanner", [SOURCE], depends=HEADERS, language="c++")
     built = list(cythonize([scanner], language_level=3))
     for extension in built:
-        extension.optional = not asked("STRICT")  # cythonize makes new ones, and forgets it
+        extension.optional = not (asked("COMPILED") or asked("STRICT"))  # cythonize makes new ones, and forgets it
     return built
 
 

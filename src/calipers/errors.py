@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from types import FrameType
 
 SHOWN_NAMES = 10  # of those that exist, where none is similar
 
@@ -42,9 +43,18 @@ def warn_user(notes: Iterable[str], warn: bool = True) -> None:
     import warnings
 
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("calipers."):
-        frame, level = frame.f_back, level + 1
+    while frame.f_back is not None and (_module(frame) + ".").startswith(("calipers.", "importlib.")):
+        frame = frame.f_back
+        level += not _of_import(frame)  # warnings does not count these
     warnings.warn(text, CalipersWarning, stacklevel=level)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _of_import(frame: FrameType) -> bool:
+    return _module(frame).startswith("importlib._bootstrap")
 
 
 class CheckFailed(CalipersError):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from contextlib import suppress
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from calipers.cli.fast_path import answered
 from calipers.cli.printing import note, told_of_output
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, CalipersWarning
 
 OUR_FAULT = 3
 
@@ -19,6 +20,7 @@ def main() -> None:
     """Run a command: exit code 0, 1 where a check failed, 2 for bad input, 3 for a bug of ours."""
     _have_streams()
     _end_cleanly()
+    _warn_in_one_line()
     code = 0
     try:
         if not (done := answered(sys.argv[1:])):
@@ -75,6 +77,19 @@ def _end_cleanly() -> None:
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup stays what it is
             with suppress(ValueError):  # not in the main thread
                 signal.signal(number, _end)
+
+
+def _warn_in_one_line() -> None:
+    """What the library warns of reads like everything else that a command says beside its result."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        if issubclass(category, CalipersWarning):
+            note(f"warning: {message}")
+        else:
+            shown(message, category, *place)
+
+    warnings.showwarning = show  # type: ignore[assignment]
 
 
 def _end(number: int, frame: object) -> NoReturn:

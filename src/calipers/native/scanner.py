@@ -1,21 +1,32 @@
 """The scanner: compiled where that was possible, its plain twin elsewhere or where CALIPERS_PLAIN=1 asks for it.
 
-The compiled one imports without NumPy, so `COMPILED` is cheap to ask for.
+The compiled one imports without NumPy, so `COMPILED` is cheap to ask for. Where nobody asked for the plain one, it is
+said once per process how slow it is.
 """
 
 from __future__ import annotations
 
 import os
 
+from calipers.errors import warn_user
 from calipers.native.scan_error import ScanError as ScanError
 
+SLOW = (
+    "the scanner is not compiled here: a million lines take about 10 seconds instead of a fifth of a second; "
+    "install a wheel, or a C++17 compiler and then Calipers again (CALIPERS_PLAIN=1 silences this)"
+)
+_ASKED = os.environ.get("CALIPERS_PLAIN") == "1"
+
 try:
-    if os.environ.get("CALIPERS_PLAIN") == "1":
+    if _ASKED:
         raise ImportError("the plain scanner was asked for")
     from calipers.native import _scanner as scanner
 except ImportError:
     # The classes have the same methods, but to a type checker two modules are never one.
     from calipers.native import plain as scanner  # type: ignore[no-redef]
+
+    if not _ASKED:
+        warn_user(SLOW)
 
 COMPILED = scanner.COMPILED
 ColumnScanner = scanner.ColumnScanner

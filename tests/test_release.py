@@ -1,0 +1,221 @@
+"""What a release rests on: workflows, the action, the hook, completions, citation, versions, lower bounds."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import calipers
+from calipers.native import scanner
+from conftest import ROOT, Require
+from local_action import run_action
+
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+if not (ROOT / ".github").is_dir():
+    pytest.skip("needs the source tree", allow_module_level=True)
+
+
+def loaded(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def schema(require: Require, package: str, path: str) -> dict[str, Any]:
+    """A JSON schema that a package has among its files; nothing of it is run."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        require.module(package)
+    assert spec is not None
+    assert spec.origin is not None
+    found: dict[str, Any] = json.loads((Path(spec.origin).parent / path).read_text(encoding="utf-8"))
+    return found
+
+
+VENDORED = "builtin_schemas/vendor"
+FILES = [
+    *((path.relative_to(ROOT).as_posix(), "github-workflows") for path in sorted(ROOT.glob(".github/workflows/*.yml"))),
+    (".github/dependabot.yml", "dependabot"),
+    ("action.yml", "github-actions"),
+    ("CITATION.cff", "citation-file-format"),
+]
+
+
+def read_yaml(file: str, require: Require) -> dict[str, Any]:
+    """As these services read it: `on` is a word there, and a date a string."""
+    content = require.module("yaml").safe_load((ROOT / file).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        json.dumps({"on" if key is True else key: value for key, value in content.items()}, default=str)
+    )
+    return found
+
+
+@pytest.mark.parametrize(("file", "name"), FILES, ids=[file for file, _ in FILES])
+def test_files_for_services_have_the_form_that_these_publish(file: str, name: str, require: Require) -> None:
+    jsonschema = require.module("jsonschema")
+    form = schema(require, "check_jsonschema", f"{VENDORED}/{name}.json")
+    checker = jsonschema.validators.validator_for(form)(form)
+    errors = checker.iter_errors(read_yaml(file, require))
+    assert not [f"{'/'.join(map(str, error.path))}: {error.message}" for error in errors]
+
+
+@pytest.mark.parametrize("file", [file for file, name in FILES if name == "github-workflows"])
+def test_workflows_may_do_little_and_run_nothing_that_others_wrote(file: str, require: Require) -> None:
+    workflow = read_yaml(file, require)
+    assert workflow["permissions"] == {"contents": "read"}
+    jobs = workflow["jobs"]
+    for job in jobs.values():
+        needed = job.get("needs", [])
+        assert {needed} if isinstance(needed, str) else set(needed) <= set(jobs)
+        for step in job["steps"]:  # titles, names of branches and inputs come as variables, never as part of a script
+            assert "${{" not in step.get("run", ""), step
+
+
+def test_the_citation_is_one(require: Require) -> None:
+    content = read_yaml("CITATION.cff", require)
+    require.module("jsonschema").validate(content, schema(require, "cffconvert", "schemas/1.2.0/schema.json"))
+    assert content["authors"] == [{"name": PYPROJECT["project"]["authors"][0]["name"]}]
+
+
+def test_a_release_is_refused_until_everything_names_it(tmp_path: Path) -> None:
+    problems = loaded(ROOT / ".github" / "release_checks.py").problems
+    version = calipers.__version__
+    assert problems(ROOT, "") == []
+    assert any("OWNER" in line for line in problems(ROOT, f"v{version}")) == (
+        "/OWNER/" in str(PYPROJECT["project"]["urls"])
+    )
+    for name in ("CHANGELOG.md", "CITATION.cff", "pyproject.toml", "src/calipers/_version.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(
+            (ROOT / name).read_text(encoding="utf-8").replace("OWNER", "someone"), encoding="utf-8"
+        )
+    assert problems(tmp_path, f"v{version}") == []
+    (tmp_path / "src/calipers/_version.py").write_text('__version__ = "9.9.9"\n', encoding="utf-8")
+    said = problems(tmp_path, f"v{version}")
+    assert [line.split()[0] for line in said] == ["the", "CHANGELOG.md", "CITATION.cff"]
+
+
+def test_the_changelog_is_kept_in_its_form() -> None:
+    headings = re.findall(r"^(##+ .*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    versions = [heading for heading in headings if heading.startswith("## ")]
+    assert versions[0] == "## [Unreleased]"
+    assert all(re.fullmatch(r"## \[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", heading) for heading in versions[1:])
+    kinds = {"### " + kind for kind in ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")}
+    assert set(headings) - set(versions) <= kinds
+
+
+def test_lower_bounds_are_tested_one_by_one() -> None:
+    pins = loaded(ROOT / "requirements" / "oldest.py").oldest(["frames", "packed", "report"])
+    bounds = dict(pin.partition(";")[0].strip().split("==") for pin in pins)
+    assert {"numpy", "scipy", "click", "rich"} < set(bounds)
+    for requirement in PYPROJECT["project"]["dependencies"]:
+        name, bound = requirement.split(">=")
+        assert bounds[name] == bound
+
+
+QRELS = "".join(f"{q} 0 d{d} {int(d < 3)}\n" for q in range(12) for d in range(8))
+GOOD = "".join(f"{q} Q0 d{d} {d + 1} {9 - d} good\n" for q in range(12) for d in range(8))
+BAD = "".join(f"{q} Q0 d{7 - d} {d + 1} {9 - d} bad\n" for q in range(12) for d in range(8))
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    folder = tmp_path / "with space; echo no"
+    folder.mkdir()
+    for name, text in (("qrels.txt", QRELS), ("good.run", GOOD), ("bad.run", BAD)):
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def on_path(tmp_path: Path) -> dict[str, str]:
+    """`python` is this one, wherever a script asks for it."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    found = os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]])
+    return {"PATH": found, "PYTHONPATH": str(Path(calipers.__file__).parent.parent), "PYTHONSAFEPATH": "1"}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "code", "verdict"), [("bad.run", "good.run", 1, "worse"), ("good.run", "bad.run", 0, "not worse")]
+)
+def test_the_action_says_what_the_command_says(
+    new: str, old: str, code: int, verdict: str, runs: Path, on_path: dict[str, str], require: Require
+) -> None:
+    require.tool("bash")
+    require.module("yaml")
+    given = {"judgments": "qrels.txt", "run": new, "baseline": old, "max-drop": "0.01", "package": "", "junit": "c.xml"}
+    ran = run_action(ROOT / "action.yml", given, runs, on_path)
+    assert (ran.code, ran.outputs.get("verdict")) == (code, verdict), ran.said
+    assert ("::error" in ran.said) == bool(code)
+    assert "| nDCG@10 |" in ran.summary
+    assert "<testsuite" in (runs / "c.xml").read_text(encoding="utf-8")
+
+
+def test_the_action_fails_on_files_that_are_not_there(runs: Path, on_path: dict[str, str], require: Require) -> None:
+    require.tool("bash")
+    require.module("yaml")
+    given = {"judgments": "none.txt", "run": "good.run", "baseline": "$(touch x)", "max-drop": "0.01", "package": ""}
+    ran = run_action(ROOT / "action.yml", given, runs, on_path)
+    assert ran.code == 2
+    assert not (runs / "x").exists()
+
+
+def test_the_hook_is_a_command_that_works(runs: Path, require: Require, monkeypatch: pytest.MonkeyPatch) -> None:
+    from calipers.cli.commands import run
+
+    (hook,) = require.module("yaml").safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert {"id", "name", "entry", "language"} <= set(hook)
+    program, *words = hook["entry"].split()
+    assert program in PYPROJECT["project"]["scripts"]
+    monkeypatch.chdir(runs)
+    assert run([*words, "qrels.txt", "bad.run", "--baseline", "good.run", "--max-drop", "0.01", "-m", "AP"]) == 1
+
+
+@pytest.mark.parametrize(("shell", "file"), [("bash", "calipers"), ("zsh", "_calipers"), ("fish", "calipers.fish")])
+def test_completion_files_are_what_click_makes(shell: str, file: str) -> None:
+    from click.shell_completion import get_completion_class
+
+    from calipers.cli.commands import root
+
+    maker = get_completion_class(shell)
+    assert maker is not None
+    made = maker(root, {}, "calipers", "_CALIPERS_COMPLETE").source().strip()
+    assert (ROOT / "completions" / file).read_text(encoding="utf-8").strip() == made
+    installed = [path for files in PYPROJECT["tool"]["setuptools"]["data-files"].values() for path in files]
+    assert f"completions/{file}" in installed
+
+
+WITHOUT = """
+import sys, warnings
+sys.modules["calipers.native._scanner"] = None
+import calipers as cal
+for _ in range(2):
+    print(cal.evaluate("qrels.txt", "good.run", "AP", warn=False).mean().rows[0][1])
+"""
+
+
+def test_without_a_compiled_scanner_it_is_said_once_how_slow_that_is(runs: Path, on_path: dict[str, str]) -> None:
+    environment = {**os.environ, **on_path}
+    environment.pop("CALIPERS_PLAIN", None)
+    done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=runs, env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["1.0", "1.0"], done.stderr
+    assert done.stderr.count(scanner.SLOW) == 1
+    assert done.stderr.startswith("<string>:6: ")  # the user's line, not one of ours
+    asked = {**environment, "CALIPERS_PLAIN": "1"}
+    done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=runs, env=asked, capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (["1.0", "1.0"], "")
