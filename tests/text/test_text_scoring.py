@@ -298,8 +298,8 @@ def test_the_warning_is_about_something(summeval: Summaries) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("BLEU", "'BLEU' is not a measure of summaries"),
-        ("V1(V2(ROUGE-1))", "is not a measure of summaries"),
+        ("ROGUE", "'ROGUE' is not a measure of texts; did you mean ROUGE-1?"),
+        ("V1(V2(ROUGE-1))", "is not a measure of texts"),
         ("ROUGE-1(part=f2)", "unknown part 'f2'"),
         ("V2(ROUGE-Lsum)", "words drawn at random form no sentences"),
         ("BERTScore", "needs an encoder"),

@@ -12,6 +12,7 @@ _HOMES = {
     "summaries": ("Document", "Summaries", "read_summaries"),
     "options": ("Keywords", "TextOptions"),
     "scoring": ("TextScores", "evaluate_summaries"),
+    "registry": ("TextDeclaration", "measure"),
     "encoder": ("Encoder",),
     "bertscore": ("Matcher", "bert_score", "matcher"),
     "order_sensitivity": ("Profiles", "document_profiles"),

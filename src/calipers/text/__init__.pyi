@@ -14,6 +14,8 @@ from calipers.text.preferences import read_preferences as read_preferences
 from calipers.text.preferences import win_lost_tie as win_lost_tie
 from calipers.text.random_summaries import ExpectedRouge as ExpectedRouge
 from calipers.text.random_summaries import expected_rouge as expected_rouge
+from calipers.text.registry import TextDeclaration as TextDeclaration
+from calipers.text.registry import measure as measure
 from calipers.text.rouge_scores import Score as Score
 from calipers.text.rouge_scores import rouge as rouge
 from calipers.text.scoring import TextScores as TextScores
