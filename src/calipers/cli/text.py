@@ -37,10 +37,11 @@ BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
 
 @click.group("text")
 def command() -> None:
-    """Summaries between their bounds: ROUGE and BERTScore, and how well they agree with people.
+    """Summaries and translations between their bounds: ROUGE, BLEU, chrF, TER, METEOR, BERTScore, and people.
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
+    calipers text score data.jsonl -m "chrF BLEU V2(chrF) V2(BLEU) METEOR" --chance sentences
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large
     calipers text correlate data.jsonl --human coherence,relevance
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
@@ -123,8 +124,8 @@ class Bert:
 
 _measures = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAMES",
-    help=f'Measures, as "ROUGE-2 ROUGE-L(part=recall) U(..) V1(..) V2(..) E(..) BERTScore" [default: {ROUGES}, '
-         "and with --encoder the same of BERTScore].",
+    help='Measures: ROUGE-1 to -9, -L, -Lsum, -W, -S4, -SU4 (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, METEOR, '
+         f"BERTScore; U(..) V1(..) V2(..) E(..) of them [default: {ROUGES}, and with --encoder the same of BERTScore].",
 )  # fmt: skip
 _data = together(
     "data", SummaryFiles,
@@ -141,13 +142,20 @@ _rouge = declared(
                  show_default=True, help="Words of any script, or those of the original ROUGE."),
     click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
     click.option("--length", default="candidate", show_default=True, callback=_length,
-                 metavar="candidate|reference|N", help="Words of the random summary behind an expected ROUGE."),
+                 metavar="candidate|reference|N", help="Words of the random texts."),
     click.option("--without-replacement", "replacement", is_flag=True, callback=_not,
                  help="Draw each word of the source at most once."),
+    click.option("--chance", type=LibraryChoice("calipers.text.options:CHANCES"),
+                 help="Random texts behind all expected scores: words or sentences of the source, its beginning, the "
+                      "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
+                      "source's key tokens]."),
+    click.option("--texts", type=click.IntRange(min=2), default=10, show_default=True,
+                 help="Random texts, where they are scored one by one."),
     click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
-                 help="Upper bound of ROUGE: 1, or what a summary of this length can reach."),
+                 help="Upper bound: 1, what a summary of this length can reach (ROUGE), or what a person reaches: each "
+                      "reference against the others."),
     click.option("--draws", type=click.IntRange(min=2), default=1000, show_default=True,
-                 help="Random summaries, where an expected ROUGE is sampled."),
+                 help="Random summaries, where an expected ROUGE-N or ROUGE-L of words is sampled."),
     click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True),
 )  # fmt: skip
 _bert = together(
@@ -189,6 +197,7 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
+    calipers text score data.jsonl -m "METEOR V2(METEOR)" --chance sentences --upper human
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
     """
     found = _scored(data.open(), scoring, bert)
@@ -400,11 +409,17 @@ def _say(found: TextScores, strict: bool, summary_level: bool = False) -> None:
         if measured.cut:
             longer = "text is" if measured.cut == 1 else "texts are"
             warn([f"{measured.cut} {longer} longer than the model of {measured.name} reads; cut"], strict)
+        if measured.signature:
+            note(f"{measured.name}: sacrebleu {measured.signature}")
         if measured.expected is not None and measured.exactness == "sampled":
+            one_by_one = measured.drawn is None
+            draws = f"{found.options.texts} texts" if one_by_one else f"{measured.drawn} draws"
             note(
-                f"expected {measured.name}: sampled, {found.options.draws} draws, seed {found.options.seed}, standard "
-                f"error at most {measured.error:.4f}"
+                f"expected {measured.name} ({measured.chance}): sampled, {draws}, seed {found.options.seed}, standard "
+                f"error at most {measured.error:.4f} for a summary, {measured.error_of_mean:.4f} for a system"
             )
+        if measured.unknown_upper:
+            note(f"upper bound of {measured.name}: 1, as what a text of its length could reach is not known")
         if measured.clamped:
             note(f"expected {measured.name}: above the upper bound of {measured.clamped} summaries; lowered to it")
     for name in found.cannot_reorder:

@@ -43,6 +43,7 @@ class BoundedScores:
     expected_shares: Floats | None = None
     error_of_mean: float = 0.0  # the largest standard error of a system's mean expected score
     chance: str = "words"  # the random texts
+    drawn: int | None = None  # how many of them, where they were not scored one by one
     signature: str = ""  # of the library that scored
     unknown_upper: bool = False  # an attainable bound was asked for, and nobody knows it
 

@@ -17,7 +17,6 @@ from calipers.text.rouge_scores import rouge_name
 NORMALISED = ("U", "V1", "V2", "E")
 _NORMAL = re.compile(r"(U|V1|V2|E)\((.+)\)$", re.IGNORECASE)
 _PLAIN = re.compile(r"([\w+.-]+)(?:\(\s*part\s*=\s*(\w+)\s*\))?$")
-_UNSAID = ("f1", "")  # parts that names leave out
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class TextMeasure:
         'V2(BERTScore(roberta-large L17, part=recall))'
         """
         plain = base or self.base
-        if self.part not in _UNSAID:
+        if self.part != self.declaration.parts[-1]:
             plain = f"{plain[:-1]}, part={self.part})" if plain.endswith(")") else f"{plain}(part={self.part})"
         return f"{self.normal}({plain})" if self.normal else plain
 

@@ -33,6 +33,11 @@ from calipers.text.tokens import tokenizer_of
 ENUMERATED = 20_000  # summaries that are all gone through rather than drawn
 
 
+def closed(name: str) -> bool:
+    """Whether this is a kind of ROUGE whose expectation is worked out here: n-grams and ROUGE-L."""
+    return name == "ROUGE-L" or name.removeprefix("ROUGE-").isdigit()
+
+
 class ExpectedRouge(dict[str, Score]):
     """An expected score by its name, as `rouge` gives scores; its parts are also to be had directly."""
 
@@ -75,6 +80,8 @@ def expected_rouge(
     name = rouge_name(f"ROUGE-{n}")
     if name == "ROUGE-Lsum":
         raise CalipersError("ROUGE-Lsum has no expected value here: words drawn at random form no sentences")
+    if not closed(name):
+        raise CalipersError(f"{name} has no expected value here; evaluate_summaries scores random texts one by one")
     if not drawn_from:
         raise CalipersError("the source has no words to draw a summary from")
     if length < 0 or int(length) != length:

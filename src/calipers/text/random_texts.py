@@ -36,7 +36,7 @@ class Drawn:
 
     groups: tuple[tuple[str, ...], ...]
     place: Ints
-    weights: tuple[Floats, ...] | None  # the chance of each text of a group; None where they were drawn
+    weights: tuple[Floats | None, ...]  # the chance of each text of a group; None where they were drawn
     exactness: str
 
 
@@ -140,9 +140,9 @@ Group = tuple[Sequence[str], str] | tuple[Sequence[str], str, Floats]
 def _grouped(groups: Sequence[Group], place: Sequence[int] | Ints) -> Drawn:
     texts = tuple(tuple(group[0]) for group in groups)
     exactness = "sampled" if any(group[1] == "sampled" for group in groups) else groups[0][1] if groups else "exact"
-    weights = None
-    if exactness != "sampled":
-        weights = tuple(np.full(len(g[0]), 1 / len(g[0])) if len(g) == 2 else g[2] for g in groups)
+    weights = tuple(
+        g[2] if len(g) == 3 else None if g[1] == "sampled" else np.full(len(g[0]), 1 / len(g[0])) for g in groups
+    )
     return Drawn(texts, np.asarray(place, dtype=np.int64), weights, exactness)
 
 

@@ -224,6 +224,8 @@ def _split(values: Floats, sizes: Sequence[int]) -> list[Floats]:
 _FAMILIES = (
     "rouge_of_summaries",
     "bertscore_of_summaries",
+    "sacre",
+    "meteor",
 )
 
 

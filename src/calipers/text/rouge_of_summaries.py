@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -12,10 +11,10 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
-from calipers.text.random_summaries import Chances
+from calipers.text.random_summaries import Chances, closed
 from calipers.text.random_texts import lengths_beside, needed_source
 from calipers.text.registry import PARTS, Context, Expectation, Scorer, Task, TextDeclaration, declare
-from calipers.text.rouge_scores import References, attainable, rouge_name, sentence_parts
+from calipers.text.rouge_scores import NAME, References, attainable, rouge_name, sentence_parts
 from calipers.text.tokens import sentences, tokenizer_of
 
 WORDS_KEPT = 100_000  # texts whose words are kept
@@ -56,7 +55,7 @@ class RougeTexts:
 
 
 class RougeScorer(Scorer):
-    """ROUGE-1 ... ROUGE-9, ROUGE-L or ROUGE-Lsum."""
+    """Any kind of ROUGE."""
 
     def __init__(self, name: str, texts: RougeTexts) -> None:
         self.name, self._texts = name, texts
@@ -84,7 +83,7 @@ class RougeScorer(Scorer):
         return attainable(self.name, words, totals, self._texts.options.several)
 
     def knows(self, chance: str) -> bool:
-        return chance == "words" and self.name != "ROUGE-Lsum"
+        return chance == "words" and closed(self.name)
 
     def expected(self, tasks: Sequence[Task]) -> list[Expectation]:
         found = []
@@ -102,8 +101,4 @@ def _prepare(context: Context, name: str) -> Scorer:
     return RougeScorer(name, RougeTexts.of(context))
 
 
-declare(
-    TextDeclaration(
-        "ROUGE-1", _prepare, PARTS, pattern=re.compile(r"rouge-([1-9]|L|Lsum)$", re.IGNORECASE), canonical=rouge_name
-    )
-)
+declare(TextDeclaration("ROUGE-1", _prepare, PARTS, pattern=NAME, canonical=rouge_name))

@@ -146,7 +146,8 @@ def bounded(
     if expects:
         chance = options.chance or declaration.chance or ""
         found = scorer.expected(tasks) if scorer.knows(chance) else _scored(scorer, tasks, chance, drawn, share)
-        bounds = _gathered(shape, rows, found, declaration.share) | {"chance": chance}
+        drawn_itself = context.options.draws if scorer.knows(chance) else None
+        bounds = _gathered(shape, rows, found, declaration.share) | {"chance": chance, "drawn": drawn_itself}
     shares = None if declaration.share is None else share(parts)
     return BoundedScores(
         scorer.name, parts, ideal, cut=scorer.cut, names=declaration.parts, shares=shares, signature=scorer.signature,
@@ -212,11 +213,12 @@ def _scored(
         mean, error, shares = [], [], []
         for g, texts in enumerate(each.groups):
             own = values[[place[text] for text in texts]]
-            weight = np.full(len(texts), 1 / len(texts)) if each.weights is None else each.weights[g]
+            chances = each.weights[g]
+            weight = np.full(len(texts), 1 / len(texts)) if chances is None else chances
             mean.append(weight @ own)
             shares.append(weight @ share(own))
-            spread = own.std(axis=0, ddof=1) / np.sqrt(len(own)) if each.weights is None else np.zeros(own.shape[1])
-            error.append(spread)
+            sampled = own.std(axis=0, ddof=1) / np.sqrt(len(own)) if chances is None else np.zeros(own.shape[1])
+            error.append(sampled)
         found.append(
             Expectation(np.array(mean)[each.place], np.array(error)[each.place], each.exactness,
                         np.array(shares)[each.place])
