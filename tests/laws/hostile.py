@@ -258,6 +258,8 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("rank", "model.cal", "S3.svm"),
     ("train", "adarank", "--train", "S3.svm", "--valid", "S3.svm", "-o", "{out}"),
     ("text", "score", "summaries.jsonl", "-m", "rouge-1"),
+    ("text", "score", "table.csv", "-m", "rouge1"),
+    ("text", "score", "--candidates", "a.run", "--references", "R", "-m", "V2(rougeL)"),
     ("audit", "qrels", "a.run", "-m", "M"),
     ("inform", "ric", "qrels", "a.run", "b.run"),
     ("diff", "J", "R", "R", "-m", "M", "--format", "F"),

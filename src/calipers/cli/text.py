@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from calipers.cli.options import (
     words,
 )
 from calipers.cli.output import Output, output, several_outputs
+from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError
 from calipers.plurals import counted
 
@@ -47,7 +49,8 @@ def command() -> None:
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
 
     DATA is a file of JSON lines, one object per document and system (id, system, summary, references, source, human),
-    or has SummEval's layout. It may be compressed.
+    CSV with columns of these names, or has SummEval's layout. It may be compressed. Instead, --candidates, --references
+    and --source name plain texts of one line per document.
     """
 
 
@@ -66,18 +69,48 @@ def _length(context: click.Context, parameter: click.Parameter, value: str) -> i
 class SummaryFiles:
     """The summaries, and which of them are taken."""
 
-    data: str
+    data: str | None
+    candidates: tuple[str, ...]
+    references: tuple[str, ...]
+    source: str | None
     systems: str | None
     use_references: int | None
     max_unpacked: int | None
 
-    def open(self) -> Summaries:
-        from calipers.text.summaries import read_summaries
+    @property
+    def name(self) -> str:
+        return self.data or ", ".join(self.candidates)
 
-        found = read_summaries(self.data, max_unpacked=self.max_unpacked)
+    def open(self) -> Summaries:
+        found = self._read()
         if self.systems:
             found = found.of_systems(words(self.systems))
         return found.first_references(self.use_references) if self.use_references else found
+
+    def _read(self) -> Summaries:
+        from calipers.text.summary_files import read_parallel_summaries, read_summaries
+
+        parallel = self.candidates or self.references or self.source is not None
+        if self.data is not None and not parallel:
+            return read_summaries(self.data, max_unpacked=self.max_unpacked)
+        for given in self.references:
+            if given in ("max", "mean") and not os.path.exists(given):
+                raise CalipersError(f"--references names files; how several are combined is --several {given}")
+        if self.data is not None:
+            raise CalipersError("give either a file of summaries, or parallel texts by --candidates and --references")
+        if not self.candidates or not self.references:
+            raise CalipersError(
+                "which summaries? Give a file of them (JSON lines, CSV, SummEval), or parallel texts: --candidates "
+                "a.txt --references r.txt"
+            )
+        systems: dict[str, str] = {}
+        for given in self.candidates:
+            for named, path in named_files(given):
+                name = named or stem_of(path)
+                if name in systems:
+                    raise CalipersError(f"two systems have the name '{name}': give one another, as other={path}")
+                systems[name] = path
+        return read_parallel_summaries(systems, self.references, self.source, max_unpacked=self.max_unpacked)
 
 
 @dataclass(frozen=True)
@@ -129,11 +162,16 @@ _measures = click.option(
 )  # fmt: skip
 _data = together(
     "data", SummaryFiles,
-    click.argument("data", type=FILE),
+    click.argument("data", required=False, type=FILE),
+    click.option("--candidates", multiple=True, metavar="[NAME=]FILE", type=FILE,
+                 help="Instead of DATA: a system's summaries as plain text, one per line; may be repeated."),
+    click.option("--references", multiple=True, metavar="FILE", type=FILE,
+                 help="With --candidates: references, line by line; may be repeated for several of each."),
+    click.option("--source", metavar="FILE", type=FILE, help="With --candidates: the sources, line by line."),
     click.option("--systems", metavar="A,B,...", help="Only these systems."),
     click.option("--use-references", type=click.IntRange(min=1), metavar="N",
                  help="Only the first N references of each document."),
-    click.option("--references", "several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
+    click.option("--several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
                  show_default=True, help="With several references: the best score, or the mean."),
     max_unpacked_option,
 )  # fmt: skip
@@ -199,6 +237,7 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
     calipers text score data.jsonl -m "METEOR V2(METEOR)" --chance sentences --upper human
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
+    calipers text score --candidates a.txt --candidates b.txt --references r.txt --source s.txt -m "rouge1 V2(rougeL)"
     """
     found = _scored(data.open(), scoring, bert)
     _say(found, strict)
@@ -277,7 +316,7 @@ def correlate(
     if people.preferences is None:
         aspects = words(people.human) if people.human else list(summaries.human)
         if not aspects:
-            raise CalipersError("has no human scores", file=data.data)
+            raise CalipersError("has no human scores", file=data.name)
         judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
     found = _scored(summaries, scoring, bert)
     _say(found, strict, summary_level="summary" in levels)

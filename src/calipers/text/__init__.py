@@ -9,7 +9,9 @@ from importlib import import_module as _import
 _HOMES = {
     "rouge_scores": ("Score", "rouge"),
     "random_summaries": ("ExpectedRouge", "expected_rouge"),
-    "summaries": ("Document", "Summaries", "read_summaries"),
+    "summaries": ("Document", "Summaries"),
+    "summary_files": ("read_parallel_summaries", "read_summaries"),
+    "answer_judgments": ("AnswerJudgments", "Citation", "Nugget", "Statement"),
     "options": ("Keywords", "TextOptions"),
     "scoring": ("TextScores", "evaluate_summaries"),
     "registry": ("TextDeclaration", "measure"),

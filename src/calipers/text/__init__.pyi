@@ -1,3 +1,7 @@
+from calipers.text.answer_judgments import AnswerJudgments as AnswerJudgments
+from calipers.text.answer_judgments import Citation as Citation
+from calipers.text.answer_judgments import Nugget as Nugget
+from calipers.text.answer_judgments import Statement as Statement
 from calipers.text.bertscore import Matcher as Matcher
 from calipers.text.bertscore import bert_score as bert_score
 from calipers.text.bertscore import matcher as matcher
@@ -22,4 +26,5 @@ from calipers.text.scoring import TextScores as TextScores
 from calipers.text.scoring import evaluate_summaries as evaluate_summaries
 from calipers.text.summaries import Document as Document
 from calipers.text.summaries import Summaries as Summaries
-from calipers.text.summaries import read_summaries as read_summaries
+from calipers.text.summary_files import read_parallel_summaries as read_parallel_summaries
+from calipers.text.summary_files import read_summaries as read_summaries
