@@ -613,6 +613,18 @@ def test_correlate_command(file: Path, tmp_path: Path) -> None:
     assert "no human scores for 'style'" in str(run("text", "correlate", file, "--human", "style").exception)
 
 
+def test_compare_command(file: Path) -> None:
+    """The tests of `calipers compare`, over documents."""
+    shown = run("text", "compare", file, "-m", "ROUGE-2 V2(ROUGE-2)", "--baseline", "b", "--format", "csv")
+    found = evaluate_summaries(read_summaries(file), "ROUGE-2 V2(ROUGE-2)")
+    assert shown.stdout == cal.compare(found.scores, baseline="b").table().to_csv()
+    assert "2 systems, 2 documents, in the place of queries" in shown.stderr
+    matrix = run("text", "compare", file, "-m", "ROUGE-2", "--test", "randomization", "--seed", "7", "--samples", "50",
+                 "--show", "matrix")  # fmt: skip
+    assert "seed 7" in matrix.stderr
+    assert "unknown baseline 'c'; there are a, b" in str(run("text", "compare", file, "--baseline", "c").exception)
+
+
 def test_preferences_command(file: Path, tmp_path: Path) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("id,first,second,preferred\nd1,a,b,first\nd2,a,b,a\nd2,b,a,tie\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,7 +38,23 @@ ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
 BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
 
 
-@click.group("text")
+LATER = ("compare",)  # in files of their own
+
+
+class _TextCommands(click.Group):
+    """Loads some of its commands when they are called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*super().list_commands(context), *LATER})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name in LATER:
+            later: click.Command = import_module(f"calipers.cli.text_{name}").command
+            return later
+        return super().get_command(context, name)
+
+
+@click.group("text", cls=_TextCommands)
 def command() -> None:
     """Summaries and translations between their bounds: ROUGE, BLEU, chrF, TER, METEOR, BERTScore, and people.
 
@@ -45,6 +62,7 @@ def command() -> None:
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
     calipers text score data.jsonl -m "chrF BLEU V2(chrF) V2(BLEU) METEOR" --chance sentences
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large
+    calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     calipers text correlate data.jsonl --human coherence,relevance
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
 
@@ -138,7 +156,7 @@ class Bert:
     encoder: str | None
     layer: int | None
     idf: bool
-    baseline: str | None
+    rescale: str | None
     device: str | None
     batch: int
     cache: str | None
@@ -152,7 +170,7 @@ class Bert:
             raise CalipersError(otherwise)
         encoder = Encoder(self.encoder, self.layer, device=self.device, batch=self.batch, cache=self.cache)
         references = [text for document in summaries.documents for text in document.references]
-        return matcher(encoder, references, idf=self.idf, baseline=self.baseline)
+        return matcher(encoder, references, idf=self.idf, baseline=self.rescale)
 
 
 _measures = click.option(
@@ -203,7 +221,7 @@ _bert = together(
     click.option("--layer", type=click.IntRange(min=0),
                  help="Layer of the model [default: the best known, else the last]."),
     click.option("--idf", is_flag=True, help="Weigh tokens by how few references have them."),
-    click.option("--baseline", metavar="FILE", type=FILE,
+    click.option("--rescale", metavar="FILE", type=FILE,
                  help="Rescale by this file of bert-score's (LAYER,P,R,F)."),
     click.option("-k", "k", default="reference", show_default=True, callback=_length,
                  metavar="reference|candidate|N", help="Tokens of the expected summary of BERTScore."),
