@@ -38,7 +38,7 @@ ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
 BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
 
 
-LATER = ("compare",)  # in files of their own
+LATER = ("compare", "meta")  # in files of their own
 
 
 class _TextCommands(click.Group):
@@ -64,6 +64,7 @@ def command() -> None:
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large
     calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     calipers text correlate data.jsonl --human coherence,relevance
+    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
 
     DATA is a file of JSON lines, one object per document and system (id, system, summary, references, source, human),

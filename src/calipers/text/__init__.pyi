@@ -8,6 +8,13 @@ from calipers.text.bertscore import matcher as matcher
 from calipers.text.encoder import Encoder as Encoder
 from calipers.text.human_agreement import HumanCorrelation as HumanCorrelation
 from calipers.text.human_agreement import human_correlation as human_correlation
+from calipers.text.measure_properties import TextProperties as TextProperties
+from calipers.text.measure_properties import text_properties as text_properties
+from calipers.text.measure_tests import MeasureTest as MeasureTest
+from calipers.text.measure_tests import permutation_test as permutation_test
+from calipers.text.measure_tests import williams as williams
+from calipers.text.measure_tests import williams_test as williams_test
+from calipers.text.meta_evaluation import TextMetaEvaluation as TextMetaEvaluation
 from calipers.text.options import Keywords as Keywords
 from calipers.text.options import TextOptions as TextOptions
 from calipers.text.order_sensitivity import Profiles as Profiles
@@ -28,3 +35,6 @@ from calipers.text.summaries import Document as Document
 from calipers.text.summaries import Summaries as Summaries
 from calipers.text.summary_files import read_parallel_summaries as read_parallel_summaries
 from calipers.text.summary_files import read_summaries as read_summaries
+from calipers.text.tie_calibration import PairwiseAccuracy as PairwiseAccuracy
+from calipers.text.tie_calibration import pairwise_accuracy as pairwise_accuracy
+from calipers.text.tie_calibration import soft_pairwise_accuracy as soft_pairwise_accuracy
