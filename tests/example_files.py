@@ -172,5 +172,13 @@ def _summaries(folder: Path) -> None:
                     },
                 }
                 file.write(json.dumps(made) + "\n")
+    kept = [json.loads(line) for line in (folder / "data.jsonl").read_text(encoding="utf-8").splitlines()]
+    for name, lines in (
+        ("a.txt", [each["summary"] for each in kept if each["system"] == "s0"]),
+        ("b.txt", [each["summary"] for each in kept if each["system"] == "s1"]),
+        ("r.txt", [each["references"][0] for each in kept if each["system"] == "s0"]),
+        ("s.txt", [each["source"] for each in kept if each["system"] == "s0"]),
+    ):
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     verdicts = [f"d{document},s0,s1,{'s0' if document % 3 else 'tie'}\n" for document in range(6)]
     (folder / "preferences.csv").write_text("id,first,second,preferred\n" + "".join(verdicts))

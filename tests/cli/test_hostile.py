@@ -611,7 +611,7 @@ def _ways(kind: str, path: str) -> list[Callable[[], object]]:
     if kind == "toml":
         return [lambda: cal.evaluate(JUDGED, RUN, ["nDCG@5"], like=cal.read_convention(path))]
     if kind == "summaries":
-        from calipers.text.summaries import read_summaries
+        from calipers.text.summary_files import read_summaries
 
         return [lambda: read_summaries(path)]
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import lzma
 import math
@@ -113,6 +114,70 @@ def test_layouts_say_the_same(tmp_path: Path, file: Path) -> None:
             assert (other.human[aspect] == values).all()
 
 
+def test_tables_say_the_same(tmp_path: Path, file: Path) -> None:
+    """CSV, TSV and one JSON array; a cell may hold line ends, quotes and delimiters."""
+    plain = read_summaries(file)
+    header = ["id", "system", "summary", "reference1", "reference2", "source", "human.coherence", "human_relevance"]
+    rows = []
+    for line in LINES:
+        given = plain.documents[plain.ids.index(str(line["id"]))]
+        more = [*given.references, ""][:2]
+        rows.append([line["id"], line["system"], line["summary"], *more, given.source, *dict(line["human"]).values()])
+    for name, delimiter in (("d.csv", ","), ("d.tsv", "\t"), ("d.txt", ";")):
+        with open(tmp_path / name, "w", encoding="utf-8", newline="") as out:
+            csv.writer(out, delimiter=delimiter).writerows([header, *rows])
+    (tmp_path / "d.json").write_text(json.dumps(LINES, indent=1))
+    for name in ("d.csv", "d.tsv", "d.txt", "d.json"):
+        other = read_summaries(tmp_path / name)
+        assert other.documents == plain.documents
+        assert other.texts == plain.texts
+        assert all((other.human[aspect] == values).all() for aspect, values in plain.human.items())
+    odd = tmp_path / "odd.csv"
+    odd.write_bytes(b'Summary;References\r\n"a ""b"";\r\nc";"[""r1"", ""r2""]"\r\n')
+    found = read_summaries(odd)
+    assert (found.systems, found.ids, found.texts) == (("odd",), ("1",), (('a "b";\r\nc',),))
+    assert found.documents[0].references == ("r1", "r2")
+
+
+def test_without_ids_and_systems(tmp_path: Path) -> None:
+    """The nth summary of each system is about document n; a file without systems is one."""
+    lines = [{"system": s, "summary": f"{s}{d}", "reference": f"r{d}"} for s in "ab" for d in (1, 2)]
+    found = read_summaries(written(tmp_path / "d.jsonl", lines))
+    assert (found.ids, found.texts) == (("1", "2"), (("a1", "a2"), ("b1", "b2")))
+    alone = read_summaries(written(tmp_path / "mine.jsonl.txt", [{"prediction": "x", "answer": "y"}] * 2))
+    assert (alone.systems, alone.ids) == (("mine.jsonl",), ("1", "2"))
+    assert alone.documents[1].references == ("y",)
+
+
+def test_parallel_texts(tmp_path: Path, file: Path) -> None:
+    """Line n of each file belongs to document n: the same scores as from JSON lines."""
+    plain = read_summaries(file).first_references(1)
+    for name, texts in (
+        ("a", plain.texts[0]), ("b", plain.texts[1]), ("r", [d.references[0] for d in plain.documents]),
+        ("s", [d.source for d in plain.documents]),
+    ):  # fmt: skip
+        (tmp_path / f"{name}.txt").write_bytes("".join(f"{text}\r\n" for text in texts).encode())
+    files = ["--candidates", tmp_path / "a.txt", "--candidates", f"other={tmp_path / 'b.txt'}"]
+    more = ["--references", tmp_path / "r.txt", "--source", tmp_path / "s.txt"]
+    names = "rouge1 V2(rougeL) rouge2_recall"
+    shown = run("text", "score", *files, *more, "-m", names, "--format", "csv").stdout.splitlines()
+    expected = run("text", "score", file, "--use-references", "1", "-m", names, "--format", "csv").stdout.splitlines()
+    assert shown[0] == expected[0] == "system,ROUGE-1,V2(ROUGE-L),ROUGE-2(part=recall)"
+    assert [row.split(",")[1:] for row in shown] == [row.split(",")[1:] for row in expected]
+    assert [row.split(",")[0] for row in shown[1:]] == ["a", "other"]
+    short = tmp_path / "short.txt"
+    short.write_text("only one line\n")
+    for arguments, message in (
+        ([*files, "--references", short], "short.txt: has 1 line, "),
+        ([*files], "which summaries? Give a file"),
+        ([file, *files, *more], "give either a file of summaries, or parallel texts"),
+        ([file, "--references", "max"], "--references names files; how several are combined is --several max"),
+        ([*files, *files, *more], "two systems have the name 'a'"),
+        ([], "which summaries?"),
+    ):
+        assert message in str(run("text", "score", *arguments).exception)
+
+
 @pytest.mark.acceptance
 def test_summeval(summeval: Summaries) -> None:
     assert (len(summeval.documents), len(summeval.systems)) == (100, 16)
@@ -125,8 +190,26 @@ def test_summeval(summeval: Summaries) -> None:
     ("content", "message"),
     [
         ('{"id": 1, "system": "a"', ":1: is not JSON"),
-        ('\n{"id": "x"}', ":2: 'system' is missing, or is not text"),
-        ("[1, 2]", ":1: expected an object"),
+        ('\n{"id": "x"}', ":2: 'summary' is missing, or is not text"),
+        ('{"id": "x", "system": true, "summary": "s"}', ":1: 'system' is not text"),
+        ("[1, 2]", ": entry 1: expected an object"),
+        ('{"id": 1, "summary": "s", "references": "r"}\n{"summary": "s"}', ":2: 'id' is in some of the lines only"),
+        ('{"system": "a", "summary": "s", "references": "r"}\n{"system": "b", "summary": "s", "references": "q"}',
+         ":2: document '1' has other references than before; without 'id', the nth summary of each system"),
+        ("some text\nmore", ":1: is neither JSON nor CSV with a column of summaries (summary, decoded"),
+        ("id,summary\n1,a,b", ":2: expected 2 fields as in the header, found 3"),
+        ("id,id,summary\n1,a,b", ":1: the column 'id' is there twice"),
+        ("summary,reference,human.style\na,b,good", ":2: 'good' in the column 'human.style' is not a number"),
+        ('summary,nuggets\na,"[1"', ":2: 'nuggets' is not JSON"),
+        ("summary,nuggets\na,", "document '1' has no reference"),
+        ('{"summary": "s", "nuggets": [{"text": "n"}]}', ":1: document '1': the nugget 'n' has no assignment"),
+        ('{"summary": "s", "nuggets": [{"assignment": "some"}]}', "the support 'some' is not full, partial"),
+        ('{"summary": "s", "nuggets": [{"assignment": 1, "importance": 2}]}', "importance 2 of a nugget is not vital"),
+        ('{"summary": "s", "nuggets": [{"assignment": 1, "weight": -1}]}', "weight -1 of a nugget"),
+        ('{"summary": "s", "statements": {}}', "'statements' is not a list"),
+        ('{"summary": "s", "statements": [{"citations": [null]}]}', "None is not the id of a document"),
+        ('{"summary": "s", "retrieved": ["d1", "d1"]}', "the document 'd1' is there twice"),
+        ('{"summary": "s", "references": "r", "relevant": {"d": "x"}}', "'relevant' is not a list of documents"),
         ('{"id": "x", "system": "a", "references": "r"}', ":1: 'summary' is missing, or is not text"),
         ('{"id": "x", "system": "a", "summary": 3, "references": "r"}', ":1: 'summary' is missing, or is not text"),
         ('{"id": "x", "system": "a", "summary": "s", "references": [1]}', "'references' is not a list of texts"),
@@ -298,8 +381,8 @@ def test_the_warning_is_about_something(summeval: Summaries) -> None:
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        ("BLEU", "'BLEU' is not a measure of summaries"),
-        ("V1(V2(ROUGE-1))", "is not a measure of summaries"),
+        ("ROGUE", "'ROGUE' is not a measure of texts; did you mean ROUGE-1?"),
+        ("V1(V2(ROUGE-1))", "is not a measure of texts"),
         ("ROUGE-1(part=f2)", "unknown part 'f2'"),
         ("V2(ROUGE-Lsum)", "words drawn at random form no sentences"),
         ("BERTScore", "needs an encoder"),
@@ -528,6 +611,18 @@ def test_correlate_command(file: Path, tmp_path: Path) -> None:
     run("text", "correlate", file, "-m", "ROUGE-1", "--plot", chart)
     assert "<svg" in chart.read_text()[:200]
     assert "no human scores for 'style'" in str(run("text", "correlate", file, "--human", "style").exception)
+
+
+def test_compare_command(file: Path) -> None:
+    """The tests of `calipers compare`, over documents."""
+    shown = run("text", "compare", file, "-m", "ROUGE-2 V2(ROUGE-2)", "--baseline", "b", "--format", "csv")
+    found = evaluate_summaries(read_summaries(file), "ROUGE-2 V2(ROUGE-2)")
+    assert shown.stdout == cal.compare(found.scores, baseline="b").table().to_csv()
+    assert "2 systems, 2 documents, in the place of queries" in shown.stderr
+    matrix = run("text", "compare", file, "-m", "ROUGE-2", "--test", "randomization", "--seed", "7", "--samples", "50",
+                 "--show", "matrix")  # fmt: skip
+    assert "seed 7" in matrix.stderr
+    assert "unknown baseline 'c'; there are a, b" in str(run("text", "compare", file, "--baseline", "c").exception)
 
 
 def test_preferences_command(file: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.inputs import Inputs
-from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.option_groups import Decorator, LibraryChoice, together
 from calipers.cli.options import (
     FILE,
     draw,
@@ -36,7 +36,7 @@ SHOWN = ("pairs", "wins", "matrix", "influence", "variance")
 MANY_PAIRS = 200  # more than this are not shown on a terminal unless asked for
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparisonMethod:
     """How systems are compared, as the library's `compare` takes it."""
 
@@ -46,10 +46,34 @@ class ComparisonMethod:
     alpha: float
     level: float | None
     samples: Any
-    seed: int
+    seed: int = 42
     effect: str
     equivalence: float | None
     rope: float | None
+
+
+def method_options(seeded: bool = True) -> Decorator:
+    """How systems are compared, as `method`; without --seed where the command has one already."""
+    return together(
+        "method", ComparisonMethod,
+        significance_options(
+            "holm", "calipers.stats.comparison:TESTS",
+            others=", Dunnett's against --baseline, or posterior probabilities (bayes)", seeded=seeded,
+        ),
+        click.option("--baseline", metavar="SYSTEM", multiple=True,
+                     help="Compare the other systems with this one only: its name, tag, file or path; may be "
+                          "repeated."),
+        click.option("--level", type=float,
+                     help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."),
+        click.option("--effect", type=LibraryChoice("calipers.stats.effect_sizes:EFFECTS"), default="d",
+                     show_default=True,
+                     help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs "
+                          "rank-biserial correlation."),
+        click.option("--equivalence", type=float, metavar="MARGIN",
+                     help="Two one-sided t tests: which pairs are different, equal within the margin, or undecided."),
+        click.option("--rope", type=float, metavar="WIDTH",
+                     help="For --test bayes: differences of at most this are equal in practice [default: 0.01]."),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,29 +96,7 @@ class Reproduced:
     "inputs", Inputs, click.argument("judgments", metavar="JUDGMENTS", default="", type=FILE), optional_systems,
     how_to_read, measures_option,
 )  # fmt: skip
-@together("method", ComparisonMethod)
-@significance_options(
-    "holm", "calipers.stats.comparison:TESTS",
-    others=", Dunnett's against --baseline, or posterior probabilities (bayes)",
-)  # fmt: skip
-@click.option("--baseline", metavar="SYSTEM", multiple=True,
-              help="Compare the other systems with this one only: its name, tag, file or path; may be "
-                   "repeated.")  # fmt: skip
-@click.option(
-    "--level", type=float, help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."
-)
-@click.option(
-    "--effect", type=LibraryChoice("calipers.stats.effect_sizes:EFFECTS"), default="d", show_default=True,
-    help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs rank-biserial correlation.",
-)  # fmt: skip
-@click.option(
-    "--equivalence", type=float, metavar="MARGIN",
-    help="Two one-sided t tests: which pairs are different, equal within the margin, or undecided.",
-)  # fmt: skip
-@click.option(
-    "--rope", type=float, metavar="WIDTH",
-    help="For --test bayes: differences of at most this are equal in practice [default: 0.01].",
-)  # fmt: skip
+@method_options()
 @repeats_option
 @together("reproduction", Reproduced)
 @click.option(
@@ -163,20 +165,20 @@ def command(
             alpha=method.alpha, level=method.level,
         )  # fmt: skip
         say_repeats(of)
-        output.write_several(_tables(of.comparison, of.scores, show, output.format, of))
-        _conclude(of.comparison, plot)
+        output.write_several(compared_tables(of.comparison, of.scores, show, output.format, of))
+        conclude(of.comparison, plot)
         return
     if "variance" in show:
         raise CalipersError("--show variance needs --repeats: several runs of a system")
     from calipers.stats.comparison import compare
 
     compared = compare(scores, **vars(method), warn=False)
-    _say(compared, lists.strict)
-    output.write_several(_tables(compared, scores, show, output.format))
-    _conclude(compared, plot)
+    say_compared(compared, lists.strict)
+    output.write_several(compared_tables(compared, scores, show, output.format))
+    conclude(compared, plot)
 
 
-def _conclude(compared: Comparison, plot: str | None) -> None:
+def conclude(compared: Comparison, plot: str | None) -> None:
     """What it comes down to, and its chart."""
     for sentence in compared.conclusions():
         note(sentence)
@@ -198,7 +200,7 @@ def _reproducibility(
     return reproducibility(known, runs[:2], runs[2:], list(wanted), warn=False, jobs=lists.jobs, **lists.policies)
 
 
-def _say(compared: Comparison, strict: bool) -> None:
+def say_compared(compared: Comparison, strict: bool) -> None:
     """What was done, and what was left out."""
     about = compared.metadata
     sampled = f", {counted(about['samples'], 'sample')}, seed {about['seed']}" if "samples" in about else ""
@@ -230,7 +232,7 @@ def say_repeats(found: RepeatedRuns) -> None:
             note(f"{left_out} of {of} undefined for a run under {measure}; left out")
 
 
-def _tables(
+def compared_tables(
     compared: Comparison, scores: Scores, show: tuple[str, ...], format: str, repeats: RepeatedRuns | None = None
 ) -> dict[str, tuple[str, Table]]:
     if not show:

@@ -76,9 +76,12 @@ lists = together(
 
 
 def significance_options(
-    correction: str, tests: str = "calipers.stats.significance:TESTS", others: str = ""
+    correction: str, tests: str = "calipers.stats.significance:TESTS", others: str = "", seeded: bool = True
 ) -> Callable[[Command], Command]:
-    """Which of the tests, corrected how: with this correction where none is named. Others are what help says more."""
+    """Which of the tests, corrected how: with this correction where none is named. Others are what help says more.
+
+    Without a seed where the command has one for other things as well.
+    """
     return declared(
         click.option("--test", type=LibraryChoice(tests), default="t", show_default=True,
                      help="Paired t, Wilcoxon, sign test, sign-flip randomisation, Sakai's bootstrap, or randomised "
@@ -89,7 +92,7 @@ def significance_options(
         alpha_option,
         click.option("--samples", metavar="N|all", callback=samples_of,
                      help="Samples of tests that draw; all enumerates, where few queries allow it."),
-        seed_option,
+        *([seed_option] if seeded else []),
     )  # fmt: skip
 
 

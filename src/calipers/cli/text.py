@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +23,7 @@ from calipers.cli.options import (
     words,
 )
 from calipers.cli.output import Output, output, several_outputs
+from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError
 from calipers.plurals import counted
 
@@ -35,18 +38,38 @@ ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
 BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
 
 
-@click.group("text")
+LATER = ("compare", "meta")  # in files of their own
+
+
+class _TextCommands(click.Group):
+    """Loads some of its commands when they are called."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return sorted({*super().list_commands(context), *LATER})
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name in LATER:
+            later: click.Command = import_module(f"calipers.cli.text_{name}").command
+            return later
+        return super().get_command(context, name)
+
+
+@click.group("text", cls=_TextCommands)
 def command() -> None:
-    """Summaries between their bounds: ROUGE and BERTScore, and how well they agree with people.
+    """Summaries and translations between their bounds: ROUGE, BLEU, chrF, TER, METEOR, BERTScore, and people.
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
+    calipers text score data.jsonl -m "chrF BLEU V2(chrF) V2(BLEU) METEOR" --chance sentences
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large
+    calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     calipers text correlate data.jsonl --human coherence,relevance
+    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
 
     DATA is a file of JSON lines, one object per document and system (id, system, summary, references, source, human),
-    or has SummEval's layout. It may be compressed.
+    CSV with columns of these names, or has SummEval's layout. It may be compressed. Instead, --candidates, --references
+    and --source name plain texts of one line per document.
     """
 
 
@@ -65,18 +88,48 @@ def _length(context: click.Context, parameter: click.Parameter, value: str) -> i
 class SummaryFiles:
     """The summaries, and which of them are taken."""
 
-    data: str
+    data: str | None
+    candidates: tuple[str, ...]
+    references: tuple[str, ...]
+    source: str | None
     systems: str | None
     use_references: int | None
     max_unpacked: int | None
 
-    def open(self) -> Summaries:
-        from calipers.text.summaries import read_summaries
+    @property
+    def name(self) -> str:
+        return self.data or ", ".join(self.candidates)
 
-        found = read_summaries(self.data, max_unpacked=self.max_unpacked)
+    def open(self) -> Summaries:
+        found = self._read()
         if self.systems:
             found = found.of_systems(words(self.systems))
         return found.first_references(self.use_references) if self.use_references else found
+
+    def _read(self) -> Summaries:
+        from calipers.text.summary_files import read_parallel_summaries, read_summaries
+
+        parallel = self.candidates or self.references or self.source is not None
+        if self.data is not None and not parallel:
+            return read_summaries(self.data, max_unpacked=self.max_unpacked)
+        for given in self.references:
+            if given in ("max", "mean") and not os.path.exists(given):
+                raise CalipersError(f"--references names files; how several are combined is --several {given}")
+        if self.data is not None:
+            raise CalipersError("give either a file of summaries, or parallel texts by --candidates and --references")
+        if not self.candidates or not self.references:
+            raise CalipersError(
+                "which summaries? Give a file of them (JSON lines, CSV, SummEval), or parallel texts: --candidates "
+                "a.txt --references r.txt"
+            )
+        systems: dict[str, str] = {}
+        for given in self.candidates:
+            for named, path in named_files(given):
+                name = named or stem_of(path)
+                if name in systems:
+                    raise CalipersError(f"two systems have the name '{name}': give one another, as other={path}")
+                systems[name] = path
+        return read_parallel_summaries(systems, self.references, self.source, max_unpacked=self.max_unpacked)
 
 
 @dataclass(frozen=True)
@@ -104,7 +157,7 @@ class Bert:
     encoder: str | None
     layer: int | None
     idf: bool
-    baseline: str | None
+    rescale: str | None
     device: str | None
     batch: int
     cache: str | None
@@ -118,21 +171,26 @@ class Bert:
             raise CalipersError(otherwise)
         encoder = Encoder(self.encoder, self.layer, device=self.device, batch=self.batch, cache=self.cache)
         references = [text for document in summaries.documents for text in document.references]
-        return matcher(encoder, references, idf=self.idf, baseline=self.baseline)
+        return matcher(encoder, references, idf=self.idf, baseline=self.rescale)
 
 
 _measures = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAMES",
-    help=f'Measures, as "ROUGE-2 ROUGE-L(part=recall) U(..) V1(..) V2(..) E(..) BERTScore" [default: {ROUGES}, '
-         "and with --encoder the same of BERTScore].",
+    help='Measures: ROUGE-1 to -9, -L, -Lsum, -W, -S4, -SU4 (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, METEOR, '
+         f"BERTScore; U(..) V1(..) V2(..) E(..) of them [default: {ROUGES}, and with --encoder the same of BERTScore].",
 )  # fmt: skip
 _data = together(
     "data", SummaryFiles,
-    click.argument("data", type=FILE),
+    click.argument("data", required=False, type=FILE),
+    click.option("--candidates", multiple=True, metavar="[NAME=]FILE", type=FILE,
+                 help="Instead of DATA: a system's summaries as plain text, one per line; may be repeated."),
+    click.option("--references", multiple=True, metavar="FILE", type=FILE,
+                 help="With --candidates: references, line by line; may be repeated for several of each."),
+    click.option("--source", metavar="FILE", type=FILE, help="With --candidates: the sources, line by line."),
     click.option("--systems", metavar="A,B,...", help="Only these systems."),
     click.option("--use-references", type=click.IntRange(min=1), metavar="N",
                  help="Only the first N references of each document."),
-    click.option("--references", "several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
+    click.option("--several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
                  show_default=True, help="With several references: the best score, or the mean."),
     max_unpacked_option,
 )  # fmt: skip
@@ -141,13 +199,20 @@ _rouge = declared(
                  show_default=True, help="Words of any script, or those of the original ROUGE."),
     click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
     click.option("--length", default="candidate", show_default=True, callback=_length,
-                 metavar="candidate|reference|N", help="Words of the random summary behind an expected ROUGE."),
+                 metavar="candidate|reference|N", help="Words of the random texts."),
     click.option("--without-replacement", "replacement", is_flag=True, callback=_not,
                  help="Draw each word of the source at most once."),
+    click.option("--chance", type=LibraryChoice("calipers.text.options:CHANCES"),
+                 help="Random texts behind all expected scores: words or sentences of the source, its beginning, the "
+                      "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
+                      "source's key tokens]."),
+    click.option("--texts", type=click.IntRange(min=2), default=10, show_default=True,
+                 help="Random texts, where they are scored one by one."),
     click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
-                 help="Upper bound of ROUGE: 1, or what a summary of this length can reach."),
+                 help="Upper bound: 1, what a summary of this length can reach (ROUGE), or what a person reaches: each "
+                      "reference against the others."),
     click.option("--draws", type=click.IntRange(min=2), default=1000, show_default=True,
-                 help="Random summaries, where an expected ROUGE is sampled."),
+                 help="Random summaries, where an expected ROUGE-N or ROUGE-L of words is sampled."),
     click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True),
 )  # fmt: skip
 _bert = together(
@@ -157,7 +222,7 @@ _bert = together(
     click.option("--layer", type=click.IntRange(min=0),
                  help="Layer of the model [default: the best known, else the last]."),
     click.option("--idf", is_flag=True, help="Weigh tokens by how few references have them."),
-    click.option("--baseline", metavar="FILE", type=FILE,
+    click.option("--rescale", metavar="FILE", type=FILE,
                  help="Rescale by this file of bert-score's (LAYER,P,R,F)."),
     click.option("-k", "k", default="reference", show_default=True, callback=_length,
                  metavar="reference|candidate|N", help="Tokens of the expected summary of BERTScore."),
@@ -189,7 +254,9 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
+    calipers text score data.jsonl -m "METEOR V2(METEOR)" --chance sentences --upper human
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
+    calipers text score --candidates a.txt --candidates b.txt --references r.txt --source s.txt -m "rouge1 V2(rougeL)"
     """
     found = _scored(data.open(), scoring, bert)
     _say(found, strict)
@@ -268,7 +335,7 @@ def correlate(
     if people.preferences is None:
         aspects = words(people.human) if people.human else list(summaries.human)
         if not aspects:
-            raise CalipersError("has no human scores", file=data.data)
+            raise CalipersError("has no human scores", file=data.name)
         judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
     found = _scored(summaries, scoring, bert)
     _say(found, strict, summary_level="summary" in levels)
@@ -392,11 +459,17 @@ def _say(found: TextScores, strict: bool, summary_level: bool = False) -> None:
     """What was left out, how expected scores were found, and what they cannot show."""
     warn(found.notes, strict)
     for measured in found.measured.values():
+        if measured.signature:
+            note(f"{measured.name}: sacrebleu {measured.signature}")
         if measured.expected is not None and measured.exactness == "sampled":
+            one_by_one = measured.drawn is None
+            draws = f"{found.options.texts} texts" if one_by_one else f"{measured.drawn} draws"
             note(
-                f"expected {measured.name}: sampled, {found.options.draws} draws, seed {found.options.seed}, standard "
-                f"error at most {measured.error:.4f}"
+                f"expected {measured.name} ({measured.chance}): sampled, {draws}, seed {found.options.seed}, standard "
+                f"error at most {measured.error:.4f} for a summary, {measured.error_of_mean:.4f} for a system"
             )
+        if measured.unknown_upper:
+            note(f"upper bound of {measured.name}: 1, as what a text of its length could reach is not known")
         if measured.clamped:
             note(f"expected {measured.name}: above the upper bound of {measured.clamped} summaries; lowered to it")
     for name in found.cannot_reorder:

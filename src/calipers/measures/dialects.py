@@ -245,9 +245,8 @@ REFUSED = {
 }
 
 
-_OF_TEXT = re.compile(r"(v[12]?\()?(rouge|bert_?score)[-_ ]?(\w*)", re.IGNORECASE)
+_OF_TEXT = re.compile(r"(v[12]?\()?(rouge|b[ae]rt_?score|bleu|chrf|meteor)[-_ ]?(\w*)", re.IGNORECASE)
 _NOT_OF_RANKINGS = {
-    **dict.fromkeys(("bleu", "meteor", "chrf"), "it scores texts; of such ROUGE and BERTScore are (calipers text)"),
     **dict.fromkeys(("kappa", "cohen", "krippendorff"), "it is about judges: see calipers judges"),
     **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see inform and metaeval"),
     **dict.fromkeys(("q-measure", "q_measure", "q"), "nDCG@10 and GAP are near to it, for graded judgments"),
@@ -257,7 +256,7 @@ _NOT_OF_RANKINGS = {
 def refusal(name: str) -> str | None:
     """Why a name that another tool knows is not offered."""
     if _OF_TEXT.match(name):
-        return "it scores summaries: see calipers text score, with -m ROUGE-1, ROUGE-L or BERTScore"
+        return "it scores texts: see calipers text score, with -m ROUGE-1, BLEU, chrF, METEOR or BERTScore"
     if (other := _NOT_OF_RANKINGS.get(name.lower())) is not None:
         return other
     return REFUSED.get(name.lower())

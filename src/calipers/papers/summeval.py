@@ -19,7 +19,8 @@ from calipers.papers.registry import printed
 from calipers.results.scores import Scores
 from calipers.text.human_agreement import human_correlation
 from calipers.text.scoring import evaluate_summaries
-from calipers.text.summaries import Summaries, read_summaries
+from calipers.text.summaries import Summaries
+from calipers.text.summary_files import read_summaries
 
 ABSTRACTIVE = ("M8", "M9", "M10", "M11", "M12", "M13", "M14", "M15", "M17", "M20", "M22", "M23")
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")

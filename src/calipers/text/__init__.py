@@ -9,13 +9,20 @@ from importlib import import_module as _import
 _HOMES = {
     "rouge_scores": ("Score", "rouge"),
     "random_summaries": ("ExpectedRouge", "expected_rouge"),
-    "summaries": ("Document", "Summaries", "read_summaries"),
+    "summaries": ("Document", "Summaries"),
+    "summary_files": ("read_parallel_summaries", "read_summaries"),
+    "answer_judgments": ("AnswerJudgments", "Citation", "Nugget", "Statement"),
     "options": ("Keywords", "TextOptions"),
     "scoring": ("TextScores", "evaluate_summaries"),
+    "registry": ("TextDeclaration", "measure"),
     "encoder": ("Encoder",),
     "bertscore": ("Matcher", "bert_score", "matcher"),
     "order_sensitivity": ("Profiles", "document_profiles"),
     "human_agreement": ("HumanCorrelation", "human_correlation"),
+    "tie_calibration": ("PairwiseAccuracy", "pairwise_accuracy", "soft_pairwise_accuracy"),
+    "measure_tests": ("MeasureTest", "permutation_test", "williams", "williams_test"),
+    "meta_evaluation": ("TextMetaEvaluation",),
+    "measure_properties": ("TextProperties", "text_properties"),
     "preferences": ("Preference", "WinLostTie", "read_preferences", "win_lost_tie"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,21 +1,78 @@
-"""BERTScore of many summaries: every text is encoded once, then documents are gone through."""
+"""BERTScore as a measure of many texts: every text is encoded once, then documents are gone through."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.text.bertscore import Matcher, over_references
-from calipers.text.bounded_scores import BoundedScores, Progress
+from calipers.text.bounded_scores import Progress
 from calipers.text.encoder import Encoded
 from calipers.text.keywords import expected_parts, expected_texts, tokens_of_references
 from calipers.text.options import TextOptions
-from calipers.text.rouge_of_summaries import needed_source
-from calipers.text.rouge_scores import PARTS
+from calipers.text.random_texts import needed_source
+from calipers.text.registry import PARTS, Context, Expectation, Scorer, Task, TextDeclaration, declare
 from calipers.text.summaries import Summaries
+
+KEYWORDS = "keywords"  # the expected summary of Feng (2023): calipers.text.keywords
+
+
+class BertScorer(Scorer):
+    """BERTScore by a matcher."""
+
+    def __init__(self, matcher: Matcher, options: TextOptions) -> None:
+        self.name = matcher.name
+        self._matcher, self._options = matcher, options
+        self._cut: set[str] = set()
+
+    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+        encoded = self._encode((text for task in tasks for text in (*task.texts, *task.document.references)), progress)
+        found = []
+        for task in tasks:
+            known = [encoded[text] for text in task.document.references]
+            parts = self._matcher.all_parts([encoded[text] for text in task.texts], known)
+            found.append(over_references(parts, self._options.several))
+        return found
+
+    def _encode(self, texts: Iterable[str], progress: Progress | None = None) -> dict[str, Encoded]:
+        encoded = self._matcher.encoder.encode(texts, progress)
+        self._cut |= {text for text, each in encoded.items() if each.cut}
+        return encoded
+
+    @property
+    def cut(self) -> int:
+        return len(self._cut)
+
+    def knows(self, chance: str) -> bool:
+        return chance == KEYWORDS
+
+    def expected(self, tasks: Sequence[Task]) -> list[Expectation]:
+        """The same beside all texts of a document, unless the expected summary is as long as each."""
+        keywords, several = self._options.keywords, self._options.several
+        sources = [needed_source(task.document) for task in tasks]
+        encoded = self._encode(
+            [*sources, *(text for task in tasks for text in (*task.texts, *task.document.references))]
+        )
+        jobs: dict[tuple[int, int], list[str]] = {}  # (task, k)
+        places: list[list[tuple[int, int]]] = []
+        for i, (task, source) in enumerate(zip(tasks, sources, strict=True)):
+            if encoded[source].empty:
+                raise CalipersError(f"the source of document '{task.document.id}' has no tokens to make a summary from")
+            mean = tokens_of_references([encoded[text] for text in task.document.references])
+            sizes = [keywords.k if isinstance(keywords.k, int) else mean] * len(task.texts)
+            if keywords.k == "candidate":
+                sizes = [int((~encoded[text].special).sum()) or mean for text in task.texts]
+            for k in sizes:
+                if (i, k) not in jobs:
+                    jobs[i, k] = expected_texts(self._matcher.encoder, encoded[source], k, keywords)
+            places.append([(i, k) for k in sizes])
+        known = [[encoded[text] for text in tasks[i].document.references] for i, _ in jobs]
+        parts = dict(zip(jobs, expected_parts(self._matcher, list(jobs.values()), known, several), strict=True))
+        means = [np.array([parts[place] for place in each]) for each in places]
+        return [Expectation(mean, np.zeros_like(mean), "greedy") for mean in means]
 
 
 def texts_to_encode(summaries: Summaries, expects: bool) -> list[str]:
@@ -27,46 +84,16 @@ def texts_to_encode(summaries: Summaries, expects: bool) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def bertscore_of(
-    summaries: Summaries, matcher: Matcher, expects: bool, options: TextOptions, progress: Progress | None = None
-) -> BoundedScores:
-    """BERTScore by this matcher; with `expects`, also that of the expected summaries."""
-    encoded = matcher.encoder.encode(texts_to_encode(summaries, expects), progress)
-    shape = (len(summaries.systems), len(summaries.documents), len(PARTS))
-    parts = np.full(shape, np.nan)
-    for d, document in enumerate(summaries.documents):
-        there = [s for s, row in enumerate(summaries.texts) if row[d] is not None]
-        candidates = [encoded[summaries.texts[s][d] or ""] for s in there]
-        known = [encoded[text] for text in document.references]
-        if there:
-            parts[there, d] = over_references(matcher.all_parts(candidates, known), options.several)
-    expected = _expected(summaries, matcher, encoded, options) if expects else None
-    cut = sum(each.cut for each in encoded.values())
-    return BoundedScores(matcher.name, parts, np.ones(shape), expected, "greedy", 0.0, cut)
-
-
-def _expected(summaries: Summaries, matcher: Matcher, encoded: dict[str, Encoded], options: TextOptions) -> Floats:
-    """[system, document, part]; the same for all systems unless the summary is as long as the candidate."""
-    keywords = options.keywords
-    jobs: dict[tuple[int, int], list[str]] = {}  # (document, k)
-    lengths = np.zeros((len(summaries.systems), len(summaries.documents)), dtype=np.int64)
-    for d, document in enumerate(summaries.documents):
-        source = encoded[needed_source(document)]
-        if source.empty:
-            raise CalipersError(f"the source of document '{document.id}' has no tokens to make a summary from")
-        mean = tokens_of_references([encoded[text] for text in document.references])
-        for s, row in enumerate(summaries.texts):
-            k = keywords.k if isinstance(keywords.k, int) else mean
-            if keywords.k == "candidate" and row[d] is not None:
-                k = int((~encoded[row[d] or ""].special).sum()) or mean
-            lengths[s, d] = k
-            if (d, k) not in jobs:
-                jobs[d, k] = expected_texts(matcher.encoder, source, k, keywords)
-    known = [[encoded[text] for text in summaries.documents[d].references] for d, _ in jobs]
-    found = dict(zip(jobs, expected_parts(matcher, list(jobs.values()), known, options.several), strict=True))
-    return np.array([[found[d, int(k)] for d, k in enumerate(row)] for row in lengths])
-
-
 def encoded_references(summaries: Summaries, encoded: dict[str, Encoded]) -> list[Sequence[Encoded]]:
     """Of each document."""
     return [[encoded[text] for text in document.references] for document in summaries.documents]
+
+
+def _prepare(context: Context, name: str) -> Scorer:
+    """Tokens of a summary and its reference, matched by what they mean in their context."""
+    if context.matcher is None:
+        raise CalipersError(f"{name} needs an encoder: the name of a model, or its folder")
+    return BertScorer(context.matcher, context.options)
+
+
+declare(TextDeclaration("BERTScore", _prepare, PARTS, chance=KEYWORDS))

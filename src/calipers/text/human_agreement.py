@@ -112,7 +112,7 @@ def human_correlation(
     values: dict[tuple[str, ...], float] = {}
     for name in scores.measures:
         for aspect, judged in human.items():
-            x, y = _both(scores[name], judged)
+            x, y = both_defined(scores[name], judged)
             for level in levels:
                 for coefficient in coefficients:
                     every, units = _LEVELS[level](x, y, weights, coefficient)
@@ -139,7 +139,7 @@ def check_choices(levels: Sequence[str], coefficients: Sequence[str], confidence
         raise CalipersError(f"confidence level {confidence} is not between 0 and 1")
 
 
-def _both(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def both_defined(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """What both define: [system, document], NaN elsewhere."""
     if x.shape != y.shape:
         raise CalipersError(f"the scores are {x.shape}, the human scores {y.shape} of systems and documents")
@@ -155,11 +155,11 @@ def _system_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tu
     counted = weights @ there.T
     with np.errstate(divide="ignore", invalid="ignore"):
         means = [np.round(weights @ np.nan_to_num(each).T / counted, DIGITS) for each in (x, y)]
-    return _by_row(means[0], means[1], coefficient), int(there.any(axis=1).sum())
+    return by_row(means[0], means[1], coefficient), int(there.any(axis=1).sum())
 
 
 def _summary_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
-    of_document = _by_row(x.T, y.T, coefficient)
+    of_document = by_row(x.T, y.T, coefficient)
     there = (~np.isnan(of_document)).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(weights @ np.nan_to_num(of_document) / (weights @ there)), int(there.sum())
@@ -191,7 +191,7 @@ _LEVELS: dict[str, Callable[[Floats, Floats, Floats, str], tuple[Floats, int]]] 
 # -- coefficients ------------------------------------------------------------------------------------------
 
 
-def _by_row(x: Floats, y: Floats, coefficient: str) -> Floats:
+def by_row(x: Floats, y: Floats, coefficient: str) -> Floats:
     """The correlation of each row of x with that of y; what is NaN in either is left out."""
     there = ~(np.isnan(x) | np.isnan(y))
     if coefficient != "pearson":

@@ -1,8 +1,8 @@
-"""Measures of summaries by name: ROUGE-1 ... ROUGE-9, ROUGE-L, ROUGE-Lsum, BERTScore; U, V1, V2 and E of them.
+"""Measures of texts by name: any that is declared, a part of it, and U, V1, V2 and E of that.
 
 ROUGE-2(part=recall)      precision, recall or, where nothing is said, f1
-V2(ROUGE-1)               between a random summary and the upper bound
-E(ROUGE-1)                what the random summary itself scores
+V2(ROUGE-1)               between random texts and the upper bound
+E(ROUGE-1)                what the random texts themselves score
 """
 
 from __future__ import annotations
@@ -11,25 +11,35 @@ import re
 from dataclasses import dataclass
 
 from calipers.errors import CalipersError, UnknownName
-from calipers.text.rouge_scores import PARTS, rouge_name
+from calipers.text.registry import TextDeclaration, look_up
+from calipers.text.rouge_scores import rouge_name
 
 NORMALISED = ("U", "V1", "V2", "E")
 _NORMAL = re.compile(r"(U|V1|V2|E)\((.+)\)$", re.IGNORECASE)
-_PLAIN = re.compile(r"([\w-]+)(?:\(\s*part\s*=\s*(\w+)\s*\))?$")
+_PLAIN = re.compile(r"([\w+.-]+)(?:\(\s*part\s*=\s*(\w+)\s*\))?$")
 
 
 @dataclass(frozen=True)
 class TextMeasure:
-    """A part of ROUGE or BERTScore, as it is or normalised."""
+    """A part of a declared measure, as it is or normalised."""
 
     base: str  # ROUGE-1, ..., BERTScore
-    part: str = "f1"
+    part: str = "f1"  # nothing for a measure that is one number
     normal: str = ""  # U, V1, V2, E, or nothing
 
     @property
     def expects(self) -> bool:
-        """Whether it needs to know what a random summary would score."""
+        """Whether it needs to know what a random text would score."""
         return self.normal in ("V1", "V2", "E")
+
+    @property
+    def declaration(self) -> TextDeclaration:
+        return look_up(self.base)[0]
+
+    @property
+    def lower(self) -> bool:
+        """Whether a lower score is the better one; normalised, more is always better."""
+        return self.declaration.lower and self.normal in ("", "E")
 
     def named(self, base: str | None = None) -> str:
         """Its name, with another name for the base where that says more.
@@ -38,7 +48,7 @@ class TextMeasure:
         'V2(BERTScore(roberta-large L17, part=recall))'
         """
         plain = base or self.base
-        if self.part != "f1":
+        if self.part != self.declaration.parts[-1]:
             plain = f"{plain[:-1]}, part={self.part})" if plain.endswith(")") else f"{plain}(part={self.part})"
         return f"{self.normal}({plain})" if self.normal else plain
 
@@ -50,18 +60,18 @@ def text_measure(name: str) -> TextMeasure:
     TextMeasure(base='ROUGE-2', part='recall', normal='V2')
     """
     wrapped = _NORMAL.match(name)
-    inner = _as_ours(wrapped[2] if wrapped else name)
-    plain = _PLAIN.match(inner)
-    known = plain and (plain[1].lower() == "bertscore" or plain[1].lower().startswith("rouge-"))
-    if not plain or not known:
-        raise UnknownName(f"'{name}' is not a measure of summaries, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
-    base = "BERTScore" if plain[1].lower() == "bertscore" else rouge_name(plain[1])
-    part = (plain[2] or "f1").lower()
-    if part not in PARTS:
-        raise UnknownName(f"unknown part '{plain[2]}' of '{name}'; there are {', '.join(PARTS)}")
+    plain = _PLAIN.match(_as_ours(wrapped[2] if wrapped else name))
+    if not plain:
+        raise UnknownName(f"'{name}' is not a measure of texts, such as ROUGE-2, V2(ROUGE-L) or BERTScore")
+    declaration, base = look_up(plain[1])
+    parts = declaration.parts
+    part = plain[2].lower() if plain[2] else parts[-1]
+    if part not in parts:
+        there = f"there are {', '.join(parts)}" if parts[-1] else "it is one number"
+        raise UnknownName(f"unknown part '{plain[2]}' of '{name}'; {there}")
     measure = TextMeasure(base, part, wrapped[1].upper() if wrapped else "")
-    if measure.expects and base == "ROUGE-Lsum":
-        raise CalipersError(f"{name}: words drawn at random form no sentences; normalise ROUGE-L")
+    if measure.expects and declaration.chance is None:
+        raise CalipersError(f"{name}: {base} has no expected score, as random texts have none under it")
     return measure
 
 

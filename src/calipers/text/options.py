@@ -8,10 +8,11 @@ from calipers.errors import CalipersError
 from calipers.measures.random_rankings import DRAWS, SEED
 from calipers.text.rouge_scores import SEVERAL
 
-UPPER = ("1", "attainable")
+UPPER = ("1", "attainable", "human")
+CHANCES = ("words", "sentences", "lead", "shuffled", "other-document")  # calipers.text.random_texts says what they are
 CHOICES = ("most", "least", "random")
 VECTORS = ("mean", "first")
-TEXTS = 10  # drawn of random tokens; each costs as much as scoring a summary
+TEXTS = 10  # random texts; each costs as much as scoring a summary
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Keywords:
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How ROUGE and BERTScore are worked out."""
+    """How texts are scored, and what their scores are held against."""
 
     tokenizer: str = "unicode"
     stem: bool = False
@@ -42,16 +43,20 @@ class TextOptions:
     length: int | str = "candidate"  # of the random summary: the candidate's, the references' mean, or so many words
     replacement: bool = True
     upper: str = "1"
+    chance: str | None = None  # random texts of expected scores; None for what each measure has of its own
+    texts: int = TEXTS  # random texts that are scored one by one
     draws: int = DRAWS
     seed: int = SEED
     keywords: Keywords = field(default_factory=Keywords)
 
     def __post_init__(self) -> None:
         _check("upper bound", self.upper, UPPER)
+        if self.chance is not None:
+            _check("chance", self.chance, CHANCES)
         _check("way to combine references", self.several, SEVERAL)
         if self.length not in ("candidate", "reference") and (not isinstance(self.length, int) or self.length < 1):
             raise CalipersError(f"length '{self.length}' is not a number of words, candidate or reference")
-        if self.draws < 2:
+        if min(self.draws, self.texts) < 2:
             raise CalipersError("an expected score is drawn at least twice, or its error would be unknown")
 
 

@@ -28,7 +28,7 @@ from calipers.text.bounded_scores import Progress
 from calipers.text.encoder import Encoded, Vectors
 from calipers.text.keywords import expected_parts, expected_texts, similarities, tokens_of_references
 from calipers.text.options import TextOptions
-from calipers.text.rouge_of_summaries import needed_source
+from calipers.text.random_texts import needed_source
 from calipers.text.summaries import Summaries
 
 ORDERS = ("heterogeneity", "mean", "deviation", "id")

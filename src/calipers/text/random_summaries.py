@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from zlib import crc32
 
 import numpy as np
 
@@ -26,11 +25,17 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.random_rankings import DRAWS, SEED
 from calipers.text.ngram_chances import tails
+from calipers.text.random_texts import drawn_places, source_number
 from calipers.text.rouge_scores import References, Score, rouge_name, scored, size_of, texts_of
 from calipers.text.subsequences import common
 from calipers.text.tokens import tokenizer_of
 
 ENUMERATED = 20_000  # summaries that are all gone through rather than drawn
+
+
+def closed(name: str) -> bool:
+    """Whether this is a kind of ROUGE whose expectation is worked out here: n-grams and ROUGE-L."""
+    return name == "ROUGE-L" or name.removeprefix("ROUGE-").isdigit()
 
 
 class ExpectedRouge(dict[str, Score]):
@@ -75,6 +80,8 @@ def expected_rouge(
     name = rouge_name(f"ROUGE-{n}")
     if name == "ROUGE-Lsum":
         raise CalipersError("ROUGE-Lsum has no expected value here: words drawn at random form no sentences")
+    if not closed(name):
+        raise CalipersError(f"{name} has no expected value here; evaluate_summaries scores random texts one by one")
     if not drawn_from:
         raise CalipersError("the source has no words to draw a summary from")
     if length < 0 or int(length) != length:
@@ -162,12 +169,9 @@ class Chances:
         if self._every is not None:
             return self._every[0]
         words = np.array([self.references.ids.get(word, 0) for word in self.source])
-        # The draws depend on the document alone, not on what is scored beside it.
-        random = np.random.default_rng([self.seed, crc32(" ".join(self.source).encode("utf-8", "surrogatepass"))])
+        random = np.random.default_rng([self.seed, source_number(self.source)])
         longest = int(self.lengths.max(initial=0))
-        if self.replacement:
-            return np.asarray(words[random.integers(len(words), size=(self.draws, longest))])
-        return np.asarray(random.permuted(np.tile(words, (self.draws, 1)), axis=1)[:, :longest])
+        return np.asarray(words[drawn_places(random, len(words), self.draws, longest, self.replacement)])
 
     def _subsequences(self) -> Ints:
         return common(self.rows, self.references.places, self.lengths)

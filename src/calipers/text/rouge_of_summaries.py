@@ -1,109 +1,104 @@
-"""ROUGE of many summaries, document by document."""
+"""ROUGE as a measure of many texts: words and references are counted once for all kinds of ROUGE."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.text.bounded_scores import BoundedScores, Progress
+from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
-from calipers.text.random_summaries import Chances
-from calipers.text.rouge_scores import PARTS, References, attainable, sentence_parts
-from calipers.text.summaries import Document, Summaries
-from calipers.text.tokens import Tokenizer, sentences, tokenizer_of
+from calipers.text.random_summaries import Chances, closed
+from calipers.text.random_texts import lengths_beside, needed_source
+from calipers.text.registry import PARTS, Context, Expectation, Scorer, Task, TextDeclaration, declare
+from calipers.text.rouge_scores import NAME, References, attainable, rouge_name, sentence_parts
+from calipers.text.tokens import sentences, tokenizer_of
+
+WORDS_KEPT = 100_000  # texts whose words are kept
 
 
-def rouge_of(
-    summaries: Summaries,
-    names: Sequence[str],
-    expected: Sequence[str],
-    options: TextOptions,
-    progress: Progress | None = None,
-) -> dict[str, BoundedScores]:
-    """ROUGE measures by name; for those in `expected` also what a random summary would score."""
-    words = tokenizer_of(options.tokenizer, options.stem)
-    shape = (len(summaries.systems), len(summaries.documents), len(PARTS))
-    parts = {name: np.full(shape, np.nan) for name in names}
-    ideal = {name: np.ones(shape) for name in names}
-    chance = {name: np.zeros(shape) for name in expected}
-    error, exactness = dict.fromkeys(expected, 0.0), dict.fromkeys(expected, "exact")
-    for d, document in enumerate(summaries.documents):
-        texts = [row[d] for row in summaries.texts]
-        if progress is not None:
-            progress(1)
-        there = [s for s, text in enumerate(texts) if text is not None]
-        if not there:
-            continue
-        candidates = [words(text) for text in texts if text is not None]
-        known = References([words(text) for text in document.references])
-        lengths = _lengths(candidates, known, options)
-        for name in names:
-            if name == "ROUGE-Lsum":
-                parts[name][there, d] = _by_sentence([texts[s] or "" for s in there], document, words, options.several)
-            else:
-                parts[name][there, d] = known.parts(name, candidates, options.several)
-            if options.upper == "attainable":
-                own = np.array([len(each) or int(lengths[i]) for i, each in enumerate(candidates)])
-                totals = np.array([len(each) for each in known.words])
-                ideal[name][there, d] = attainable(name, own, totals, options.several)
-        if expected:
-            drawn = _chances(document, known, np.unique(lengths), words, options)
+class RougeTexts:
+    """The words of texts, and references that have been counted, for all kinds of ROUGE."""
+
+    def __init__(self, options: TextOptions) -> None:
+        self.options = options
+        self.words = lru_cache(WORDS_KEPT)(tokenizer_of(options.tokenizer, options.stem))
+        self.references = lru_cache(1000)(self._references)
+        self._drawn: dict[tuple[str, tuple[int, ...]], Chances] = {}
+
+    @classmethod
+    def of(cls, context: Context) -> RougeTexts:
+        made = context.shared.setdefault("rouge", cls(context.options))
+        assert isinstance(made, cls)
+        return made
+
+    def _references(self, texts: tuple[str, ...]) -> References:
+        return References([self.words(text) for text in texts])
+
+    def chances(self, task: Task, lengths: Ints) -> Chances:
+        """What random summaries of these lengths (ascending) score."""
+        source = self.words(needed_source(task.document))
+        if not source:
+            raise CalipersError(f"the source of document '{task.document.id}' has no words to draw a summary from")
+        if not self.options.replacement:
+            lengths = np.unique(np.minimum(lengths, len(source)))
+        key = task.document.id, tuple(lengths.tolist())
+        if key not in self._drawn:
+            options, known = self.options, self.references(task.document.references)
+            self._drawn[key] = Chances(
+                source, known, lengths, options.several, options.replacement, options.draws, options.seed
+            )
+        return self._drawn[key]
+
+
+class RougeScorer(Scorer):
+    """Any kind of ROUGE."""
+
+    def __init__(self, name: str, texts: RougeTexts) -> None:
+        self.name, self._texts = name, texts
+
+    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+        found = []
+        for task in tasks:
+            found.append(self._by_sentence(task) if self.name == "ROUGE-Lsum" else self._parts(task))
+            if progress is not None:
+                progress(1)
+        return found
+
+    def _parts(self, task: Task) -> Floats:
+        known = self._texts.references(task.document.references)
+        return known.parts(self.name, [self._texts.words(text) for text in task.texts], self._texts.options.several)
+
+    def _by_sentence(self, task: Task) -> Floats:
+        words = self._texts.words
+        lines = [[[words(line) for line in sentences(text)] for text in group]
+                 for group in (task.texts, task.document.references)]  # fmt: skip
+        return np.stack([sentence_parts(each, lines[1], self._texts.options.several) for each in lines[0]])
+
+    def attainable(self, task: Task, words: Ints) -> Floats:
+        totals = np.array([len(each) for each in self._texts.references(task.document.references).words])
+        return attainable(self.name, words, totals, self._texts.options.several)
+
+    def knows(self, chance: str) -> bool:
+        return chance == "words" and closed(self.name)
+
+    def expected(self, tasks: Sequence[Task]) -> list[Expectation]:
+        found = []
+        for task in tasks:
+            lengths = lengths_beside(task.texts, task.document, self._texts.words, self._texts.options)
+            drawn = self._texts.chances(task, np.unique(lengths))
             place = np.searchsorted(drawn.lengths, np.minimum(lengths, drawn.lengths.max(initial=0)))
-            for name in expected:
-                mean, off, how = drawn.of(name)
-                chance[name][there, d] = mean[place]
-                error[name] = max(error[name], float(off.max(initial=0.0)))
-                exactness[name] = _worse(exactness[name], how)
-    return {
-        name: BoundedScores(
-            name, parts[name], ideal[name], chance.get(name), exactness.get(name, "exact"), error.get(name, 0.0)
-        )
-        for name in names
-    }
+            mean, error, exactness = drawn.of(self.name)
+            found.append(Expectation(mean[place], error[place], exactness))
+        return found
 
 
-def _lengths(candidates: Sequence[Sequence[str]], references: References, options: TextOptions) -> Ints:
-    """How many words the random summary has beside each candidate.
-
-    Nothing can be drawn to the length of an empty summary: it is held against one as long as the references, so that
-    it gets V2 = -1 for saying nothing rather than 0.
-    """
-    mean = max(1, round(float(np.mean([len(words) for words in references.words]))))
-    if isinstance(options.length, int):
-        return np.full(len(candidates), options.length)
-    if options.length == "reference":
-        return np.full(len(candidates), mean)
-    return np.array([len(words) or mean for words in candidates], dtype=np.int64)
+def _prepare(context: Context, name: str) -> Scorer:
+    """How much of a reference a summary repeats: runs of n words, or the longest common subsequence."""
+    return RougeScorer(name, RougeTexts.of(context))
 
 
-def _chances(
-    document: Document, references: References, lengths: Ints, words: Tokenizer, options: TextOptions
-) -> Chances:
-    source = words(needed_source(document))
-    if not source:
-        raise CalipersError(f"the source of document '{document.id}' has no words to draw a summary from")
-    if not options.replacement:
-        lengths = np.unique(np.minimum(lengths, len(source)))
-    return Chances(
-        source, references, lengths, options.several, options.replacement, options.draws, options.seed
-    )  # fmt: skip
-
-
-def needed_source(document: Document) -> str:
-    """The source of a document, which an expected score needs."""
-    if document.source is None:
-        raise CalipersError(f"document '{document.id}' has no source, which expected scores (V1, V2, E) need")
-    return document.source
-
-
-def _by_sentence(texts: Sequence[str], document: Document, words: Tokenizer, several: str) -> Floats:
-    lines = [[[words(line) for line in sentences(text)] for text in group] for group in (texts, document.references)]
-    return np.stack([sentence_parts(candidate, lines[1], several) for candidate in lines[0]])
-
-
-def _worse(one: str, other: str) -> str:
-    order = ("exact", "enumerated", "sampled")
-    return max(one, other, key=order.index)
+declare(TextDeclaration("ROUGE-1", _prepare, PARTS, pattern=NAME, canonical=rouge_name))

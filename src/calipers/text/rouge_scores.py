@@ -2,7 +2,9 @@
 
     ROUGE-n   matches = sum over n-grams of min(count in the summary, count in the reference)
     ROUGE-L   matches = length of the longest common subsequence of words
-    ROUGE-Lsum  the same, sentence by sentence: words of the reference in a common subsequence with any sentence
+    ROUGE-W   matches = (weighted length of a common subsequence)^(1/1.2): runs of k words count k^1.2
+    ROUGE-Sd  matches = pairs of words in order with at most d words between them; ROUGE-SUd also single words
+    ROUGE-Lsum  as ROUGE-L, sentence by sentence: words of the reference in a common subsequence with any sentence
     precision = matches / of the summary,   recall = matches / of the reference,   F1 = 2 matches / (sum of both)
 
 Of several references, `max` takes the one with the best F1 and `mean` the mean over all.
@@ -22,13 +24,21 @@ import numpy as np
 
 from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats, Ints
-from calipers.text.subsequences import Places, common, union_matches
+from calipers.text.subsequences import Places, common, union_matches, weighted_common
 from calipers.text.tokens import sentences, tokenizer_of
 
 PARTS = ("precision", "recall", "f1")
 SEVERAL = ("max", "mean")
 Gram = tuple[str, ...]
-_NAME = re.compile(r"ROUGE-([1-9]|L|Lsum)$", re.IGNORECASE)
+NAME = re.compile(r"ROUGE-(?:([1-9]|L|Lsum)|(W)(?:-([1-9]\.?\d?))?|(SU?)(\d{0,3}))$", re.IGNORECASE)
+WEIGHT = 1.2  # of ROUGE-W, where its name has none: that of the original package
+
+
+class Skips(NamedTuple):
+    """Pairs of words in order, as ROUGE-S counts them."""
+
+    most: int | None  # words between them; None for any number
+    single: bool  # single words count as well
 
 
 class Score(NamedTuple):
@@ -50,7 +60,7 @@ def rouge(
 ) -> Mapping[str, Score]:
     """ROUGE of a summary against its references: a mapping from name to precision, recall and F1.
 
-    names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-Lsum (sentences are lines). tokenizer="ascii" is the rule of the original
+    names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-W, ROUGE-S4, ROUGE-SU4, ROUGE-Lsum (sentences are lines). tokenizer="ascii" is the rule of the original
     package, stem=True its stemming. Of several references `several` takes the max (by F1) or the mean.
 
     >>> scores = rouge("the cat sat", ["the cat on the mat"])
@@ -77,10 +87,35 @@ def rouge(
 
 def rouge_name(name: str) -> str:
     """The name as the tables have it."""
-    match = _NAME.match(name)
+    match = NAME.match(name)
     if not match:
-        raise UnknownName(f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L or ROUGE-Lsum")
-    return "ROUGE-" + {"l": "L", "lsum": "Lsum"}.get(match[1].lower(), match[1])
+        raise UnknownName(
+            f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-Lsum, ROUGE-W, ROUGE-S4 or ROUGE-SU4"
+        )
+    plain, weighted, weight, skips, most = match.groups()
+    if weighted:
+        return "ROUGE-W" + (f"-{weight}" if weight and float(weight) != WEIGHT else "")
+    if skips:
+        return f"ROUGE-{skips.upper()}" + (str(int(most)) if most else "")
+    return "ROUGE-" + {"l": "L", "lsum": "Lsum"}.get(plain.lower(), plain)
+
+
+def grams_named(name: str) -> int | Skips:
+    """What a kind of ROUGE counts: runs of n words, or pairs.
+
+    >>> grams_named("ROUGE-2"), grams_named("ROUGE-SU4")
+    (2, Skips(most=4, single=True))
+    """
+    kind = name.removeprefix("ROUGE-")
+    if kind.isdigit():
+        return int(kind)
+    most = kind.lstrip("SU")
+    return Skips(int(most) if most else None, kind.startswith("SU"))
+
+
+def weight_of(name: str) -> float:
+    """The power of ROUGE-W."""
+    return float(name.removeprefix("ROUGE-W-")) if name.startswith("ROUGE-W-") else WEIGHT
 
 
 def texts_of(references: str | Sequence[str]) -> list[str]:
@@ -99,7 +134,7 @@ class References:
 
     def __init__(self, words: Sequence[Sequence[str]]) -> None:
         self.words = [list(each) for each in words]
-        self._grams: dict[int, Grams] = {}
+        self._grams: dict[int | Skips, Grams] = {}
 
     def __len__(self) -> int:
         return len(self.words)
@@ -117,7 +152,7 @@ class References:
     def places(self) -> Places:
         return Places([[self.ids[word] for word in each] for each in self.words], len(self.ids))
 
-    def grams(self, n: int) -> Grams:
+    def grams(self, n: int | Skips) -> Grams:
         if n not in self._grams:
             self._grams[n] = Grams(self.words, n)
         return self._grams[n]
@@ -129,17 +164,26 @@ class References:
     def parts(self, name: str, candidates: Sequence[Sequence[str]], several: str) -> Floats:
         """Precision, recall and F1 of each candidate: [candidate, part]."""
         lengths = np.array([len(each) for each in candidates])
+        matched: Floats | Ints
         if name == "ROUGE-L":
             matched = self._subsequences(candidates, lengths)
+        elif name.startswith("ROUGE-W"):
+            power = weight_of(name)
+            matched = weighted_common(self._rows(candidates, lengths), lengths, self.places.references, power)
+            matched = matched ** (1 / power)
         else:
-            grams = self.grams(int(name.removeprefix("ROUGE-")))
+            grams = self.grams(grams_named(name))
             matched = np.stack([grams.matched(each) for each in candidates])
         return scored(matched, size_of(name, lengths), self.totals(name), several)
 
-    def _subsequences(self, candidates: Sequence[Sequence[str]], lengths: Ints) -> Ints:
+    def _rows(self, candidates: Sequence[Sequence[str]], lengths: Ints) -> Ints:
         rows = np.zeros((len(candidates), int(lengths.max(initial=0))), dtype=np.int64)
         for row, candidate in zip(rows, candidates, strict=True):
             row[: len(candidate)] = [self.ids.get(word, 0) for word in candidate]
+        return rows
+
+    def _subsequences(self, candidates: Sequence[Sequence[str]], lengths: Ints) -> Ints:
+        rows = self._rows(candidates, lengths)
         # A word that no reference has changes nothing, so padding is free.
         return common(rows, self.places, np.array([rows.shape[1]]))[:, 0]
 
@@ -147,7 +191,7 @@ class References:
 class Grams:
     """The n-grams of some references: a number for each, and how often each reference has it."""
 
-    def __init__(self, references: Sequence[Sequence[str]], n: int) -> None:
+    def __init__(self, references: Sequence[Sequence[str]], n: int | Skips) -> None:
         self.n = n
         counts = [Counter(grams_of(each, n)) for each in references]
         self.ids: dict[Gram, int] = {}
@@ -166,12 +210,18 @@ class Grams:
         return np.asarray(np.minimum(self.counts, times).sum(axis=1))
 
 
-def grams_of(words: Sequence[str], n: int) -> list[Gram]:
-    """All runs of n words.
+def grams_of(words: Sequence[str], n: int | Skips) -> list[Gram]:
+    """All runs of n words, or all pairs that a kind of skipping allows.
 
     >>> grams_of(["a", "b", "c"], 2)
     [('a', 'b'), ('b', 'c')]
+    >>> grams_of(["a", "b", "c"], Skips(1, True))
+    [('a', 'b'), ('b', 'c'), ('a', 'c'), ('a',), ('b',), ('c',)]
     """
+    if isinstance(n, Skips):
+        most = len(words) if n.most is None else min(n.most + 2, len(words))
+        pairs = [pair for step in range(1, most) for pair in zip(words, words[step:], strict=False)]
+        return [*pairs, *((word,) for word in words)] if n.single else pairs
     return list(zip(*(words[i:] for i in range(n)), strict=False))
 
 
@@ -191,10 +241,20 @@ def _words(lines: Sequence[Sequence[str]]) -> int:
 
 
 def size_of(name: str, words: Ints) -> Ints:
-    """What there is to match in texts of so many words: words, or n-grams."""
-    if name in ("ROUGE-L", "ROUGE-Lsum"):
+    """What there is to match in texts of so many words: words, n-grams, or pairs.
+
+    >>> size_of("ROUGE-S1", np.array([0, 1, 2, 3])).tolist(), size_of("ROUGE-SU", np.array([4])).tolist()
+    ([0, 0, 1, 3], [10])
+    """
+    if name in ("ROUGE-L", "ROUGE-Lsum") or name.startswith("ROUGE-W"):
         return words
-    return np.maximum(words - int(name.removeprefix("ROUGE-")) + 1, 0)
+    kind = grams_named(name)
+    if isinstance(kind, int):
+        return np.maximum(words - kind + 1, 0)
+    steps = np.maximum(words - 1, 0)
+    if kind.most is not None:
+        steps = np.minimum(steps, kind.most + 1)
+    return np.asarray(steps * words - steps * (steps + 1) // 2 + (words if kind.single else 0))
 
 
 def parts_of(matched: Floats | Ints, of_candidate: Ints, of_reference: Ints) -> Floats:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.errors import CalipersError, place_of, warn_user
+from calipers.lists import Floats
 from calipers.results.scores import Reason, Scores
 from calipers.text.bertscore import Matcher
-from calipers.text.bertscore_of_summaries import bertscore_of, texts_to_encode
+from calipers.text.bertscore_of_summaries import texts_to_encode
 from calipers.text.bounded_scores import BoundedScores, Progress
 from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import TextOptions
-from calipers.text.rouge_of_summaries import rouge_of
+from calipers.text.random_texts import RandomTexts, lengths_beside
+from calipers.text.registry import Context, Expectation, Scorer, Task, TextDeclaration
 from calipers.text.summaries import Summaries
+from calipers.text.tokens import tokenizer_of
+
+if TYPE_CHECKING:
+    from calipers.text.likelihood import Generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +67,7 @@ class TextScores:
         """The name of the measure that a normalised one is made of, where that was asked for too."""
         place = place_of("measure", measure, self.scores.measures)
         asked = self.asked[place]
-        plain = TextMeasure(asked.base, asked.part)
+        plain = replace(asked, normal="")
         if asked.normal not in ("V1", "V2") or plain not in self.asked:
             return None
         return self.scores.measures[self.asked.index(plain)]
@@ -72,6 +79,8 @@ def evaluate_summaries(
     options: TextOptions | None = None,
     matcher: Matcher | None = None,
     progress: Progress | None = None,
+    *,
+    generator: Generator | None = None,
     warn: bool = True,
 ) -> TextScores:
     """Score the summaries of all systems on all documents.
@@ -88,53 +97,172 @@ def evaluate_summaries(
     s1       0.5000      -0.0303
     <BLANKLINE>
     """
-    chosen = options or TextOptions()
+    context = Context(summaries, options or TextOptions(), matcher, generator)
     asked = tuple(text_measures(measures if isinstance(measures, str) else list(measures)))
-    _check(asked, matcher)
-    measured = _measured(summaries, asked, chosen, matcher, progress)
+    _check(asked, context)
+    bases = {measure.base: measure.declaration for measure in asked}
+    scorers = {base: declaration.prepare(context, base) for base, declaration in bases.items()}
+    expects = {measure.base for measure in asked if measure.expects}
+    upper = {measure.base for measure in asked if measure.normal in ("U", "V1", "V2")}
+    texts = RandomTexts(summaries, context.options)
+    measured = {
+        base: bounded(context, bases[base], scorer, texts, base in expects, base in upper, progress)
+        for base, scorer in scorers.items()
+    }
     names = tuple(measure.named(measured[measure.base].name) for measure in asked)
     values = np.stack([measured[measure.base].value(measure) for measure in asked])
     absent = np.array([[text is None for text in row] for row in summaries.texts])
     reasons = np.where(absent, Reason.MISSING, np.where(np.isnan(values), Reason.DEGENERATE, 0)).astype(np.uint8)
     scores = Scores(names, summaries.systems, summaries.ids, values, reasons)
-    found = TextScores(scores, asked, measured, chosen, summaries.missing, *summaries.empty)
+    found = TextScores(scores, asked, measured, context.options, summaries.missing, *summaries.empty)
     warn_user(found.notes, warn)
     return found
 
 
 def steps(summaries: Summaries, measures: str | Sequence[str]) -> int:
-    """How far `progress` will go."""
+    """How far `progress` will go: documents, and for BERTScore texts."""
     asked = text_measures(measures if isinstance(measures, str) else list(measures))
-    bert = [measure for measure in asked if measure.base == "BERTScore"]
-    count = len(summaries.documents) if len(bert) < len(asked) else 0
-    return count + (len(texts_to_encode(summaries, any(m.expects for m in bert))) if bert else 0)
+    bases = dict.fromkeys(measure.base for measure in asked)
+    count = len(summaries.documents) * sum(base != "BERTScore" for base in bases)
+    return count + (len(texts_to_encode(summaries, False)) if "BERTScore" in bases else 0)
 
 
-def _check(asked: Sequence[TextMeasure], matcher: Matcher | None) -> None:
+def _check(asked: Sequence[TextMeasure], context: Context) -> None:
     for measure in asked:
+        if measure.expects and measure.base == "ROUGE-Lsum" and context.options.chance in (None, "words"):
+            raise CalipersError(f"{measure.named()}: words drawn at random form no sentences; normalise ROUGE-L")
         if measure.base != "BERTScore":
             continue
-        if matcher is None:
+        if context.matcher is None:
             raise CalipersError(f"{measure.named()} needs an encoder: the name of a model, or its folder")
-        if measure.normal in ("V1", "V2") and matcher.baseline is not None:
+        if measure.normal in ("V1", "V2") and context.matcher.baseline is not None:
             raise CalipersError(
                 f"{measure.named()} of rescaled scores means nothing, as they can be negative; leave the baseline out"
             )
 
 
-def _measured(
-    summaries: Summaries,
-    asked: Sequence[TextMeasure],
-    options: TextOptions,
-    matcher: Matcher | None,
-    progress: Progress | None,
-) -> dict[str, BoundedScores]:
-    bases = list(dict.fromkeys(measure.base for measure in asked))
-    expects = [base for base in bases if any(m.expects for m in asked if m.base == base)]
-    rouges = [base for base in bases if base != "BERTScore"]
-    found: dict[str, BoundedScores] = {}
-    if rouges:
-        found |= rouge_of(summaries, rouges, [base for base in expects if base in rouges], options, progress)
-    if "BERTScore" in bases and matcher is not None:
-        found["BERTScore"] = bertscore_of(summaries, matcher, "BERTScore" in expects, options, progress)
+# -- one measure, with its bounds --------------------------------------------------------------------------
+
+
+def bounded(
+    context: Context,
+    declaration: TextDeclaration,
+    scorer: Scorer,
+    drawn: RandomTexts,
+    expects: bool,
+    upper: bool,
+    progress: Progress | None = None,
+) -> BoundedScores:
+    """All texts under one measure; with `expects` what random texts get, with `upper` what the best could."""
+    summaries, options = context.summaries, context.options
+    shape = (len(summaries.systems), len(summaries.documents), len(declaration.parts))
+    share = declaration.share or _itself
+    parts, ideal = np.full(shape, np.nan), np.ones(shape)
+    tasks, rows = _tasks(summaries)
+    for (there, d), found in zip(rows, scorer.scores(tasks, progress), strict=True):
+        parts[there, d] = found
+    unknown = upper and options.upper == "attainable" and not _attainable(scorer, tasks, rows, options, ideal)
+    if upper and options.upper == "human":
+        for (there, d), most in zip(rows, human_ceiling(scorer, tasks, share), strict=True):
+            ideal[there, d] = most
+    bounds: dict[str, Any] = {}
+    if expects:
+        chance = options.chance or declaration.chance or ""
+        found = scorer.expected(tasks) if scorer.knows(chance) else _scored(scorer, tasks, chance, drawn, share)
+        drawn_itself = context.options.draws if scorer.knows(chance) else None
+        bounds = _gathered(shape, rows, found, declaration.share) | {"chance": chance, "drawn": drawn_itself}
+    shares = None if declaration.share is None else share(parts)
+    return BoundedScores(
+        scorer.name, parts, ideal, cut=scorer.cut, names=declaration.parts, shares=shares, signature=scorer.signature,
+        unknown_upper=unknown, **bounds,
+    )  # fmt: skip
+
+
+def _itself(scores: Floats) -> Floats:
+    return scores
+
+
+def _tasks(summaries: Summaries) -> tuple[list[Task], list[tuple[list[int], int]]]:
+    """The texts about each document, and which systems' they are."""
+    tasks, rows = [], []
+    for d, document in enumerate(summaries.documents):
+        there = [s for s, row in enumerate(summaries.texts) if row[d] is not None]
+        if there:
+            texts = tuple(summaries.texts[s][d] or "" for s in there)
+            tasks.append(Task(document, texts, tuple(summaries.systems[s] for s in there)))
+            rows.append((there, d))
+    return tasks, rows
+
+
+def _attainable(
+    scorer: Scorer, tasks: Sequence[Task], rows: Sequence[tuple[list[int], int]], options: TextOptions, ideal: Floats
+) -> bool:
+    """Fill in what texts of these lengths could reach; whether that is known."""
+    words = tokenizer_of(options.tokenizer, options.stem)
+    for task, (there, d) in zip(tasks, rows, strict=True):
+        lengths = lengths_beside(task.texts, task.document, words, options)
+        own = np.array([len(words(text)) or int(n) for text, n in zip(task.texts, lengths, strict=True)])
+        if (most := scorer.attainable(task, own)) is None:
+            return False
+        ideal[there, d] = most
+    return True
+
+
+def human_ceiling(scorer: Scorer, tasks: Sequence[Task], share: Callable[[Floats], Floats] = _itself) -> list[Floats]:
+    """What a person scores: the mean over references, each as a text against the others; [part] for each task."""
+    held_out = []
+    for task in tasks:
+        known = task.document.references
+        if len(known) < 2:
+            raise CalipersError(
+                f"document '{task.document.id}' has one reference; the human ceiling takes each against the others"
+            )
+        held_out += [
+            Task(replace(task.document, references=known[:i] + known[i + 1 :]), (text,)) for i, text in enumerate(known)
+        ]
+    scores = iter(scorer.scores(held_out))
+    return [np.mean([share(next(scores)[0]) for _ in task.document.references], axis=0) for task in tasks]
+
+
+def _scored(
+    scorer: Scorer, tasks: Sequence[Task], chance: str, drawn: RandomTexts, share: Callable[[Floats], Floats]
+) -> list[Expectation]:
+    """What random texts score, one by one; the same text of a document once."""
+    groups = [drawn.beside(chance, task.document, task.texts) for task in tasks]
+    known = [{text: i for i, text in enumerate(dict.fromkeys(t for g in each.groups for t in g))} for each in groups]
+    scores = scorer.scores([Task(task.document, tuple(texts)) for task, texts in zip(tasks, known, strict=True)])
+    found = []
+    for each, place, values in zip(groups, known, scores, strict=True):
+        mean, error, shares = [], [], []
+        for g, texts in enumerate(each.groups):
+            own = values[[place[text] for text in texts]]
+            chances = each.weights[g]
+            weight = np.full(len(texts), 1 / len(texts)) if chances is None else chances
+            mean.append(weight @ own)
+            shares.append(weight @ share(own))
+            sampled = own.std(axis=0, ddof=1) / np.sqrt(len(own)) if chances is None else np.zeros(own.shape[1])
+            error.append(sampled)
+        found.append(
+            Expectation(np.array(mean)[each.place], np.array(error)[each.place], each.exactness,
+                        np.array(shares)[each.place])
+        )  # fmt: skip
     return found
+
+
+def _gathered(
+    shape: tuple[int, ...], rows: Sequence[tuple[list[int], int]], found: Sequence[Expectation], share: object
+) -> dict[str, Any]:
+    expected, error, shares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    there = np.zeros(shape[:2])
+    for (systems, d), each in zip(rows, found, strict=True):
+        expected[systems, d], error[systems, d], there[systems, d] = each.mean, each.error, 1
+        shares[systems, d] = each.mean if each.share is None else each.share
+    of_mean = np.sqrt((error**2).sum(axis=1)) / np.maximum(there.sum(axis=1), 1)[:, None]
+    order = ("exact", "enumerated", "greedy", "sampled")
+    return {
+        "expected": expected,
+        "exactness": max((each.exactness for each in found), key=order.index, default="exact"),
+        "error": float(error.max(initial=0.0)),
+        "error_of_mean": float(of_mean.max(initial=0.0)),
+        "expected_shares": None if share is None else shares,
+    }

@@ -93,3 +93,61 @@ def sentences(text: str) -> list[str]:
     ['One.', 'Two.']
     """
     return [line for line in text.split("\n") if line.strip()]
+
+
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+_END = re.compile(
+    r"""(?<=[.!?\u2026\u3002\uff01\uff1f])(?:\s?['"\u2019\u201d)\]]+)?(?:\s+|(?<=[\u3002\uff01\uff1f]))"""
+)
+_ABBREVIATION = re.compile(r"(?:^|[\s(\"'])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Gen|Sen|Rep|Gov|Lt|Col|Sgt|vs|etc|No|"
+                           r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|(?:[A-Za-z]\.)+[A-Za-z])\.$")  # fmt: skip
+
+
+def written_words(text: str, tokenizer: str = "unicode") -> list[str]:
+    """The words of a text as it writes them, with their capitals; as many as the tokenizer finds.
+
+    >>> written_words("The cat's MAT.")
+    ['The', 'cat', 's', 'MAT']
+    """
+    words = TOKENIZERS[tokenizer](text)
+    if tokenizer == "ascii" or text.isascii():
+        written = _ASCII_WORD.findall(text)
+    else:
+        written = unicodedata.normalize("NFKC", text).translate(_LETTERS).split()
+    return written if len(written) == len(words) else words  # some letters change their kind with their case
+
+
+def cut_to(text: str, count: int, words: Tokenizer) -> str:
+    """The longest beginning of a text that has no more than so many words.
+
+    >>> cut_to("The cat sat. On the mat.", 3, unicode_words)
+    'The cat sat.'
+    """
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(words(text[:middle])) <= count:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low].strip()
+
+
+def source_sentences(text: str) -> list[str]:
+    """The sentences of running text: lines, and what ends in a full stop, question or exclamation mark.
+
+    >>> source_sentences("Dr. Who left. 'Why ?' he said. U.S. news!\\nA line")
+    ['Dr. Who left.', "'Why ?' he said.", 'U.S. news!', 'A line']
+    """
+    found = []
+    for line in sentences(text):
+        start = 0
+        for end in _END.finditer(line):
+            piece = line[start : end.end()].strip()
+            goes_on = line[end.end() : end.end() + 1].islower()
+            if piece and not goes_on and not _ABBREVIATION.search(piece):
+                found.append(piece)
+                start = end.end()
+        if line[start:].strip():
+            found.append(line[start:].strip())
+    return found

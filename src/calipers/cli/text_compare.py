@@ -1,0 +1,57 @@
+"""The command `calipers text compare`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from calipers.cli.compare import SHOWN, ComparisonMethod, compared_tables, conclude, method_options, say_compared
+from calipers.cli.options import note, plot_option, strict_option
+from calipers.cli.output import Output, several_outputs
+from calipers.cli.text import Bert, Scoring, SummaryFiles, _bert, _data, _measures, _rouge, _say, _scored, _scoring
+from calipers.plurals import counted
+
+
+@click.command("compare")
+@_scoring
+@_data
+@_measures
+@method_options(seeded=False)
+@click.option("--show", type=click.Choice(SHOWN[:-1]), multiple=True,
+              help="pairs, wins (with letters: systems that share one do not differ), matrix, or influence (pairs that "
+                   "one document decides); may be repeated [default: pairs and wins as a table, pairs otherwise].",
+              )  # fmt: skip
+@plot_option("who differs from whom")
+@_rouge
+@_bert
+@strict_option
+@several_outputs
+def command(
+    data: SummaryFiles,
+    scoring: Scoring,
+    bert: Bert,
+    method: ComparisonMethod,
+    show: tuple[str, ...],
+    plot: str | None,
+    strict: bool,
+    output: Output,
+) -> None:
+    """Which systems really differ: tests over documents, intervals, effect sizes, who beats whom.
+
+    The tests are those of `calipers compare`, with documents in the place of queries.
+
+    \b
+    calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
+    calipers text compare data.jsonl -m "ROUGE-L" --test randomization --show matrix
+    """
+    from calipers.stats.comparison import compare
+
+    found = _scored(data.open(), scoring, bert)
+    _say(found, strict)
+    compared = compare(found.scores, **vars(replace(method, seed=scoring.rouge.seed)))
+    documents = counted(len(found.scores.queries), "document")
+    note(f"{counted(len(found.scores.systems), 'system')}, {documents}, in the place of queries")
+    say_compared(compared, strict)
+    output.write_several(compared_tables(compared, found.scores, show, output.format))
+    conclude(compared, plot)

@@ -1,0 +1,153 @@
+"""The command `calipers text meta`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.options import alpha_option, note, strict_option, words
+from calipers.cli.output import Output, several_outputs
+from calipers.cli.text import Bert, Scoring, SummaryFiles, _bert, _data, _measures, _rouge, _say, _scored, _scoring
+from calipers.errors import CalipersError, UnknownName
+from calipers.plurals import counted
+
+if TYPE_CHECKING:
+    from calipers.results.tables import Table
+    from calipers.text.scoring import TextScores
+    from calipers.text.summaries import Summaries
+
+OF_PEOPLE = ("agreement", "tests")
+TABLES = {
+    "agreement": "agreement with people",
+    "tests": "which measure agrees better",
+    "power": "discriminative power",
+    "properties": "properties, tried on these texts",
+}
+
+
+@dataclass(frozen=True)
+class MetaChoices:
+    """What measures are judged by."""
+
+    human: str | None
+    tables: str | None
+    level: str
+    agreement: str
+    exchange: str
+    samples: int
+    trials: int
+    alpha: float
+
+    def shown(self, summaries: Summaries) -> list[str]:
+        """The tables that are asked for; those that need no people where nobody was asked."""
+        if self.tables is None:
+            return [*(OF_PEOPLE if summaries.human else ()), "power"]
+        names = words(self.tables)
+        for name in names:
+            if name not in TABLES:
+                raise UnknownName.among("table", name, TABLES)
+        if not names:
+            raise CalipersError(f"no table is named; there are {', '.join(TABLES)}")
+        return names
+
+
+@click.command("meta")
+@_scoring
+@_data
+@_measures
+@together("choices", MetaChoices)
+@click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
+@click.option("--table", "tables", metavar="NAMES",
+              help=f"{', '.join(TABLES)} [default: the first three, without people the third].")  # fmt: skip
+@click.option("--level", type=LibraryChoice("calipers.text.human_agreement:LEVELS"), default="system",
+              show_default=True, help="Level of the tests between measures.")  # fmt: skip
+@click.option("--agreement", type=LibraryChoice("calipers.text.measure_tests:AGREEMENTS"), default="pearson",
+              show_default=True,
+              help="What the tests compare: a correlation, pairwise accuracy with tie calibration, or soft pairwise "
+                   "accuracy.")  # fmt: skip
+@click.option("--exchange", type=LibraryChoice("calipers.text.measure_tests:EXCHANGES"), default="summaries",
+              show_default=True,
+              help="What the permutation test exchanges between two measures: scores of single summaries, of whole "
+                   "systems, or of whole documents.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(min=1), default=1000, show_default=True,
+              help="Permutations; all of them where there are no more.")  # fmt: skip
+@click.option("--trials", type=click.IntRange(min=1), default=100, show_default=True,
+              help="Summaries on which properties are tried.")  # fmt: skip
+@alpha_option
+@_rouge
+@_bert
+@strict_option
+@several_outputs
+def command(
+    data: SummaryFiles, choices: MetaChoices, scoring: Scoring, bert: Bert, strict: bool, output: Output
+) -> None:
+    """Judge the measures: do they order texts as people do, and which of them does it better?
+
+    Kendall's, Spearman's and Pearson's correlations, pairwise accuracy with tie calibration and soft pairwise accuracy
+    at three levels; Williams' test and permutation tests between measures; how many pairs of systems each tells
+    apart; and what each does to a summary that gets better (properties).
+
+    \b
+    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)" --human relevance
+    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-2" --table tests --level summary --agreement accuracy --samples 100
+    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-1(part=recall)" --table properties
+    """
+    from calipers.text.human_agreement import LEVELS
+    from calipers.text.measure_tests import check_agreement
+    from calipers.text.meta_evaluation import TextMetaEvaluation
+
+    check_agreement(choices.level, choices.agreement)
+    summaries = data.open()
+    shown = choices.shown(summaries)
+    aspects = words(choices.human) if choices.human else list(summaries.human)
+    if not aspects and {*shown} & {*OF_PEOPLE}:
+        raise CalipersError("has no human scores; --table power,properties needs none", file=data.name)
+    judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
+    found = _scored(summaries, scoring, bert)
+    _say(found, strict)
+    seed = scoring.rouge.seed
+    meta = TextMetaEvaluation.of(found, judged, samples=choices.samples, seed=seed)
+    note(f"{counted(len(summaries.systems), 'system')}, {counted(len(summaries.documents), 'document')}, seed {seed}")
+    tables: dict[str, tuple[str, Table]] = {}
+    for name in shown:
+        if name == "agreement":
+            note("epsilon is calibrated on the pairs that accuracy is of: it is the best that one epsilon can do")
+            tables[name] = (TABLES[name], meta.agreement(LEVELS))
+        elif name == "tests":
+            if len(meta.measures) < 2 and choices.tables is None:
+                continue
+            tables[name] = (TABLES[name], meta.tests(
+                choices.level, choices.agreement, exchange=choices.exchange, alpha=choices.alpha
+            ))  # fmt: skip
+            pairs = counted(len(tables[name][1].rows), "test")
+            note(f"{pairs} of {choices.agreement} at the level {choices.level}, corrected together by Holm")
+        elif name == "power":
+            tables[name] = (TABLES[name], _power(found, choices.alpha))
+        else:
+            tables[name] = (TABLES[name], _properties(summaries, found, scoring, bert, choices.trials))
+    output.write_several(tables)
+
+
+def _power(found: TextScores, alpha: float) -> Table:
+    from calipers.metaeval.power import discriminative_power
+
+    power = discriminative_power(found.scores, "t", alpha)
+    note(f"discriminative power: paired t tests over documents at alpha {alpha:g}, nothing corrected")
+    return power.table()
+
+
+def _properties(summaries: Summaries, found: TextScores, scoring: Scoring, bert: Bert, trials: int) -> Table:
+    from calipers.text.measure_properties import text_properties
+
+    names = [each.named() for each in found.asked]
+    matcher = None
+    if any(each.base == "BERTScore" for each in found.asked):
+        matcher = bert.matcher(summaries, "BERTScore needs an encoder: --encoder MODEL")
+    table = text_properties(
+        summaries, names, scoring.options, trials=trials, seed=scoring.rouge.seed, matcher=matcher
+    ).table()
+    note("a failure is a proof; that none was found in these trials is not. Texts have no ranks to be top-weighted")
+    return table

@@ -1,0 +1,172 @@
+"""What an answer is judged by beside its text: nuggets, cited statements, the documents that it was made from.
+
+    nuggets      [{text, importance: vital | okay, assignment: support | partial_support | not_support}, ...]
+    statements   [{text, citations: [{document, support: full | partial | none}, ...]}, ...]
+    retrieved    [document, ...], best first
+
+Support is a word or a number from 0 to 1; a nugget may have a `weight` of its own. The first layout is that of the
+assignments of the AutoNuggetizer.
+
+Pradeep et al., Initial nugget evaluation results for the TREC 2024 RAG track with the AutoNuggetizer framework, 2024.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from calipers.errors import CalipersError
+
+SUPPORT = {
+    "full": 1.0, "full_support": 1.0, "support": 1.0, "supported": 1.0, "fs": 1.0, "yes": 1.0, "true": 1.0,
+    "partial": 0.5, "partial_support": 0.5, "partially_supported": 0.5, "ps": 0.5,
+    "none": 0.0, "no": 0.0, "no_support": 0.0, "not_support": 0.0, "not_supported": 0.0, "ns": 0.0, "false": 0.0,
+}  # fmt: skip
+IMPORTANCE = {"vital": "vital", "okay": "okay", "ok": "okay"}
+
+
+@dataclass(frozen=True)
+class Nugget:
+    """A fact that a good answer states, and how far this answer does."""
+
+    text: str
+    support: float  # from 0 to 1
+    importance: str = "okay"  # or vital
+    weight: float | None = None  # where it has one of its own
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A document that a statement names as its source."""
+
+    document: str
+    support: float | None = None  # how far the document supports the statement; None where nobody said
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of an answer, and what it cites."""
+
+    text: str
+    citations: tuple[Citation, ...] = ()
+    support: float | None = None  # by all of its citations together, where somebody said
+    needs_citation: bool = True
+
+
+@dataclass(frozen=True)
+class AnswerJudgments:
+    """What is known of one answer; None where the file says nothing."""
+
+    nuggets: tuple[Nugget, ...] | None = None
+    statements: tuple[Statement, ...] | None = None
+    retrieved: tuple[str, ...] | None = None
+
+    def __bool__(self) -> bool:
+        return any(part is not None for part in (self.nuggets, self.statements, self.retrieved))
+
+
+def answer_judgments(nuggets: Any, statements: Any, retrieved: Any) -> AnswerJudgments:
+    """From what JSON gives; None where a file has none of them.
+
+    >>> answer_judgments([{"text": "born in 1912", "importance": "vital", "assignment": "partial_support"}], None, None)
+    AnswerJudgments(nuggets=(Nugget(text='born in 1912', support=0.5, importance='vital', weight=None),), \
+statements=None, retrieved=None)
+    """
+    return AnswerJudgments(
+        None if nuggets is None else tuple(_nugget(each) for each in _list("nuggets", nuggets)),
+        None if statements is None else tuple(_statement(each) for each in _list("statements", statements)),
+        None if retrieved is None else _documents(_list("retrieved", retrieved)),
+    )
+
+
+def text_of(statements: Any) -> str | None:
+    """The answer that statements make together, where the file has no other text."""
+    if not isinstance(statements, list) or not all(isinstance(each, dict) for each in statements):
+        return None
+    texts = [each.get("text") for each in statements]
+    return " ".join(texts) if all(isinstance(text, str) for text in texts) else None
+
+
+def relevance_of(given: Any) -> dict[str, float] | None:
+    """The relevant documents of a question: a list of them, or an object of grades."""
+    if given is None:
+        return None
+    if isinstance(given, list):
+        return dict.fromkeys(_documents(given), 1.0)
+    if not isinstance(given, dict) or not all(_is_number(grade) for grade in given.values()):
+        raise CalipersError("'relevant' is not a list of documents, or an object of grades")
+    return {str(document): float(grade) for document, grade in given.items()}
+
+
+def _list(field: str, given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        raise CalipersError(f"'{field}' is not a list")
+    return given
+
+
+def _nugget(given: Any) -> Nugget:
+    if not isinstance(given, dict) or not isinstance(given.get("text", ""), str):
+        raise CalipersError("a nugget is not an object with text, importance and assignment")
+    said = next((given[name] for name in ("assignment", "support", "supported") if name in given), None)
+    if said is None:
+        raise CalipersError(f"the nugget '{given.get('text', '')}' has no assignment: support, partial_support, ...")
+    importance = given.get("importance", "okay")
+    if not isinstance(importance, str) or importance.lower() not in IMPORTANCE:
+        raise CalipersError(f"the importance {importance!r} of a nugget is not vital or okay")
+    weight = given.get("weight")
+    if weight is not None and (not _is_number(weight) or weight < 0):
+        raise CalipersError(f"the weight {weight!r} of a nugget is not a number of at least 0")
+    return Nugget(
+        given.get("text", ""), _support(said), IMPORTANCE[importance.lower()],
+        None if weight is None else float(weight),
+    )  # fmt: skip
+
+
+def _statement(given: Any) -> Statement:
+    if not isinstance(given, dict) or not isinstance(given.get("text", ""), str):
+        raise CalipersError("a statement is not an object with text and citations")
+    needs = given.get("needs_citation", True)
+    if not isinstance(needs, bool):
+        raise CalipersError(f"needs_citation {needs!r} of a statement is not true or false")
+    support = given.get("support")
+    return Statement(
+        given.get("text", ""), tuple(_citation(each) for each in _list("citations", given.get("citations", []))),
+        None if support is None else _support(support), needs,
+    )  # fmt: skip
+
+
+def _citation(given: Any) -> Citation:
+    if not isinstance(given, dict):
+        return Citation(_document(given))
+    document = next((given[name] for name in ("document", "doc_id", "docid", "id") if name in given), None)
+    support = given.get("support", given.get("assignment"))
+    return Citation(_document(document), None if support is None else _support(support))
+
+
+def _documents(given: list[Any]) -> tuple[str, ...]:
+    found = tuple(_citation(each).document for each in given)
+    if len({*found}) < len(found):
+        twice = next(each for place, each in enumerate(found) if each in found[:place])
+        raise CalipersError(f"the document '{twice}' is there twice")
+    return found
+
+
+def _document(given: Any) -> str:
+    if not isinstance(given, str | int) or isinstance(given, bool):
+        raise CalipersError(f"{given!r} is not the id of a document")
+    return str(given)
+
+
+def _support(given: Any) -> float:
+    if isinstance(given, bool):
+        return float(given)
+    if isinstance(given, str) and given.strip().lower().replace(" ", "_").replace("-", "_") in SUPPORT:
+        return SUPPORT[given.strip().lower().replace(" ", "_").replace("-", "_")]
+    if _is_number(given) and 0 <= given <= 1:
+        return float(given)
+    raise CalipersError(f"the support {given!r} is not full, partial, none or a number from 0 to 1")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf

@@ -1,0 +1,107 @@
+"""Measures of texts judged by people: how well each agrees with them, and which agree better than others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.measures.random_rankings import SEED
+from calipers.results.tables import Cell, PValue, Table
+from calipers.stats.correction import CORRECTIONS, correction_name
+from calipers.stats.differences import all_pairs
+from calipers.text.human_agreement import COEFFICIENTS, LEVELS, both_defined
+from calipers.text.measure_tests import SAMPLES, agreement_of, check_agreement, permutation_test, williams_test
+from calipers.text.scoring import TextScores
+from calipers.text.tie_calibration import pairwise_accuracy, soft_pairwise_accuracy
+
+
+@dataclass(frozen=True, eq=False)
+class TextMetaEvaluation:
+    """Scores that are better the larger they are, beside what people said."""
+
+    measures: tuple[str, ...]
+    values: Floats  # [measure, system, document]
+    human: Mapping[str, Floats]  # by aspect: [system, document]
+    samples: int = SAMPLES  # of permutation tests
+    seed: int = SEED
+
+    @classmethod
+    def of(
+        cls, found: TextScores, human: Mapping[str, Floats], *, samples: int = SAMPLES, seed: int = SEED
+    ) -> TextMetaEvaluation:
+        """The scores of summaries, errors with their sign changed; and what people said, by aspect.
+
+        >>> from calipers.text import Document, Summaries, evaluate_summaries
+        >>> documents = [Document("d1", ("a red cat",)), Document("d2", ("two old birds",))]
+        >>> texts = {("d1", "a"): "a cat", ("d2", "a"): "old birds", ("d1", "b"): "a dog", ("d2", "b"): "birds"}
+        >>> found = evaluate_summaries(Summaries.of(documents, texts, {}), "ROUGE-1 ROUGE-2")
+        >>> meta = TextMetaEvaluation.of(found, {"relevance": np.array([[4.0, 5.0], [2.0, 4.0]])})
+        >>> meta.agreement(["system"]).column("accuracy")
+        [1.0, 1.0]
+        """
+        if samples < 1:
+            raise CalipersError(f"samples {samples} is not a whole number of at least 1")
+        sign = np.array([-1.0 if each.lower else 1.0 for each in found.asked])
+        return cls(found.scores.measures, found.scores.values * sign[:, None, None], human, samples, seed)
+
+    def agreement(self, levels: Sequence[str] = LEVELS) -> Table:
+        """Of each measure, aspect and level: correlations, pairwise accuracy with tie calibration, soft accuracy."""
+        rows: list[tuple[Cell, ...]] = []
+        for m, name in enumerate(self.measures):
+            for aspect, judged in self.human.items():
+                for level in levels:
+                    x, y = both_defined(self.values[m], judged)
+                    paired = pairwise_accuracy(x, y, level)
+                    soft = soft_pairwise_accuracy(x, y, self.samples, self.seed) if level == "system" else np.nan
+                    correlations = [float(agreement_of(x[None], y, level, each)[0]) for each in COEFFICIENTS]
+                    rows.append((
+                        name, aspect, level, *correlations, paired.accuracy, paired.epsilon, paired.at_zero, soft,
+                        paired.pairs, paired.tied_by_people,
+                    ))  # fmt: skip
+        columns = ("measure", "human", "level", *COEFFICIENTS, "accuracy", "epsilon", "accuracy at 0", "soft accuracy",
+                   "pairs", "tied by people")  # fmt: skip
+        return Table(columns, tuple(rows), {"samples": self.samples, "seed": self.seed})
+
+    def tests(
+        self,
+        level: str = "system",
+        agreement: str = "pearson",
+        *,
+        exchange: str = "summaries",
+        correction: str | None = "holm",
+        alpha: float = 0.05,
+    ) -> Table:
+        """Of each aspect and two measures: whether one agrees better with people.
+
+        `p` is that of the permutation test of `agreement`, `p_adjusted` corrected for all pairs of measures of all
+        aspects; `p_williams` is of Pearson's r, at the levels that Williams' test is for.
+        """
+        check_agreement(level, agreement)
+        if len(self.measures) < 2:
+            raise CalipersError(f"there is only one measure ({self.measures[0]}): nothing to compare it with")
+        a, b = all_pairs(len(self.measures))
+        rows: list[list[Cell]] = []
+        for aspect, judged in self.human.items():
+            for one, other in zip(a.tolist(), b.tolist(), strict=True):
+                given = self.values[one], self.values[other], judged
+                found = permutation_test(
+                    *given, level, agreement, exchange=exchange, samples=self.samples, seed=self.seed
+                )
+                known = williams_test(*given, level) if level != "summary" else None
+                rows.append([
+                    aspect, self.measures[one], self.measures[other], found.difference, PValue(found.p), found.p,
+                    np.nan if known is None else known.statistic, PValue(np.nan if known is None else known.p),
+                ])  # fmt: skip
+        adjusted = CORRECTIONS[correction_name(correction)](np.array([[float(row[5] or 0.0) for row in rows]]))[0]
+        for row, p in zip(rows, adjusted.tolist(), strict=True):
+            row[5] = PValue(p)
+        marks = {(place, 3): "*" for place in np.flatnonzero(adjusted < alpha).tolist()}
+        columns = ("human", "measure_a", "measure_b", "difference", "p", "p_adjusted", "t_williams", "p_williams")
+        about = {"level": level, "agreement": agreement, "exchange": exchange, "samples": self.samples,
+                 "seed": self.seed, "correction": correction}  # fmt: skip
+        notes = (f"*: significant, adjusted p < {alpha:g}.",) if marks else ()
+        return Table(columns, tuple(map(tuple, rows)), about, marks=marks, notes=notes)

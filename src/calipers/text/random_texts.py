@@ -1,0 +1,196 @@
+"""Texts that know nothing but the source: what a measure gives to chance.
+
+    words            words of the source, drawn independently (the model of Feng (2023)), or without putting them back
+    sentences        whole sentences of the source, drawn at random as long as they fit, in the source's order
+    lead             the beginning of the source
+    shuffled         the candidate's own words in random order: what is left of its score without its order
+    other-document   a reference of another document: what good writing is worth on the wrong topic
+
+Words, sentences and the lead are as long as the text they stand beside, or as `TextOptions.length` says. The same texts
+are scored by every measure. Where there are no more of them than are asked for, all are taken (enumerated).
+
+Sentences that still fit are taken in the order in which they are drawn; where none fits, the first one drawn is cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations, product
+from zlib import crc32
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints
+from calipers.text.options import CHANCES, TextOptions
+from calipers.text.summaries import Document, Summaries
+from calipers.text.tokens import Tokenizer, cut_to, source_sentences, tokenizer_of, written_words
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Random texts beside the summaries of one document: groups of them, and the group of each summary."""
+
+    groups: tuple[tuple[str, ...], ...]
+    place: Ints
+    weights: tuple[Floats | None, ...]  # the chance of each text of a group; None where they were drawn
+    exactness: str
+
+
+class RandomTexts:
+    """The random texts of some summaries, drawn once."""
+
+    def __init__(self, summaries: Summaries, options: TextOptions) -> None:
+        self._summaries, self._options = summaries, options
+        self._words = tokenizer_of(options.tokenizer, options.stem)
+        self._known: dict[tuple[str, str, tuple[str, ...]], Drawn] = {}
+
+    def beside(self, chance: str, document: Document, texts: tuple[str, ...]) -> Drawn:
+        """Random texts of one kind beside these texts about a document."""
+        if chance not in CHANCES:
+            raise CalipersError(f"unknown chance '{chance}'; there are {', '.join(CHANCES)}")
+        key = chance, document.id, texts
+        if key not in self._known:
+            self._known[key] = self._drawn(chance, document, texts)
+        return self._known[key]
+
+    def _drawn(self, chance: str, document: Document, texts: tuple[str, ...]) -> Drawn:
+        if chance == "shuffled":
+            return _grouped([self._shuffled(text) for text in texts], range(len(texts)))
+        if chance == "other-document":
+            return _grouped([self._others(document)], [0] * len(texts))
+        source = needed_source(document)
+        lengths = lengths_beside(texts, document, self._words, self._options)
+        if not self._words(source):
+            raise CalipersError(f"the source of document '{document.id}' has no words to draw a summary from")
+        several, place = np.unique(lengths, return_inverse=True)
+        if chance == "lead":
+            return _grouped([([cut_to(source, int(n), self._words)], "exact") for n in several], place)
+        if chance == "sentences":
+            return _grouped([self._sentences(source, int(n)) for n in several], place)
+        return _grouped(self._source_words(source, several), place)
+
+    # -- kinds -----------------------------------------------------------------------------------------------
+
+    def _source_words(self, source: str, lengths: Ints) -> list[Group]:
+        written, words = written_words(source, self._options.tokenizer), self._words(source)
+        times = Counter(written)
+        longest = int(lengths.max())
+        if self._options.replacement and len(times) ** longest <= self._options.texts:
+            return [_every_text(times, int(n)) for n in lengths]
+        random = np.random.default_rng([self._options.seed, source_number(words)])
+        rows = drawn_places(random, len(words), self._options.texts, longest, self._options.replacement)
+        return [([" ".join(written[i] for i in row[:n]) for row in rows.tolist()], "sampled") for n in lengths.tolist()]
+
+    def _sentences(self, source: str, length: int) -> Group:
+        every = source_sentences(source)
+        sizes = [len(self._words(sentence)) for sentence in every]
+        every = [sentence for sentence, size in zip(every, sizes, strict=True) if size]
+        sizes = [size for size in sizes if size]
+        orders, exactness = self._orders(len(every), source)
+        between = "\n" if "\n" in source else " "
+        found = []
+        for order in orders:
+            taken, room = [], length
+            for i in order:
+                if sizes[i] <= room:
+                    taken.append(i)
+                    room -= sizes[i]
+            if taken:
+                found.append(between.join(every[i] for i in sorted(taken)))
+            else:
+                found.append(cut_to(every[order[0]], length, self._words))
+        return found, exactness
+
+    def _shuffled(self, text: str) -> Group:
+        pieces = text.split()
+        if len(self._words(text)) > 2 * len(pieces):  # a script without blanks
+            pieces = written_words(text, self._options.tokenizer)
+        orders, exactness = self._orders(len(pieces), text)
+        return [" ".join(pieces[i] for i in order) for order in orders], exactness
+
+    def _others(self, document: Document) -> Group:
+        others = [each for each in self._summaries.documents if each.id != document.id]
+        if not others:
+            raise CalipersError("there is no other document whose reference could be taken (--chance other-document)")
+        every = [text for each in others for text in each.references]
+        if len(every) <= self._options.texts:
+            return every, "enumerated"
+        own = " ".join([document.source or "", *document.references])
+        random = np.random.default_rng([self._options.seed, text_number(own)])
+        if len(others) < self._options.texts:
+            return [every[i] for i in random.choice(len(every), self._options.texts, replace=False)], "sampled"
+        chosen = random.choice(len(others), self._options.texts, replace=False)
+        return [others[d].references[random.integers(len(others[d].references))] for d in chosen], "sampled"
+
+    def _orders(self, size: int, text: str) -> tuple[list[Sequence[int]], str]:
+        """Orders of so many things: all of them, or some at random."""
+        if size <= 12 and math.factorial(size) <= self._options.texts:
+            return list(permutations(range(size))), "enumerated"
+        random = np.random.default_rng([self._options.seed, text_number(text)])
+        return [random.permutation(size).tolist() for _ in range(self._options.texts)], "sampled"
+
+
+Group = tuple[Sequence[str], str] | tuple[Sequence[str], str, Floats]
+
+
+def _grouped(groups: Sequence[Group], place: Sequence[int] | Ints) -> Drawn:
+    texts = tuple(tuple(group[0]) for group in groups)
+    exactness = "sampled" if any(group[1] == "sampled" for group in groups) else groups[0][1] if groups else "exact"
+    weights = tuple(
+        g[2] if len(g) == 3 else None if g[1] == "sampled" else np.full(len(g[0]), 1 / len(g[0])) for g in groups
+    )
+    return Drawn(texts, np.asarray(place, dtype=np.int64), weights, exactness)
+
+
+def _every_text(times: Counter[str], length: int) -> Group:
+    """All texts of so many words, and how likely they are."""
+    total = sum(times.values())
+    rows = list(product(times, repeat=length))
+    chance = np.array([math.prod(times[word] / total for word in row) for row in rows])
+    return [" ".join(row) for row in rows], "enumerated", chance
+
+
+# -- what ROUGE's own expectations share -----------------------------------------------------------------------
+
+
+def drawn_places(random: np.random.Generator, size: int, draws: int, longest: int, replacement: bool) -> Ints:
+    """The places of the source's words in random texts; a shorter text is the beginning of a row. The first rows are
+    the same for any number of draws.
+    """
+    if replacement:
+        return np.asarray(random.integers(size, size=(draws, longest)))
+    return np.asarray(random.permuted(np.tile(np.arange(size), (draws, 1)), axis=1)[:, :longest])
+
+
+def source_number(words: Sequence[str]) -> int:
+    """What the draws from a source depend on: the source alone, not what is scored beside it."""
+    return text_number(" ".join(words))
+
+
+def text_number(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def lengths_beside(texts: Sequence[str], document: Document, words: Tokenizer, options: TextOptions) -> Ints:
+    """How many words the random text has beside each text.
+
+    Nothing can be drawn to the length of an empty text: it is held against one as long as the references, so that it
+    gets V2 = -1 for saying nothing rather than 0.
+    """
+    mean = max(1, round(float(np.mean([len(words(text)) for text in document.references]))))
+    if isinstance(options.length, int):
+        return np.full(len(texts), options.length)
+    if options.length == "reference":
+        return np.full(len(texts), mean)
+    return np.array([len(words(text)) or mean for text in texts], dtype=np.int64)
+
+
+def needed_source(document: Document) -> str:
+    """The source of a document, which an expected score needs."""
+    if document.source is None:
+        raise CalipersError(f"document '{document.id}' has no source, which expected scores (V1, V2, E) need")
+    return document.source

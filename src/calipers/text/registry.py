@@ -1,0 +1,262 @@
+"""Measures of texts as declarations: a name, a function of texts, and what is known of its scores.
+
+    @calipers.text.measure("Name")
+    def name(candidate, references, source): ...              one text: a number
+
+    @calipers.text.measure("Name", batch=True)
+    def name(candidates, references, sources): ...            all texts at once: an array
+
+What is declared here can be normalised (U, V1, V2, E), correlated with people, compared and reported as ROUGE can.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+
+from calipers.errors import CalipersError, UnknownName, suggestion
+from calipers.lists import Floats, Ints
+from calipers.text.rouge_scores import PARTS as PARTS
+
+if TYPE_CHECKING:
+    from calipers.text.bertscore import Matcher
+    from calipers.text.bounded_scores import Progress
+    from calipers.text.likelihood import Generator
+    from calipers.text.options import TextOptions
+    from calipers.text.summaries import Document, Summaries
+
+ONE = ("",)  # the parts of a measure that is one number
+Function = TypeVar("Function", bound=Callable[..., Any])
+Needs = Literal["", "references", "source"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Some texts about one document, to be scored; `systems` wrote them, where somebody did."""
+
+    document: Document
+    texts: tuple[str, ...]
+    systems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """What a measure is made ready with."""
+
+    summaries: Summaries
+    options: TextOptions
+    matcher: Matcher | None = None
+    generator: Generator | None = None
+    shared: dict[str, Any] = field(default_factory=dict)  # what measures of one family work out once
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What random texts score beside each of a document's summaries: [summary, part]."""
+
+    mean: Floats
+    error: Floats
+    exactness: str  # exact, enumerated, sampled or greedy
+    share: Floats | None = None  # the mean of the scores as shares of 1, where those are something else
+
+
+class Scorer(ABC):
+    """A measure that is ready to score texts."""
+
+    name: str  # with all that makes its figures
+    signature: str = ""  # of the library that does it
+
+    @abstractmethod
+    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+        """Of each task [text, part]."""
+
+    def attainable(self, task: Task, words: Ints) -> Floats | None:
+        """The most that texts of so many words could score, [text, part]; None where nobody knows."""
+        return None
+
+    def knows(self, chance: str) -> bool:
+        """Whether it can tell what such random texts score without being given any."""
+        return False
+
+    def expected(self, tasks: Sequence[Task]) -> list[Expectation]:
+        """What such random texts score beside the texts of each task."""
+        raise NotImplementedError
+
+    @property
+    def cut(self) -> int:
+        """Texts that were longer than a model reads."""
+        return 0
+
+
+@dataclass(frozen=True, eq=False)
+class TextDeclaration:
+    """What is known of a measure of texts before there are any."""
+
+    name: str
+    prepare: Callable[[Context, str], Scorer]  # from its canonical name
+    parts: tuple[str, ...] = ONE  # the last one is meant where none is named
+    lower: bool = False  # a lower score is the better one
+    share: Callable[[Floats], Floats] | None = None  # scores as shares of 1, which are normalised
+    chance: str | None = "words"  # the random texts of its expected score; None where it has none
+    needs: Needs = ""  # what it cannot do without
+    aliases: tuple[str, ...] = ()
+    pattern: re.Pattern[str] | None = None  # of the names of a family, as ROUGE-1 ... ROUGE-9
+    canonical: Callable[[str], str] | None = None  # such a name as tables have it
+    function: Callable[..., Any] | None = None  # as it was written
+
+    @property
+    def sentence(self) -> str:
+        """What it is, as its docstring says."""
+        from inspect import getdoc
+
+        return (getdoc(self.function or self.prepare) or "").split("\n\n")[0]
+
+
+_DECLARED: dict[str, TextDeclaration] = {}
+_BY_NAME: dict[str, TextDeclaration] = {}
+_RESERVED = re.compile(r"(U|V1|V2|E)$", re.IGNORECASE)
+_WRITTEN = re.compile(r"[^\W_][\w+.-]*$")
+
+
+def declare(declaration: TextDeclaration) -> TextDeclaration:
+    """Make a measure known."""
+    for name in (declaration.name, *declaration.aliases):
+        if _RESERVED.match(name) or not _WRITTEN.match(name):
+            raise CalipersError(f"'{name}' cannot be the name of a measure of texts: letters, digits and +.-_, not V2")
+        taken = _BY_NAME.get(name.lower())
+        if taken is not None and taken.name != declaration.name:
+            raise CalipersError(f"the name '{name}' is taken by the measure '{taken.name}'")
+        _BY_NAME[name.lower()] = declaration
+    _DECLARED[declaration.name] = declaration
+    return declaration
+
+
+def measure(
+    name: str,
+    *,
+    batch: bool = False,
+    parts: tuple[str, ...] = ONE,
+    lower: bool = False,
+    share: Callable[[Floats], Floats] | None = None,
+    chance: str | None = "words",
+    needs: Needs = "",
+    aliases: tuple[str, ...] = (),
+) -> Callable[[Function], Function]:
+    """Declare a measure of texts, as a function of (candidate, references, source) that gives a number.
+
+    batch: the function takes all texts at once, (candidates, references, sources), and gives an array.
+    parts: the names of several numbers that it gives for each text, as ("precision", "recall", "f1"); the last one is
+    meant where none is named. lower: less is better. share: turns an array of scores into shares of 1, 0 being worth
+    nothing: these are normalised, where scores are on another scale. chance: the random texts that an expected score
+    comes from (`calipers.text.options.CHANCES`), None where there is none.
+
+    >>> from calipers import text
+    >>> @text.measure("Brevity")
+    ... def brevity(candidate, references, source):
+    ...     '''How short a summary is beside its source.'''
+    ...     return 1 - len(candidate) / len(source)
+    >>> given = text.Summaries.of([text.Document("d1", ("a cat",), "a cat sat on a mat")], {("d1", "s"): "a cat"}, {})
+    >>> text.evaluate_summaries(given, "Brevity").scores["Brevity"].round(2).tolist()
+    [[0.72]]
+    """
+
+    def declared(function: Function) -> Function:
+        def prepare(_: Context, canonical: str) -> Scorer:
+            return FunctionScorer(canonical, function, batch, len(parts), needs)
+
+        said = {"lower": lower, "share": share, "chance": chance, "needs": needs, "aliases": aliases}
+        declare(TextDeclaration(name, prepare, parts, **said, function=function))  # type: ignore[arg-type]
+        return function
+
+    return declared
+
+
+class FunctionScorer(Scorer):
+    """A measure that is a function of texts."""
+
+    def __init__(self, name: str, function: Callable[..., Any], batch: bool, parts: int, needs: Needs = "") -> None:
+        self.name, self._function, self._batch, self._parts, self._needs = name, function, batch, parts, needs
+
+    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+        found: list[Any] = []
+        for task in tasks:
+            if self._needs == "source" and task.document.source is None:
+                raise CalipersError(f"document '{task.document.id}' has no source, which {self.name} needs")
+            if not self._batch:
+                given = list(task.document.references), task.document.source
+                found += [self._function(text, *given) for text in task.texts]
+                if progress is not None:
+                    progress(1)
+        if self._batch:
+            flat = [
+                (text, list(task.document.references), task.document.source) for task in tasks for text in task.texts
+            ]
+            columns = [list(column) for column in zip(*flat, strict=True)] or [[], [], []]
+            found = self._function(*columns)
+            if progress is not None:
+                progress(len(tasks))
+        sizes = [len(task.texts) for task in tasks]
+        return _split(self._checked(found, sum(sizes)), sizes)
+
+    def _checked(self, found: Any, size: int) -> Floats:
+        try:
+            values = np.asarray(found, dtype=np.float64).reshape(size, self._parts)
+        except (TypeError, ValueError):
+            wanted = "a number" if self._parts == 1 else f"{self._parts} numbers"
+            raise CalipersError(f"the measure '{self.name}' must give {wanted} for each of {size} texts") from None
+        if np.isinf(values).any():
+            raise CalipersError(f"the measure '{self.name}' gave an infinite score")
+        return values
+
+
+def _split(values: Floats, sizes: Sequence[int]) -> list[Floats]:
+    return np.split(values, np.cumsum(sizes)[:-1]) if len(sizes) else []
+
+
+# The families declare themselves when imported.
+_FAMILIES = (
+    "rouge_of_summaries",
+    "bertscore_of_summaries",
+    "sacre",
+    "meteor",
+)
+
+
+@cache
+def _load() -> None:
+    for family in _FAMILIES:
+        import_module(f"calipers.text.{family}")
+
+
+def declared_measures() -> list[TextDeclaration]:
+    """All measures of texts that are known."""
+    _load()
+    return list(_DECLARED.values())
+
+
+def look_up(name: str) -> tuple[TextDeclaration, str]:
+    """The declaration that a name stands for, and the name as tables have it.
+
+    >>> look_up("rouge-2")[1], look_up("bertscore")[1]
+    ('ROUGE-2', 'BERTScore')
+    """
+    _load()
+    if (found := _BY_NAME.get(name.lower())) is not None:
+        return found, found.name
+    for declaration in _DECLARED.values():
+        if declaration.pattern is not None and declaration.pattern.match(name):
+            return declaration, declaration.canonical(name) if declaration.canonical else name
+    raise UnknownName(f"'{name}' is not a measure of texts; {suggestion(name, known_names())}")
+
+
+def known_names() -> list[str]:
+    """The names that messages and help suggest."""
+    _load()
+    return list(_DECLARED)
