@@ -4,6 +4,7 @@ from calipers.text.bertscore import matcher as matcher
 from calipers.text.encoder import Encoder as Encoder
 from calipers.text.human_agreement import HumanCorrelation as HumanCorrelation
 from calipers.text.human_agreement import human_correlation as human_correlation
+from calipers.text.likelihood import Generator as Generator
 from calipers.text.options import Keywords as Keywords
 from calipers.text.options import TextOptions as TextOptions
 from calipers.text.order_sensitivity import Profiles as Profiles
