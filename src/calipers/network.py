@@ -22,6 +22,20 @@ def offline() -> bool:
     return os.environ.get(VARIABLE, "").strip().lower() not in ("", "0", "false", "no")
 
 
+def offline_by() -> str | None:
+    """The variable by which the user forbids connections to the hub of models, where one does.
+
+    >>> os.environ["HF_HUB_OFFLINE"] = "1"
+    >>> offline_by()
+    'HF_HUB_OFFLINE'
+    >>> del os.environ["HF_HUB_OFFLINE"]
+    """
+    for name in (VARIABLE, "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
+        if os.environ.get(name, "").strip().lower() not in ("", "0", "false", "no", "off"):
+            return name
+    return None
+
+
 def check_online(what: str, *, file: str | None = None) -> None:
     """Refuse what cannot be done without a connection.
 

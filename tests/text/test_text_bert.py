@@ -192,9 +192,47 @@ def test_bad_models(model: str, tmp_path: Path) -> None:
         Encoder(model, device="moon")
 
 
-def test_a_model_that_is_not_on_this_machine(model: str) -> None:
-    with pytest.raises(CalipersError, match=r"nobody/no-such-model: no tokenizer can be loaded"):
+def test_a_model_that_is_not_on_this_machine(require: Require, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where connections are forbidden nobody is asked; else the hub is, once, and nothing is tried again."""
+    asked = []
+
+    def no_connection(hub: object, model: str, *, timeout: float) -> None:
+        asked.append((model, timeout))
+        raise OSError("no connection")
+
+    monkeypatch.setattr(require.module("huggingface_hub").HfApi, "model_info", no_connection)
+    with pytest.raises(CalipersError, match=r"no-such-model: the tokenizer is not on .* HF_HUB_OFFLINE is set"):
         Encoder("nobody/no-such-model", device="cpu")
+    assert not asked
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    with pytest.raises(CalipersError, match=r"no-such-model: no tokenizer can be loaded: no connection\. Name a m"):
+        Encoder("nobody/no-such-model", device="cpu")
+    assert asked == [("nobody/no-such-model", 10.0)]
+
+
+def test_mixed_precision(model: str, encoder: Encoder, tmp_path: Path) -> None:
+    """Half precision, which is the default on CUDA only: near the vectors of single precision, and kept apart."""
+    half = Encoder(model, layer=5, device="cpu", mixed=True, cache=tmp_path)
+    assert (encoder.mixed, half.mixed) == (False, True)
+    assert half.name == f"{encoder.name} mixed"
+    vectors, whole = half.encode(TEXTS), encoder.encode(TEXTS)
+    for text in TEXTS:
+        assert vectors[text].vectors.dtype == np.float32
+        off = np.abs(vectors[text].vectors - whole[text].vectors).max()
+        assert 0 < off < 0.03
+    again = Encoder(model, layer=5, device="cpu", cache=tmp_path).encode(TEXTS[:1])[TEXTS[0]]
+    assert again.vectors == pytest.approx(whole[TEXTS[0]].vectors, abs=2e-6)
+
+
+def test_texts_of_like_length_go_together(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    by_two = Encoder(model, layer=1, device="cpu", batch=2)
+    seen: list[list[int]] = []
+    vectors = by_two._vectors
+    monkeypatch.setattr(by_two, "_vectors", lambda rows: (seen.append([len(row) for row in rows]), vectors(rows))[1])
+    by_two.encode(TEXTS)
+    sizes = [size for batch in seen for size in batch]
+    assert sizes == sorted(sizes, reverse=True)
+    assert [len(batch) for batch in seen] == [2, 2, 1]
 
 
 def test_offline_a_folder_is_read_and_nothing_is_fetched(model: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from calipers.plurals import counted
 if TYPE_CHECKING:
     from calipers.text.bertscore import Matcher
     from calipers.text.human_agreement import HumanCorrelation
+    from calipers.text.likelihood import Generator
     from calipers.text.options import TextOptions
     from calipers.text.scoring import TextScores
     from calipers.text.summaries import Summaries
@@ -161,6 +162,8 @@ class Bert:
     device: str | None
     batch: int
     cache: str | None
+    mixed: bool | None
+    generator: str | None
 
     def matcher(self, summaries: Summaries, otherwise: str) -> Matcher:
         """It, fitted to these summaries; an error in these words where no encoder is named."""
@@ -169,15 +172,25 @@ class Bert:
 
         if self.encoder is None:
             raise CalipersError(otherwise)
-        encoder = Encoder(self.encoder, self.layer, device=self.device, batch=self.batch, cache=self.cache)
+        encoder = Encoder(
+            self.encoder, self.layer, device=self.device, batch=self.batch, cache=self.cache, mixed=self.mixed
+        )
         references = [text for document in summaries.documents for text in document.references]
         return matcher(encoder, references, idf=self.idf, baseline=self.rescale)
+
+    def likelihoods(self) -> Generator:
+        """The model of BARTScore."""
+        from calipers.text.likelihood import BATCH, Generator
+
+        if self.generator is None:
+            raise CalipersError("BARTScore needs an encoder-decoder model: --generator MODEL, on the hub or a folder")
+        return Generator(self.generator, device=self.device, batch=min(self.batch, BATCH), mixed=self.mixed)
 
 
 _measures = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAMES",
-    help='Measures: ROUGE-1 to -9, -L, -Lsum, -W, -S4, -SU4 (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, METEOR, '
-         f"BERTScore; U(..) V1(..) V2(..) E(..) of them [default: {ROUGES}, and with --encoder the same of BERTScore].",
+    help="Measures: ROUGE-1 to -9, -L, -Lsum, -W, -S4, -SU4 (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, "
+         f"METEOR, BERTScore; U(..) V1(..) V2(..) E(..) of them [default: {ROUGES}, with --encoder BERTScore's].",
 )  # fmt: skip
 _data = together(
     "data", SummaryFiles,
@@ -233,6 +246,9 @@ _bert = together(
     click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True,
                  help="Texts that are encoded together."),
     click.option("--cache", metavar="FOLDER", type=FILE, help="Keep the vectors of texts there."),
+    click.option("--mixed/--no-mixed", default=None,
+                 help="Half precision inside the model [default: on a CUDA device only]."),
+    click.option("--generator", metavar="MODEL", help="Encoder-decoder model of BARTScore: as for --encoder."),
 )  # fmt: skip
 _scoring = declared(together("rouge", "calipers.text.options:TextOptions"), together("scoring", Scoring))
 
@@ -448,11 +464,15 @@ def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
 
     names = list(scoring.measures) or [ROUGES, *([BERT] if bert.encoder else [])]
     matcher = None
-    if any(measure.base == "BERTScore" for measure in text_measures(names)):
+    bases = {measure.base for measure in text_measures(names)}
+    if "BERTScore" in bases:
         no_encoder = "BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder"
         matcher = bert.matcher(summaries, no_encoder)
+    generator = bert.likelihoods() if "BARTScore" in bases else None
     with progress(steps(summaries, names), "texts") as advance:
-        return evaluate_summaries(summaries, names, scoring.options, matcher, advance, warn=False)
+        return evaluate_summaries(
+            summaries, names, scoring.options, matcher, advance, generator=generator, warn=False
+        )
 
 
 def _say(found: TextScores, strict: bool, summary_level: bool = False) -> None:

@@ -7,19 +7,26 @@ model is opened.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
-from calipers.extras import load
-from calipers.network import may_download, offline
 from calipers.text.bounded_scores import Progress
+from calipers.text.pretrained import (
+    check_model,
+    device_of,
+    expanded,
+    fingerprint,
+    libraries,
+    mixed_precision,
+    open_pretrained,
+    padded,
+    short_name,
+)
 from calipers.text.vector_cache import Cache
 
 Vectors = NDArray[np.float32]
@@ -33,7 +40,6 @@ BEST_LAYERS = {
     "roberta-base": 10, "roberta-large": 17, "distilbert-base-uncased": 5, "distilroberta-base": 5,
     "albert-base-v2": 9, "xlnet-base-cased": 5, "xlm-roberta-base": 9, "xlm-roberta-large": 17,
 }  # fmt: skip
-_PLAIN_FOLDERS = ("model", "encoder", "")  # names that say nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,34 +67,37 @@ class Encoder:
         device: str | None = None,
         batch: int = BATCH,
         cache: str | os.PathLike[str] | None = None,
+        mixed: bool | None = None,
     ) -> None:
-        self.model = os.path.expanduser(os.fspath(model))
+        """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
+        self.model = expanded(model)
         self.batch = batch
-        with may_download(f"the model {self.model}"):
-            self._torch = load("torch", extra="text", what=WHAT)
-            self._transformers = load("transformers", extra="text", what=WHAT)
-        self.device = _device(self._torch, device)
-        self.tokenizer, self._network = self._open()
+        self._torch, self._transformers = libraries(self.model, WHAT)
+        self.device = device_of(self._torch, device)
+        self.mixed = self.device.type == "cuda" if mixed is None else mixed
+        check_model(self.model)
+        self.tokenizer = open_pretrained(self._transformers, "AutoTokenizer", self.model)
+        self._network = self._open_network()
         self.layers = _layers(self._network.config)
         self.layer = _layer(layer, self.layers, self.model)
         self.longest = _longest(self.tokenizer, self._network.config)
         _cut_after(self._network, self.layer, self.layers, self._torch)
         self._known: dict[str, Encoded] = {}
-        self._cache = None if cache is None else Cache(cache, f"{self._fingerprint()} L{self.layer}")
+        self._cache = None if cache is None else Cache(cache, self._kept_by())
 
     @property
     def short_name(self) -> str:
         """The model's name without where it lies."""
-        path = Path(self.model)
-        if not path.is_dir():
-            return self.model
-        path = path.resolve()
-        return path.parent.name if path.name in _PLAIN_FOLDERS else path.name
+        return short_name(self.model)
 
     @property
     def name(self) -> str:
         """Model and layer, as every result has them in its name."""
-        return f"{self.short_name} L{self.layer}"
+        return f"{self.short_name} L{self.layer}" + " mixed" * self.mixed
+
+    def _kept_by(self) -> str:
+        """What vectors are kept under."""
+        return f"{fingerprint(self.model, self._network)} L{self.layer}" + " mixed" * self.mixed
 
     # -- encoding ----------------------------------------------------------------------------------------
 
@@ -148,19 +157,11 @@ class Encoder:
         return [mark for mark in marks if mark is not None]
 
     def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-        torch = self._torch
-        width = max(len(row) for row in rows)
-        pad = self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else 0
-        ids = torch.full((len(rows), width), pad, dtype=torch.long)
-        mask = torch.zeros((len(rows), width), dtype=torch.long)
-        for i, row in enumerate(rows):
-            ids[i, : len(row)] = torch.tensor(list(row), dtype=torch.long)
-            mask[i, : len(row)] = 1
-        return ids.to(self.device), mask.to(self.device)
+        return padded(self._torch, [list(row) for row in rows], self.tokenizer.pad_token_id, self.device)
 
     def _vectors(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
         ids, mask = self._padded(rows)
-        with self._torch.inference_mode():
+        with self._torch.inference_mode(), mixed_precision(self._torch, self.device, self.mixed):
             states = self._network(ids, attention_mask=mask)[0]
             states = self._torch.nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
         return [np.array(state[: len(row)]) for state, row in zip(states, rows, strict=True)]
@@ -185,71 +186,11 @@ class Encoder:
 
     # -- opening -----------------------------------------------------------------------------------------
 
-    def _open(self) -> tuple[Any, Any]:
-        if _looks_like_a_folder(self.model):
-            _check_folder(Path(self.model))
-        try:
-            with _quiet(self._transformers), may_download("the model"):
-                tokenizer = self._transformers.AutoTokenizer.from_pretrained(self.model, local_files_only=offline())
-        except Exception as error:
-            raise self._cannot_load("tokenizer", error) from None
-        return tokenizer, self._open_network()
-
     def _open_network(self, **options: Any) -> Any:
-        try:
-            with _quiet(self._transformers), may_download("the model"):
-                options = {"local_files_only": offline(), **options}
-                network = self._transformers.AutoModel.from_pretrained(self.model, **options)
-        except Exception as error:
-            raise self._cannot_load("model", error) from None
+        network = open_pretrained(self._transformers, "AutoModel", self.model, **options)
         if hasattr(network, "decoder") and hasattr(network, "encoder"):
             network = network.encoder
         return network.eval().to(self.device)
-
-    def _cannot_load(self, what: str, error: Exception) -> CalipersError:
-        if offline() and not Path(self.model).is_dir():
-            why = "is not on this machine, and CALIPERS_OFFLINE is set: name a model folder, or fetch the model first"
-            return CalipersError(f"the {what} {why}", file=self.model)
-        advice = "" if Path(self.model).is_dir() else " Name a model folder, or a model that can be had from the hub."
-        return CalipersError(f"no {what} can be loaded: {_first_line(error)}{advice}", file=self.model)
-
-    def _fingerprint(self) -> str:
-        """What tells this model from others, and from itself before it was trained further."""
-        path = Path(self.model)
-        if not path.is_dir():
-            return f"{self.model} {getattr(self._network.config, '_commit_hash', '')}"
-        weights = sorted(path.glob("*.safetensors")) + sorted(path.glob("*.bin"))
-        return " ".join(
-            [str(path.resolve()), *(f"{w.name}:{w.stat().st_size}:{w.stat().st_mtime_ns}" for w in weights)]
-        )
-
-
-def _looks_like_a_folder(model: str) -> bool:
-    """A name on the hub is NAME or OWNER/NAME; all else is a path."""
-    path = Path(model)
-    return path.exists() or path.is_absolute() or model.startswith(".") or model.count("/") > 1 or "\\" in model
-
-
-def _check_folder(path: Path) -> None:
-    if not path.is_dir():
-        raise CalipersError("no such model folder", file=str(path))
-    if not (path / "config.json").is_file():
-        raise CalipersError("is not a model folder: it has no config.json", file=str(path))
-    names = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
-    if not any((path / name).is_file() for name in names):
-        raise CalipersError("the model folder has no tokenizer (tokenizer.json, vocab.txt ...)", file=str(path))
-
-
-def _device(torch: Any, asked: str | None) -> Any:
-    if asked is None:
-        mps = getattr(torch.backends, "mps", None)
-        asked = "cuda" if torch.cuda.is_available() else "mps" if mps is not None and mps.is_available() else "cpu"
-    try:
-        device = torch.device(asked)
-        torch.zeros(1, device=device)
-    except Exception as error:
-        raise CalipersError(f"device '{asked}' cannot be used: {_first_line(error)}") from None
-    return device
 
 
 def _layers(config: Any) -> int:
@@ -285,26 +226,3 @@ def _cut_after(network: Any, layer: int, layers: int, torch: Any) -> None:
                 setattr(module, name, child[:layer])
                 return
     raise CalipersError(f"the layers of a model of type '{network.config.model_type}' are not to be told apart")
-
-
-@contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """Without the bars and warnings that loading a model prints: what matters is said by us."""
-    import warnings
-
-    logging = transformers.utils.logging
-    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(level)
-        if bars:
-            logging.enable_progress_bar()
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

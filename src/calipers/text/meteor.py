@@ -1,6 +1,6 @@
 """METEOR by exact words and stems: a mean of precision and recall that is mostly recall, less for broken order.
 
-    P = m / words of the text      R = m / words of the reference        m words matched, first as they are, then by stem
+    P = m / words of the text      R = m / words of the reference      m words matched: as they are, then by stem
     F = P R / (0.9 P + 0.1 R)      METEOR = F (1 - 0.5 (chunks / m)^3)   chunks: runs of matched words in both texts
 
 Words are matched from the end of the text, each with the last word of the reference that is left for it, as NLTK does
@@ -8,14 +8,15 @@ it. There are no synonyms: those take WordNet, which has to be downloaded. Stems
 languages only where words are equal). Of several references `max` takes the best and `mean` the mean.
 
 Banerjee & Lavie, METEOR: an automatic metric for MT evaluation with improved correlation with human judgments, ACL
-workshop 2005; the parameters are those of Lavie & Agarwal, METEOR: an automatic metric for MT evaluation with high levels
-of correlation with human judgments, WMT 2007, as NLTK has them.
+workshop 2005; the parameters are those of Lavie & Agarwal, METEOR: an automatic metric for MT evaluation with high
+levels of correlation with human judgments, WMT 2007, as NLTK has them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -44,8 +45,8 @@ def _of(words: Sequence[str], exact: Places, stems: Sequence[str], size: int) ->
         return 0.0
     precision, recall = len(pairs) / len(words), len(pairs) / size
     mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
-    chunks = 1 + sum(b != (a[0] + 1, a[1] + 1) for a, b in zip(pairs, pairs[1:], strict=False))
-    return mean * (1 - GAMMA * (chunks / len(pairs)) ** BETA)
+    chunks = 1 + sum(b != (a[0] + 1, a[1] + 1) for a, b in pairwise(pairs))
+    return float(mean * (1 - GAMMA * (chunks / len(pairs)) ** BETA))
 
 
 def aligned(words: Sequence[str], exact: Places, stems: Sequence[str]) -> list[tuple[int, int]]:
@@ -66,9 +67,7 @@ def aligned(words: Sequence[str], exact: Places, stems: Sequence[str]) -> list[t
         for j, stem in enumerate(stems):
             if j not in taken:
                 free.setdefault(stem, []).append(j)
-        for i in rest:
-            if free.get(stem := stem_kept(words[i])):
-                pairs.append((i, free[stem].pop()))
+        pairs += [(i, free[stem].pop()) for i in rest if free.get(stem := stem_kept(words[i]))]
     return sorted(pairs)
 
 

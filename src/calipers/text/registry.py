@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -54,6 +54,7 @@ class Context:
     options: TextOptions
     matcher: Matcher | None = None
     generator: Generator | None = None
+    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)  # that are asked for, by measure
     shared: dict[str, Any] = field(default_factory=dict)  # what measures of one family work out once
 
 
@@ -226,6 +227,7 @@ _FAMILIES = (
     "bertscore_of_summaries",
     "sacre",
     "meteor",
+    "likelihood",
 )
 
 

@@ -60,8 +60,9 @@ def rouge(
 ) -> Mapping[str, Score]:
     """ROUGE of a summary against its references: a mapping from name to precision, recall and F1.
 
-    names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-W, ROUGE-S4, ROUGE-SU4, ROUGE-Lsum (sentences are lines). tokenizer="ascii" is the rule of the original
-    package, stem=True its stemming. Of several references `several` takes the max (by F1) or the mean.
+    names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-W, ROUGE-S4, ROUGE-SU4, ROUGE-Lsum (sentences are lines).
+    tokenizer="ascii" is the rule of the original package, stem=True its stemming. Of several references
+    `several` takes the max (by F1) or the mean.
 
     >>> scores = rouge("the cat sat", ["the cat on the mat"])
     >>> scores["ROUGE-1"]
@@ -89,9 +90,7 @@ def rouge_name(name: str) -> str:
     """The name as the tables have it."""
     match = NAME.match(name)
     if not match:
-        raise UnknownName(
-            f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-Lsum, ROUGE-W, ROUGE-S4 or ROUGE-SU4"
-        )
+        raise UnknownName(f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L, -Lsum, -W, -S4 or -SU4")
     plain, weighted, weight, skips, most = match.groups()
     if weighted:
         return "ROUGE-W" + (f"-{weight}" if weight and float(weight) != WEIGHT else "")
@@ -220,7 +219,7 @@ def grams_of(words: Sequence[str], n: int | Skips) -> list[Gram]:
     """
     if isinstance(n, Skips):
         most = len(words) if n.most is None else min(n.most + 2, len(words))
-        pairs = [pair for step in range(1, most) for pair in zip(words, words[step:], strict=False)]
+        pairs: list[Gram] = [pair for step in range(1, most) for pair in zip(words, words[step:], strict=False)]
         return [*pairs, *((word,) for word in words)] if n.single else pairs
     return list(zip(*(words[i:] for i in range(n)), strict=False))
 

@@ -1,7 +1,7 @@
 """BLEU, chrF, chrF++ and TER, as sacrebleu works them out, text by text.
 
-    BLEU     geometric mean of the precisions of runs of 1 to 4 words, times a penalty for being short; smoothed (exp), and
-             of effective order, as it is for single sentences
+    BLEU     geometric mean of the precisions of runs of 1 to 4 words, times a penalty for being short; smoothed (exp),
+             and of effective order, as it is for single sentences
     chrF     F2 of runs of 1 to 6 characters; chrF++ also of runs of 1 and 2 words
     TER      edits (insertions, deletions, substitutions, shifts) per word of the reference: less is better
 
@@ -11,8 +11,8 @@ a run of words in any of them, chrF the best reference, TER the fewest edits ove
 each reference alone. TER is normalised as max(0, 1 - TER), the share of the reference that needs no edit.
 
 Papineni et al., BLEU: a method for automatic evaluation of machine translation, ACL 2002. Popović, chrF: character
-n-gram F-score for automatic MT evaluation, WMT 2015; chrF++: words helping character n-grams, WMT 2017. Snover et al., A
-study of translation edit rate with targeted human annotation, AMTA 2006. Post, A call for clarity in reporting BLEU
+n-gram F-score for automatic MT evaluation, WMT 2015; chrF++: words helping character n-grams, WMT 2017. Snover et al.,
+A study of translation edit rate with targeted human annotation, AMTA 2006. Post, A call for clarity in reporting BLEU
 scores, WMT 2018.
 """
 

@@ -97,8 +97,9 @@ def evaluate_summaries(
     s1       0.5000      -0.0303
     <BLANKLINE>
     """
-    context = Context(summaries, options or TextOptions(), matcher, generator)
     asked = tuple(text_measures(measures if isinstance(measures, str) else list(measures)))
+    parts = {each.base: frozenset(m.part for m in asked if m.base == each.base) for each in asked}
+    context = Context(summaries, options or TextOptions(), matcher, generator, parts)
     _check(asked, context)
     bases = {measure.base: measure.declaration for measure in asked}
     scorers = {base: declaration.prepare(context, base) for base, declaration in bases.items()}
@@ -168,9 +169,9 @@ def bounded(
     bounds: dict[str, Any] = {}
     if expects:
         chance = options.chance or declaration.chance or ""
-        found = scorer.expected(tasks) if scorer.knows(chance) else _scored(scorer, tasks, chance, drawn, share)
+        given = scorer.expected(tasks) if scorer.knows(chance) else _scored(scorer, tasks, chance, drawn, share)
         drawn_itself = context.options.draws if scorer.knows(chance) else None
-        bounds = _gathered(shape, rows, found, declaration.share) | {"chance": chance, "drawn": drawn_itself}
+        bounds = _gathered(shape, rows, given, declaration.share) | {"chance": chance, "drawn": drawn_itself}
     shares = None if declaration.share is None else share(parts)
     return BoundedScores(
         scorer.name, parts, ideal, cut=scorer.cut, names=declaration.parts, shares=shares, signature=scorer.signature,

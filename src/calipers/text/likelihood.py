@@ -1,0 +1,177 @@
+"""BARTScore: how likely a model that writes one text from another finds it.
+
+    s(from -> to) = mean over the tokens of `to` of log p(token | the tokens before it, from)
+
+    faithfulness   s(source -> text)
+    precision      s(reference -> text)
+    recall         s(text -> reference)
+    f1             the mean of precision and recall, in logarithms, as the paper has it
+
+Scores are logarithms, at most 0. They are normalised as exp(s): the geometric mean of the probabilities of the tokens,
+a share of 1, where 1 is a text that the model is certain of. So V2(BARTScore) is 0 for what random texts get and 1
+for certainty, which no text of any length reaches: most of the way up is out of everybody's reach, and V2 is small.
+With the human ceiling as upper end, 1 is what a person's text gets, and V2 is on a scale that can be read.
+
+Of several references each part is the max or the mean over them. Any encoder-decoder model that transformers loads will
+do; the model is part of the result's name.
+
+Yuan, Neubig & Liu, BARTScore: evaluating generated text as text generation, NeurIPS 2021.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.text.bertscore import over_references
+from calipers.text.bounded_scores import Progress
+from calipers.text.options import TextOptions
+from calipers.text.pretrained import (
+    check_model,
+    device_of,
+    expanded,
+    libraries,
+    mixed_precision,
+    open_pretrained,
+    padded,
+    short_name,
+)
+from calipers.text.random_texts import needed_source
+from calipers.text.registry import Context, Scorer, Task, TextDeclaration, declare
+
+BATCH = 16  # pairs of texts
+LONGEST = 1024  # tokens, where neither model nor tokenizer says
+WHAT = "BARTScore"
+PARTS = ("faithfulness", "precision", "recall", "f1")
+Pair = tuple[str, str]  # from, to
+
+
+class Generator:
+    """A model that writes texts from texts, and what it found likely so far."""
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        device: str | None = None,
+        batch: int = BATCH,
+        mixed: bool | None = None,
+    ) -> None:
+        """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
+        self.model, self.batch = expanded(model), batch
+        self._torch, self._transformers = libraries(self.model, WHAT)
+        self.device = device_of(self._torch, device)
+        self.mixed = self.device.type == "cuda" if mixed is None else mixed
+        check_model(self.model)
+        self.tokenizer = open_pretrained(self._transformers, "AutoTokenizer", self.model)
+        network = open_pretrained(self._transformers, "AutoModelForSeq2SeqLM", self.model)
+        self._network = network.eval().to(self.device)
+        positions = getattr(network.config, "max_position_embeddings", None) or LONGEST
+        self.longest = int(min(self.tokenizer.model_max_length, positions))
+        self.cut: set[str] = set()  # texts that were longer than the model reads
+        self._known: dict[Pair, float] = {}
+
+    @property
+    def name(self) -> str:
+        return short_name(self.model) + " mixed" * self.mixed
+
+    def log_likelihoods(self, pairs: Iterable[Pair], progress: Progress | None = None) -> dict[Pair, float]:
+        """The mean log-probability of the second text's tokens given the first text; 0 tokens are NaN."""
+        wanted = dict.fromkeys(pairs)
+        missing = [pair for pair in wanted if pair not in self._known]
+        tokens = self._tokens({text for pair in missing for text in pair})
+        # Pairs of like length go together: little is wasted on padding.
+        missing.sort(key=lambda pair: (-len(tokens[pair[1]]), -len(tokens[pair[0]])))
+        for start in range(0, len(missing), self.batch):
+            together = missing[start : start + self.batch]
+            means = self._means([tokens[first] for first, _ in together], [tokens[second] for _, second in together])
+            self._known.update(zip(together, means, strict=True))
+            if progress is not None:
+                progress(len(together))
+        return {pair: self._known[pair] for pair in wanted}
+
+    def _tokens(self, texts: Iterable[str]) -> dict[str, list[int]]:
+        every = sorted(texts)
+        if not every:
+            return {}
+        full = self.tokenizer(every, truncation=False, verbose=False)["input_ids"]
+        cut = self.tokenizer(every, truncation=True, max_length=self.longest)["input_ids"]
+        self.cut |= {text for text, ids in zip(every, full, strict=True) if len(ids) > self.longest}
+        return {text: list(ids) for text, ids in zip(every, cut, strict=True)}
+
+    def _means(self, given: list[list[int]], targets: list[list[int]]) -> list[float]:
+        torch, pad = self._torch, self.tokenizer.pad_token_id
+        if any(not row for row in given):
+            raise CalipersError("the tokenizer makes no tokens of an empty text", file=self.model)
+        ids, mask = padded(torch, given, pad, self.device)
+        labels, there = padded(torch, targets, pad, self.device)
+        before = self._network.prepare_decoder_input_ids_from_labels(labels)
+        with torch.inference_mode(), mixed_precision(torch, self.device, self.mixed):
+            logits = self._network(input_ids=ids, attention_mask=mask, decoder_input_ids=before).logits
+        every = torch.log_softmax(logits.float(), dim=-1).gather(2, labels[..., None])[..., 0]
+        means = (every * there).sum(dim=1) / there.sum(dim=1)
+        return [float(mean) for mean in means.cpu()]
+
+
+class BartScorer(Scorer):
+    """BARTScore by a generator; only the parts that are asked for are worked out."""
+
+    def __init__(self, generator: Generator, options: TextOptions, parts: frozenset[str]) -> None:
+        self.name = f"BARTScore({generator.name})"
+        self._generator, self._several = generator, options.several
+        wanted = parts or frozenset(PARTS)
+        self._parts = wanted | ({"precision", "recall"} if "f1" in wanted else frozenset())
+
+    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+        found = self._generator.log_likelihoods([pair for task in tasks for pair in self._pairs(task)])
+        every = []
+        for task in tasks:
+            parts = np.full((len(task.texts), len(PARTS)), np.nan)
+            if "faithfulness" in self._parts:
+                parts[:, 0] = [found[needed_source(task.document), text] for text in task.texts]
+            each = np.full((len(task.texts), len(task.document.references), 3), np.nan)
+            for part, column in (("precision", 0), ("recall", 1)):
+                if part in self._parts:
+                    each[..., column] = [
+                        [found[(r, text) if part == "precision" else (text, r)] for r in task.document.references]
+                        for text in task.texts
+                    ]
+            each[..., 2] = each[..., :2].mean(axis=-1)
+            parts[:, 1:] = over_references(each, self._several)
+            every.append(parts)
+            if progress is not None:
+                progress(1)
+        return every
+
+    def _pairs(self, task: Task) -> Iterable[Pair]:
+        for text in task.texts:
+            if "faithfulness" in self._parts:
+                yield needed_source(task.document), text
+            for reference in task.document.references:
+                if "precision" in self._parts:
+                    yield reference, text
+                if "recall" in self._parts:
+                    yield text, reference
+
+    @property
+    def cut(self) -> int:
+        return len(self._generator.cut)
+
+
+def _prepare(context: Context, name: str) -> Scorer:
+    """How likely a model that writes one text from another finds a text, given its source or a reference."""
+    if context.generator is None:
+        raise CalipersError(f"{name} needs an encoder-decoder model: its name, or its folder")
+    return BartScorer(context.generator, context.options, context.parts.get(name, frozenset()))
+
+
+def probability(scores: Floats) -> Floats:
+    """The geometric mean of the tokens' probabilities."""
+    return np.asarray(np.exp(scores))
+
+
+declare(TextDeclaration("BARTScore", _prepare, PARTS, share=probability, aliases=("bart_score",)))

@@ -1,0 +1,171 @@
+"""Opening pretrained models: from a folder, from what this machine has fetched before, or from the Hugging Face hub.
+
+What is on this machine is opened without asking anybody. What is not is asked for once, so that a mistyped name, or a
+missing connection, is an error at once and not after minutes of retries. HF_HUB_OFFLINE and CALIPERS_OFFLINE forbid
+the question.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from calipers.errors import CalipersError
+from calipers.extras import load
+from calipers.network import may_download, offline_by
+
+SECONDS = 10.0  # that the hub has to answer in
+_PLAIN_FOLDERS = ("model", "encoder", "")  # names that say nothing
+
+
+def libraries(model: str, what: str) -> tuple[Any, Any]:
+    """torch and transformers."""
+    with may_download(f"the model {model}"):
+        return load("torch", extra="text", what=what), load("transformers", extra="text", what=what)
+
+
+def check_model(model: str) -> None:
+    """Whether a folder holds a model; names of the hub are looked up when they are opened."""
+    if _looks_like_a_folder(model):
+        _check_folder(Path(model))
+
+
+def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) -> Any:
+    """A part of a model by a class of transformers: AutoTokenizer, AutoModel, ..."""
+    what = "tokenizer" if kind == "AutoTokenizer" else "model"
+    loader = getattr(transformers, kind).from_pretrained
+    if Path(model).is_dir():
+        try:
+            with quiet(transformers), may_download("the model"):
+                return loader(model, local_files_only=offline_by() is not None, **options)
+        except Exception as error:
+            raise CalipersError(f"no {what} can be loaded: {first_line(error)}", file=model) from None
+    try:
+        with quiet(transformers), may_download("the model"):
+            return loader(model, local_files_only=True, **options)
+    except Exception as error:
+        if (variable := offline_by()) is not None:
+            why = f"is not on this machine, and {variable} is set: name a model folder, or fetch the model first"
+            raise CalipersError(f"the {what} {why}", file=model) from None
+        _ask_hub(model, what, error)
+    try:
+        with quiet(transformers):
+            return loader(model, **options)
+    except Exception as error:
+        raise _cannot_be_had(model, what, error) from None
+
+
+def _ask_hub(model: str, what: str, at_home: Exception) -> None:
+    """Whether the hub has such a model, asked once."""
+    try:
+        from huggingface_hub import HfApi
+    except ImportError:
+        raise _cannot_be_had(model, what, at_home) from None
+    try:
+        HfApi().model_info(model, timeout=SECONDS)
+    except Exception as error:
+        raise _cannot_be_had(model, what, error) from None
+
+
+def _cannot_be_had(model: str, what: str, error: Exception) -> CalipersError:
+    advice = "Name a model folder, or a model that can be had from the hub."
+    return CalipersError(f"no {what} can be loaded: {first_line(error).rstrip('.')}. {advice}", file=model)
+
+
+def short_name(model: str) -> str:
+    """The model's name without where it lies."""
+    path = Path(model)
+    if not path.is_dir():
+        return model
+    path = path.resolve()
+    return path.parent.name if path.name in _PLAIN_FOLDERS else path.name
+
+
+def fingerprint(model: str, network: Any) -> str:
+    """What tells this model from others, and from itself before it was trained further."""
+    path = Path(model)
+    if not path.is_dir():
+        return f"{model} {getattr(network.config, '_commit_hash', '')}"
+    weights = sorted(path.glob("*.safetensors")) + sorted(path.glob("*.bin"))
+    return " ".join([str(path.resolve()), *(f"{w.name}:{w.stat().st_size}:{w.stat().st_mtime_ns}" for w in weights)])
+
+
+def device_of(torch: Any, asked: str | None) -> Any:
+    """The device that is asked for, or a GPU where there is one."""
+    if asked is None:
+        mps = getattr(torch.backends, "mps", None)
+        asked = "cuda" if torch.cuda.is_available() else "mps" if mps is not None and mps.is_available() else "cpu"
+    try:
+        device = torch.device(asked)
+        torch.zeros(1, device=device)
+    except Exception as error:
+        raise CalipersError(f"device '{asked}' cannot be used: {first_line(error)}") from None
+    return device
+
+
+def mixed_precision(torch: Any, device: Any, asked: bool | None) -> AbstractContextManager[Any]:
+    """Matrix products in half precision: where asked for, and by default on CUDA devices only.
+
+    bfloat16 where the device has it, else float16.
+    """
+    if not (device.type == "cuda" if asked is None else asked):
+        return nullcontext()
+    half = torch.float16 if device.type == "cuda" and not torch.cuda.is_bf16_supported() else torch.bfloat16
+    return torch.autocast(device.type, dtype=half)  # type: ignore[no-any-return]
+
+
+def padded(torch: Any, rows: list[list[int]], pad: int | None, device: Any) -> tuple[Any, Any]:
+    """Rows of tokens as one block, and which of it they fill."""
+    width = max(len(row) for row in rows)
+    ids = torch.full((len(rows), width), pad if pad is not None else 0, dtype=torch.long)
+    mask = torch.zeros((len(rows), width), dtype=torch.long)
+    for i, row in enumerate(rows):
+        ids[i, : len(row)] = torch.tensor(row, dtype=torch.long)
+        mask[i, : len(row)] = 1
+    return ids.to(device), mask.to(device)
+
+
+def expanded(model: str | os.PathLike[str]) -> str:
+    return os.path.expanduser(os.fspath(model))
+
+
+@contextmanager
+def quiet(transformers: Any) -> Iterator[None]:
+    """Without the bars and warnings that loading a model prints: what matters is said by us."""
+    import warnings
+
+    logging = transformers.utils.logging
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def _looks_like_a_folder(model: str) -> bool:
+    """A name on the hub is NAME or OWNER/NAME; all else is a path."""
+    path = Path(model)
+    return path.exists() or path.is_absolute() or model.startswith(".") or model.count("/") > 1 or "\\" in model
+
+
+def _check_folder(path: Path) -> None:
+    if not path.is_dir():
+        raise CalipersError("no such model folder", file=str(path))
+    if not (path / "config.json").is_file():
+        raise CalipersError("is not a model folder: it has no config.json", file=str(path))
+    names = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model")
+    if not any((path / name).is_file() for name in names):
+        raise CalipersError("the model folder has no tokenizer (tokenizer.json, vocab.txt ...)", file=str(path))

@@ -1,0 +1,146 @@
+"""BARTScore, with a tiny model of random weights that is made here."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from calipers.cli.commands import root
+from calipers.errors import CalipersError
+from calipers.limits.normalisation import Limits, v2
+from calipers.text import Document, Generator, Summaries, TextOptions, evaluate_summaries
+from conftest import Require
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when the first model is opened
+
+WORDS = ["<s>", "<pad>", "</s>", "<unk>", "the", "cat", "sat", "on", "mat", "a", "dog", "ran", "rain", "fell"]
+GIVEN = Summaries.of(
+    [
+        Document("d1", ("the cat sat", "a dog sat on the mat"), "the cat sat on the mat a dog ran"),
+        Document("d2", ("rain fell",), "the rain fell on the cat"),
+    ],
+    {
+        ("d1", "a"): "a cat ran",
+        ("d1", "b"): "the dog sat on the cat",
+        ("d2", "a"): "rain",
+        ("d2", "b"): "the rain fell",
+    },
+    {},
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def model(require: Require, tmp_path_factory: pytest.TempPathFactory) -> str:
+    torch, transformers = require.module("torch"), require.module("transformers")
+    tokenizers = require.module("tokenizers")
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: i for i, w in enumerate(WORDS)}, unk_token="<unk>"))
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    words.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    folder = str(tmp_path_factory.mktemp("bart") / "tiny-bart")
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=words, bos_token="<s>", eos_token="</s>", pad_token="<pad>", unk_token="<unk>",
+        model_max_length=32,
+    ).save_pretrained(folder)  # fmt: skip
+    torch.manual_seed(3)
+    transformers.BartForConditionalGeneration(
+        transformers.BartConfig(
+            vocab_size=len(WORDS), d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+            decoder_attention_heads=2, encoder_ffn_dim=16, decoder_ffn_dim=16, max_position_embeddings=40,
+            init_std=0.8, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2,
+        )
+    ).save_pretrained(folder)  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def generator(model: str) -> Generator:
+    return Generator(model, device="cpu")
+
+
+def alone(generator: Generator, given: str, target: str) -> float:
+    """The loss that the model itself gives for one pair is the mean over its tokens."""
+    ids = generator.tokenizer(given, return_tensors="pt")["input_ids"]
+    labels = generator.tokenizer(target, return_tensors="pt")["input_ids"]
+    with generator._torch.inference_mode():
+        return -float(generator._network(input_ids=ids, labels=labels).loss)
+
+
+def test_definition(generator: Generator) -> None:
+    """Each pair in a batch of others is what the model says of it by itself."""
+    names = ["faithfulness", "precision", "recall"]
+    asked = [f"BARTScore(part={name})" for name in names] + ["bart_score"]
+    found = evaluate_summaries(GIVEN, asked, TextOptions(several="mean"), generator=generator)
+    assert found.scores.measures[0] == "BARTScore(tiny-bart, part=faithfulness)"
+    values = found.scores.values.transpose(1, 2, 0)
+    for s, row in enumerate(GIVEN.texts):
+        for d, document in enumerate(GIVEN.documents):
+            text = str(row[d])
+            precision = np.mean([alone(generator, r, text) for r in document.references])
+            recall = np.mean([alone(generator, text, r) for r in document.references])
+            expected = alone(generator, str(document.source), text), precision, recall, (precision + recall) / 2
+            assert values[s, d] == pytest.approx(expected, abs=1e-5)
+    best = evaluate_summaries(GIVEN, "BARTScore(part=recall)", generator=generator).scores.values[0]
+    assert best[0, 0] == pytest.approx(
+        max(alone(generator, "a cat ran", r) for r in GIVEN.documents[0].references), abs=1e-5
+    )
+    assert len(set(np.round(values.ravel(), 4))) > 8, "a model of which every text is alike would prove nothing"
+
+
+def test_normalised_as_probabilities(generator: Generator) -> None:
+    name = "BARTScore(tiny-bart)"
+    found = evaluate_summaries(
+        GIVEN, "BARTScore E(BARTScore) U(BARTScore) V2(BARTScore)", TextOptions(chance="lead"), generator=generator
+    ).scores
+    score, chance = found[name].ravel(), found[f"E({name})"].ravel()
+    assert found[f"U({name})"].ravel() == pytest.approx(np.exp(score))
+    limits = Limits(np.ones(4), np.exp(chance), np.zeros(4))
+    assert found[f"V2({name})"].ravel() == pytest.approx(v2(np.exp(score), limits))
+    # The expectation is that of the probability, not of its logarithm.
+    random = evaluate_summaries(GIVEN, "V2(BARTScore)", TextOptions(texts=30), generator=generator)
+    drawn = random.measured["BARTScore"]
+    assert drawn.expected is not None
+    assert drawn.expected_shares is not None
+    assert (drawn.expected_shares[..., -1] > np.exp(drawn.expected[..., -1])).all()
+
+
+def test_parts_that_nobody_asked_for_are_not_worked_out(generator: Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, str]] = []
+    found = generator.log_likelihoods
+    monkeypatch.setattr(generator, "log_likelihoods", lambda pairs: found((seen.extend(p := list(pairs)), p)[1]))
+    evaluate_summaries(GIVEN, "BARTScore(part=faithfulness)", generator=generator)
+    assert {first for first, _ in seen} == {document.source for document in GIVEN.documents}
+
+
+def test_long_texts_and_mixed_precision(model: str, generator: Generator) -> None:
+    long = "the cat " * 30
+    generator.log_likelihoods([(long, "rain")])
+    assert generator.cut == {long}
+    half = Generator(model, device="cpu", mixed=True, batch=1)
+    pairs = [("the cat sat", "a dog ran"), ("rain fell", "the mat")]
+    both = [list(each.log_likelihoods(pairs).values()) for each in (generator, half)]
+    assert both[0] == pytest.approx(both[1], abs=0.1)
+    assert both[0] != both[1]
+    assert half.name == "tiny-bart mixed"
+
+
+def test_it_needs_a_model(tmp_path: Path, model: str) -> None:
+    with pytest.raises(CalipersError, match="BARTScore needs an encoder-decoder model"):
+        evaluate_summaries(GIVEN, "BARTScore")
+    path = tmp_path / "data.jsonl"
+    lines = [
+        {"id": "d1", "system": "a", "summary": "a cat ran", "references": ["the cat sat"], "source": "the cat sat"}
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    call = ["text", "score", str(path), "-m", "BARTScore"]
+    assert "--generator MODEL" in str(CliRunner().invoke(root, call).exception)
+    done = CliRunner().invoke(root, [*call, "--generator", model, "--device", "cpu", "--format", "csv"])
+    assert done.exit_code == 0, done.output
+    assert math.isfinite(float(done.stdout.splitlines()[1].split(",")[1]))
