@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,9 @@ from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
+    from calipers.collection.model import Judgments
     from calipers.judging.study import JudgeStudy
+    from calipers.measures.registry import Measure
     from calipers.results.tables import Table
 
 OF_LABELS = (
@@ -46,6 +48,14 @@ class JudgesInputs(Runs):
     judges: tuple[str, ...]
     maps: tuple[str, ...]
     combine: tuple[str, ...]
+
+    def read_judgments(self, source: str, measures: Iterable[Measure] = ()) -> Judgments:
+        """As everywhere, but --combine is about judges here, not about the grades of a document."""
+        try:
+            return super().read_judgments(source, measures)
+        except CalipersError as error:
+            error.message = error.message.replace("combine (--combine)", "calipers convert --combine")
+            raise
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ far side too often. With T = (theta - truth) / error and A the skewness of theta
 
 is symmetric about 0 to the order of 1/n, and the interval is where g(T) is within Student's quantiles (n - 1 degrees of
 freedom). A is itself estimated: it lengthens the one end by all of it, and shortens the other by what is beyond half a
-standard error of it (of differences, two: they have no tail to expect on either side).
+standard error of it. Differences have no tail to expect on either side: half of their A counts, and shortens by what is
+beyond two standard errors.
 
 Two similar systems differ on a few queries only, which few human-judged queries may miss: the variance of their
 differences is then far too small. Two things that are known besides correct it, each by a power of a ratio:
@@ -52,6 +53,7 @@ FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
 SHARE = 0.5  # of the tuned weight: saves 1 - (1 - 0.5)^2 = three quarters of the variance that all of it would
 DOUBT, DOUBT_OF_DIFFERENCES = 0.5, 2.0  # standard errors of the skewness that do not shorten an interval
+SKEWNESS_SHARE = 0.5  # of the skewness of differences
 JUDGES_SHARE = 0.5  # power of the ratio of the judge's variances, over all queries and over the human-judged ones
 RATIOS = 0.5, 9.0  # least and greatest such ratio
 UNRELATED_SHARE = 0.5  # power, over n, of the ratio of the variance of unrelated systems to that of the pair
@@ -118,11 +120,8 @@ def prediction_powered(
         for k in (2, 3)
     )
     ratio = None if apart is None else _judges_ratio(f, others)
-    doubt = DOUBT if apart is None else DOUBT_OF_DIFFERENCES
-    low, high = skewed_interval(value, _steadied(variance, n, apart, ratio), third, n, level, doubt)
-    human_low, human_high = skewed_interval(
-        human, _steadied(alone, n, apart), _cumulant(y, y, y) / n**2, n, level, doubt
-    )
+    low, high = _interval(value, variance, third, n, level, apart, ratio)
+    human_low, human_high = _interval(human, alone, _cumulant(y, y, y) / n**2, n, level, apart)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(variance > 0, n * (alone / variance - 1), 0.0)
     return RepairedMeans(
@@ -172,15 +171,30 @@ def _judges_ratio(f: Floats, others: Floats) -> Floats:
     return np.clip(np.where(everywhere > 1e-24, everywhere / np.maximum(here, small), 1.0), least, greatest)
 
 
-def _steadied(variance: Floats, n: Floats | int, apart: Floats | None, ratio: Floats | None = None) -> Floats:
+def _steadied(variance: Floats, n: Floats | int, apart: Floats, ratio: Floats | float) -> Floats:
     """The variance of a mean difference, corrected by the judge's variances and by that of unrelated systems."""
-    if apart is None:
-        return variance
-    by_judge = variance if ratio is None else variance * ratio**JUDGES_SHARE
-    each = np.asarray(n) * by_judge
-    known = (each > 0) & (apart > 0)
-    steadied: Floats = by_judge * np.where(known, apart / np.where(known, each, 1.0), 1.0) ** (UNRELATED_SHARE / n)
+    by_judge = variance * ratio**JUDGES_SHARE
+    known = (by_judge > 0) & (apart > 0)
+    steadied: Floats = by_judge * np.where(known, apart / np.where(known, n * by_judge, 1.0), 1.0) ** (
+        UNRELATED_SHARE / n
+    )
     return steadied
+
+
+def _interval(
+    mean: Floats,
+    variance: Floats,
+    third: Floats,
+    n: Floats | int,
+    level: float,
+    apart: Floats | None,
+    ratio: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """Both ends of the interval of a mean or, where it is known how unrelated systems would vary, of a difference."""
+    if apart is None:
+        return skewed_interval(mean, variance, third, n, level)
+    steadied = _steadied(variance, n, apart, 1.0 if ratio is None else ratio)
+    return skewed_interval(mean, steadied, SKEWNESS_SHARE * third, n, level, DOUBT_OF_DIFFERENCES)
 
 
 def _heaviest(values: Floats) -> Floats:
@@ -248,7 +262,6 @@ def _to_halve(
     left = np.maximum(size - more, 0)
     vy, vf, c = _cumulant(y, y), _cumulant(f, f), _cumulant(y, f)
     ratio = None if apart is None else _judges_ratio(f, others)
-    doubt = DOUBT if apart is None else DOUBT_OF_DIFFERENCES
     yyy, yyf, yff, fff = _cumulant(y, y, y), _cumulant(y, y, f), _cumulant(y, f, f), _cumulant(f, f, f)
     for row in range(len(y)):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -257,10 +270,9 @@ def _to_halve(
             rest, rest_third = (np.where(left > 0, weight**k * v / left ** (k - 1), 0.0)
                                 for k, v in ((2, vf[row]), (3, fff[row])))  # fmt: skip
         variance = (vy[row] - 2 * weight * c[row] + weight**2 * vf[row]) / many + rest
-        if apart is not None and ratio is not None:
-            variance = _steadied(variance, many, apart[row], ratio[row])
         third = yyy[row] - 3 * weight * yyf[row] + 3 * weight**2 * yff[row] - weight**3 * fff[row]
-        low, high = skewed_interval(np.zeros(len(many)), variance, third / many**2 + rest_third, many, level, doubt)
+        of_row = (None, None) if apart is None or ratio is None else (apart[[row]], ratio[[row]])
+        low, high = _interval(np.zeros(len(many)), variance, third / many**2 + rest_third, many, level, *of_row)
         enough = np.flatnonzero(high - low <= target[row])
         if len(enough):
             found[row] = more[enough[0]]
@@ -328,7 +340,7 @@ def helped(table: Table) -> list[str]:
         heavy = sum(float(row[place["heaviest"]] or 0.0) > HEAVY for row in rows)
         if heavy:
             said.append(
-                f"warning: {what}: in {heavy} of {len(rows)} rows one query carries more than {HEAVY:.0%} of the variance "
+                f"warning: {what}: in {heavy} of {len(rows)} rows one query has more than {HEAVY:.0%} of the variance "
                 "(column heaviest): the interval may be too narrow, because other such queries may be missing"
             )
     return list(dict.fromkeys(said))
