@@ -304,10 +304,13 @@ def insq(
     rel: Grade = 1,
     gain: Gain | None = None,
     max_grade: Grade | None = None,
+    ranks: int | None = None,
 ) -> Number:
-    """Weights 1 / (rank + 2T - 1)^2, divided by their sum over all ranks."""
+    """Weights 1 / (rank + 2T - 1)^2, divided by their sum over all ranks, or over the first so many."""
     first = 2 * Fraction(T)
     total = inverse_squares(first)
+    if ranks is not None:
+        k, total = ranks, float(sum(1 / (rank + first - 1) ** 2 for rank in range(1, ranks + 1)))
     return weighted(ranking, pool, k, lambda rank: float(1 / (rank + first - 1) ** 2) / total, rel, gain, max_grade)
 
 

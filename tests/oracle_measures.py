@@ -87,6 +87,7 @@ MEASURES: dict[str, oracle.Measure] = {
     **cutoffs("INSQ", oracle.insq, ALL),
     **cutoffs("INSQ(T=2)", oracle.insq, (None, 3), T=2),
     **cutoffs("INSQ(T=1.5,rel=2)", oracle.insq, (3,), T=1.5, rel=2),
+    **cutoffs("INSQ(ranks=2)", oracle.insq, (None,), ranks=2),
     **cutoffs("INSQ(gain=exp)", oracle.insq, (3,), gain="exp", **graded),
     **cutoffs("Weighted(discount=zipf)", oracle.weighted, (None, 3), discount="zipf"),
     **cutoffs("Weighted(discount=telescoping)", oracle.weighted, (None, 3), discount=moffat),

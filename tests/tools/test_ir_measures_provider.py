@@ -24,7 +24,10 @@ MEASURES = {
     "R(rel=2)@10 Bpref Bpref(rel=2) NumRet NumRet(rel=2) NumQ NumRel SetAP SetAP(rel=2) SetF SetF(beta=2.0) "
     "SetF(beta=0.5,rel=2) SetP SetP(relative=True) SetP(judged_only=True) SetR SetR(rel=2) Success@1 Success(rel=2)@5 "
     "IPrec@0.1 IPrec@0.55 IPrec(rel=2)@0.3 infAP infAP(rel=2)",
-    "cwl_eval": "RBP(rel=1) RBP(rel=2,p=0.5) RBP(rel=1,p=0.95) SDCG(max_rel=3)@10 SDCG(max_rel=3,min_rel=0)@5",
+    "cwl_eval": "RBP(rel=1) RBP(rel=2,p=0.5) RBP(rel=1,p=0.95) SDCG(max_rel=3)@10 SDCG(max_rel=3,min_rel=0)@5 "
+    "INST(max_rel=3) INST(T=2.5,max_rel=2) INST(max_rel=3,min_rel=1) INSQ(max_rel=3) "
+    "INSQ(T=3.0,max_rel=3,min_rel=1) SDCG(max_rel=2)@5",
+    "accuracy": "Accuracy Accuracy@15 Accuracy(rel=2)@12 Accuracy(rel=3)",  # it fails where all are relevant
     "compat": "Compat Compat(p=0.8,normalize=False)",
     "judged": "Judged@5 Judged@10",
     "msmarco": "RR@3 RR(rel=2)@10",
@@ -102,10 +105,39 @@ def test_the_default_pipeline_asks_us(require: Any, monkeypatch: pytest.MonkeyPa
     assert library.calc_aggregate([library.AP], qrels, {"nobody": {"d": 1.0}})[library.AP] == 0.0
 
 
-def test_what_means_something_else_here_is_left_to_others(require: Any) -> None:
+def test_graded_rbp_is_that_of_trectools(require: Any) -> None:
+    """Grades count as they are, and ties are averaged over."""
     library = require.module("ir_measures")
-    for name in ("INST(max_rel=3)", "INSQ(max_rel=3)", "BPM(max_rel=3)@10", "NERR8(max_rel=3)@5", "Accuracy", "RBP"):
+    qrels, run = generated(8, True)
+    for name, p, cutoff in (("RBP", 0.8, 30), ("RBP(p=0.5)", 0.5, 30), ("RBP(p=0.9)@5", 0.9, 5)):
+        got = by_query(library.calipers, library.parse_measure(name), qrels, run)
+        for query, scored in run.items():
+            ranked = sorted(scored, key=scored.__getitem__, reverse=True)
+            spans = [[i for i, d in enumerate(ranked) if scored[d] == scored[each]] for each in ranked]
+            gained = [
+                (1 - p) * sum(p**i for i in span if i < cutoff) / len(span) * qrels[query].get(document, 0)
+                for document, span in zip(ranked, spans, strict=True)
+            ]
+            assert got[query] == pytest.approx(sum(gained)), (name, query)
+        assert got["1"] == 0.0  # which the run lacks
+
+
+def test_accuracy_leaves_queries_out(require: Any) -> None:
+    library = require.module("ir_measures")
+    qrels = {"1": {"a": 1, "b": 0}, "2": {"a": 1}, "3": {"b": 0}, "4": {"a": 1}}
+    run = {"1": {"b": 2.0, "a": 1.0, "x": 0.5}, "2": {"x": 1.0}, "3": {"b": 1.0}}
+    for provider in (library.calipers, library.accuracy):
+        assert by_query(provider, library.Accuracy, qrels, run) == {"1": 0.5}
+        assert provider.calc_aggregate([library.Accuracy], qrels, run) == {library.Accuracy: 0.5}
+    both = library.calipers.calc_aggregate([library.Accuracy, library.RR], qrels, run)
+    assert both == {library.Accuracy: 0.5, library.RR: 0.5 / 4}
+
+
+def test_what_is_not_known_here_is_left_to_others(require: Any) -> None:
+    library = require.module("ir_measures")
+    for name in ("BPM(max_rel=3)@10", "NERR8(max_rel=3)@5", "INST(T=0.25,max_rel=3)"):
         assert not library.calipers.supports(library.parse_measure(name)), name
+    assert not library.calipers.supports(library.INSQ(max_rel=3, min_rel=-1))  # grade 0 gains more than unjudged there
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -555,6 +555,10 @@ def test_inst_adds_up_its_endless_weights(target: float) -> None:
     tail = weight[-1] * (step[-1] - 1) ** 2 / step[-1]  # the sum of 1/x^2 from there on
     got = value(f"INST(T={target}, gain=linear)", grades, {"top": 3})
     assert got == pytest.approx((weight * gain).sum() / (weight.sum() + tail), rel=1e-9)
+    for ranks in (1, 7, 30, 1000):
+        first = slice(ranks)
+        got = value(f"INST(T={target}, gain=linear, ranks={ranks})", grades, {"top": 3})
+        assert got == pytest.approx((weight * gain)[first].sum() / weight[first].sum(), rel=1e-12)
 
 
 def test_ties_are_averaged_where_there_is_no_closed_form() -> None:

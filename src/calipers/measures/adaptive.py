@@ -3,6 +3,8 @@
     INST = sum of W(i) * value_i,  W(i + 1) / W(i) = ((i + T + T_i - 1) / (i + T + T_i))^2,
     T_i  = T - (value_1 + ... + value_i): what is still wanted; the weights of all ranks add up to 1
 
+With `ranks`, those of the first so many ranks do, and nothing is read below them: cwl_eval and ir_measures take 1,000.
+
 Bailey, Moffat, Scholer & Thomas, User variability and IR system evaluation, SIGIR 2015.
 """
 
@@ -16,18 +18,18 @@ from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import LARGEST, measure
-from calipers.measures.user_models import worth_of
+from calipers.measures.user_models import check_ranks, worth_of
 from calipers.measures.values import Value
 from calipers.record import Record
 
 
-@measure("INST", T=1, rel=1, gain=None, max_grade=LARGEST)
-def inst(T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
+@measure("INST", T=1, rel=1, gain=None, max_grade=LARGEST, ranks=None)
+def inst(T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | None) -> Form:
     """INSQ for a reader who expects T relevant documents and goes on longer until they are found."""
     if T < 0.5:
         raise CalipersError(f"T={T} of 'INST' is below 0.5")
     value = worth_of(rel, gain, max_grade)
-    return Worthy(Deterministic(Adaptive(float(T), value)), value)
+    return Worthy(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
 
 
 class Adaptive(Record):
@@ -41,9 +43,12 @@ class Adaptive(Record):
     reader = "Wants T relevant documents, and goes on longer until they are found."
     target: float
     value: Value
+    ranks: int | None = None
 
     def __call__(self, lists: Lists) -> Floats:
+        lists = lists.top(self.ranks)
         gain = lists.worth(self.value)
+        bottom = np.inf if self.ranks is None else self.ranks + 1.0
         count = len(lists)
         # Stretches: one before the first gain of each list, then one from each gain on.
         begin = np.insert(lists.first.astype(np.float64), lists.offsets[:-1], 1.0)
@@ -52,8 +57,8 @@ class Adaptive(Record):
         member = np.repeat(np.arange(count), np.diff(lists.offsets) + 1)
         total = np.cumsum(gains)
         a = 2.0 * self.target - (total - total[start][member])
-        end = np.append(begin[1:], np.inf)  # where the next stretch begins
-        end[np.append(start[1:], len(begin)) - 1] = np.inf
+        end = np.append(begin[1:], bottom)  # where the next stretch begins
+        end[np.append(start[1:], len(begin)) - 1] = bottom
         near = begin + a - 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
             step = np.where(np.isinf(end), 0.0, 2.0 * (np.log(near) - np.log(end + a - 1.0)))

@@ -57,6 +57,8 @@ PARAMETERS = {
     "max_grade": Parameter("the largest grade that there could be", takes=_ANY),
     "p": Parameter("persistence: how likely a reader goes on to the next document", takes=_SHARE),
     "T": Parameter("how many relevant documents a reader expects to need", takes=_ANY),
+    "ranks": Parameter("the ranks whose weights add up to 1, where not all of them: cwl_eval takes 1000",
+                       takes="a whole number of at least 1"),
     "t": Parameter("of each grade from 1 on, the share of readers for whom it is the lowest relevant one",
                    takes="a list as [0.4,0.6]"),
     "beta": Parameter("how many times as much recall counts as precision", takes=_ANY),

@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.measures.forms import Cascade, Complement, Form, Linear
+from calipers.measures.forms import TOTAL_WEIGHT, Cascade, Complement, Form, Linear
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.values import (
     DISCOUNTS,
@@ -61,12 +61,26 @@ def rank_biased_residual(cutoff: int | None, p: float) -> Form:
     return Complement(Linear(_persistence(p).up_to(cutoff), Judged()))
 
 
-@measure("INSQ", cutoff=None, T=1, rel=1, gain=None, max_grade=LARGEST)
-def inverse_squares(cutoff: int | None, T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
+@measure("INSQ", cutoff=None, T=1, rel=1, gain=None, max_grade=LARGEST, ranks=None)
+def inverse_squares(
+    cutoff: int | None, T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | None
+) -> Form:
     """RBP for a reader who wants T relevant documents and grows more persistent on the way down."""
     if T <= 0:
         raise CalipersError(f"T={T} of 'INSQ' is not above 0")
-    return Linear(Weights(InverseSquare(T), cutoff), worth_of(rel, gain, max_grade))
+    value = worth_of(rel, gain, max_grade)
+    if check_ranks("INSQ", ranks) is None:
+        return Linear(Weights(InverseSquare(T), cutoff), value)
+    if cutoff is not None:
+        raise CalipersError("INSQ takes a cutoff, or ranks whose weights add up to 1: not both")
+    return Linear(Weights(InverseSquare(T), ranks), value) / TOTAL_WEIGHT
+
+
+def check_ranks(name: str, ranks: int | None) -> int | None:
+    """How many ranks share the weights of a measure; None for all that there are."""
+    if ranks is not None and (isinstance(ranks, bool) or not isinstance(ranks, int) or ranks < 1):
+        raise CalipersError(f"ranks={ranks} of '{name}' is not a whole number of at least 1")
+    return ranks
 
 
 @measure("Weighted", cutoff=None, discount="telescoping", rel=1, gain=None, max_grade=LARGEST)

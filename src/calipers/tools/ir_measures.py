@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, Unpack, cast
+from typing import Any, NamedTuple, Unpack, cast
 
 from calipers.conventions import convention
 from calipers.errors import CalipersError
@@ -159,25 +159,27 @@ def _also(parse: Callable[[str], Any], otherwise: Callable[[str], Any]) -> Calla
 
 # -- the provider --------------------------------------------------------------------------------------
 
-# How each measure of theirs is called here. Not: INST, INSQ (which end at rank 1,000 there), BPM and NERR.
+# How each measure of theirs is called here. Not: BPM and NERR.
 _PLAIN = {
     "P": "P", "RR": "RR", "Rprec": "RPrec", "AP": "AP", "nDCG": "nDCG", "R": "Recall", "Bpref": "bpref",
     "NumRet": "NumRet", "NumQ": "NumQ", "NumRel": "NumRel", "SetAP": "SetAP", "SetF": "SetF", "SetP": "SetP",
     "SetR": "SetR", "Success": "Success", "IPrec": "IPrec", "infAP": "infAP", "Judged": "Judged", "RBP": "RBP",
-    "ERR": "ERR", "SDCG": "SDCG", "Compat": "Compat",
+    "ERR": "ERR", "SDCG": "SDCG", "Compat": "Compat", "Accuracy": "Accuracy", "INST": "INST", "INSQ": "INSQ",
 }  # fmt: skip
 _OF_SUBTOPICS = {
     "ERR_IA": "ERR-IA", "nERR_IA": "nERR-IA", "alpha_DCG": "alpha-DCG", "alpha_nDCG": "alpha-nDCG", "NRBP": "NRBP",
     "nNRBP": "nNRBP", "AP_IA": "AP-IA", "P_IA": "P-IA", "StRecall": "StRecall",
 }  # fmt: skip
+_LEAVING_OUT = ("Accuracy",)  # measures of which undefined queries count in no mean
 _PERFECT = ("ERR_IA", "alpha_DCG")  # which ndeval prints as a share of what perfect documents would give
 GDEVAL_GRADE = 4  # the largest that gdeval knows
+CWL_RANKS = 1000  # to which cwl_eval fills up lists
 
 
 def translated(theirs: Any) -> Measure | None:
     """Our measure for one of theirs; None where there is none that means the same."""
     name, given = theirs.NAME, dict(theirs.params)
-    if name not in _PLAIN and name not in _OF_SUBTOPICS:
+    if (name not in _PLAIN and name not in _OF_SUBTOPICS) or given.get("min_rel", 0) < 0:
         return None
     parameters = {key: value for key, value in given.items() if key != "gains" and value is not None}
     match name:
@@ -191,7 +193,9 @@ def translated(theirs: Any) -> Measure | None:
         case "ERR":
             parameters["max_grade"] = GDEVAL_GRADE
         case "RBP" if "rel" not in parameters:
-            return None  # graded there, by a provider that is not there
+            parameters["gain"] = "linear"
+        case "INST" | "INSQ":
+            parameters["ranks"] = CWL_RANKS
         case _ if name in _PERFECT:
             parameters["norm"] = "perfect"
     at = parameters.pop("recall" if name == "IPrec" else "cutoff", None)
@@ -239,42 +243,82 @@ def _provider(library: Any) -> Any:
             lists = library.util.RunConverter(run).as_dict_of_dict()
             if self.own is not None:
                 yield from self.own.iter_calc(lists)
-            for judged, theirs, ours in self.parts:
-                shared = {query: lists[query] for query in judged if lists.get(query)}
-                if not shared:
-                    continue
-                known = {query: judged[query] for query in shared}
-                scores = evaluate(known, shared, ours, like=RULES, warn=False)
-                for measure, values in zip(theirs, scores.values[:, 0].tolist(), strict=True):
-                    for query, value in zip(scores.queries, values, strict=True):
-                        yield library.Metric(query_id=query, measure=measure, value=value)
+            for part in self.parts:
+                for measure, query, value in part.scored(lists):
+                    yield library.Metric(query_id=query, measure=measure, value=value)
+
+        def iter_calc(self, run: Any) -> Iterator[Any]:
+            """Without the queries that a measure leaves out there."""
+            for metric in super().iter_calc(run):
+                if metric.measure.NAME not in _LEAVING_OUT or not math.isnan(metric.value):
+                    yield metric
 
     return CalipersProvider()
 
 
-def _parts(measures: list[Any], rows: list[Any]) -> Iterator[tuple[dict[str, Any], list[Any], list[Measure]]]:
-    """The measures by the judgments that they read, which a table of gains may change."""
+class _Part(NamedTuple):
+    """Some measures that are worked out together."""
+
+    judged: dict[str, Any]
+    theirs: list[Any]
+    ours: list[Measure]
+
+    def scored(self, lists: Mapping[str, Any]) -> Iterator[tuple[Any, str, float]]:
+        """Each measure on each query that has judgments and results; NaN on all others that it leaves out."""
+        shared = {query: lists[query] for query in self.judged if lists.get(query)}
+        leaves_out, graded = (test(self.theirs[0]) for test in (_leaves_out, _is_graded_rbp))
+        if leaves_out:
+            yield from ((each, query, math.nan) for each in self.theirs for query in self.judged if query not in shared)
+        if not shared:
+            return
+        known = {query: self.judged[query] for query in shared}
+        policies: Policies = {"like": RULES}
+        if leaves_out:
+            policies |= {"empty": "skip", "missing": "skip"}
+        if graded:
+            policies["ties"] = "average"
+        values = evaluate(known, shared, self.ours, warn=False, **policies).values[:, 0]
+        if graded:  # of which ours is the share of the largest
+            values = values * max(0, *(grade for of_query in known.values() for grade in of_query.values()))
+        for each, by_query in zip(self.theirs, values.tolist(), strict=True):
+            yield from ((each, query, value) for query, value in zip(known, by_query, strict=True))
+
+
+def _leaves_out(theirs: Any) -> bool:
+    return theirs.NAME in _LEAVING_OUT
+
+
+def _is_graded_rbp(theirs: Any) -> bool:
+    """Whether grades count as they are; trectools, which has it there, averages over ties."""
+    return theirs.NAME == "RBP" and theirs.params.get("rel") is None
+
+
+def _parts(measures: list[Any], rows: list[Any]) -> Iterator[_Part]:
+    """The measures by the judgments that they read, which a table of gains or a largest grade may change, and by their
+    policies.
+    """
     by_gains: dict[Any, list[Any]] = {}
     for each in measures:
         gains = each.params.get("gains") or {}
-        by_gains.setdefault((each.NAME in _OF_SUBTOPICS, tuple(sorted(gains.items()))), []).append(each)
-    for (diverse, gains), theirs in by_gains.items():
+        read = each.NAME in _OF_SUBTOPICS, tuple(sorted(gains.items())), each.params.get("max_rel", math.inf)
+        by_gains.setdefault((*read, _leaves_out(each), _is_graded_rbp(each)), []).append(each)
+    for (diverse, gains, largest, _, _), theirs in by_gains.items():
         table: Mapping[Any, Any] = dict(gains)
         judged: dict[str, Any] = {}
         for row in rows:
             of_query = judged.setdefault(row.query_id, {})
             if diverse:
                 of_query = of_query.setdefault(getattr(row, "iteration", "0"), {})
-            of_query[row.doc_id] = table.get(row.relevance, row.relevance)
+            of_query[row.doc_id] = min(table.get(row.relevance, row.relevance), largest)
         by_measure: dict[Measure, Any] = {}
         again: list[Any] = []  # what means the same as another one
         for each in theirs:
             ours = translated(each)
             assert ours is not None
             again.append(each) if ours in by_measure else by_measure.update({ours: each})
-        yield judged, [*by_measure.values()], [*by_measure]
+        yield _Part(judged, [*by_measure.values()], [*by_measure])
         for each in again:
-            yield judged, [each], [cast("Measure", translated(each))]
+            yield _Part(judged, [each], [cast("Measure", translated(each))])
 
 
 def register() -> Any:
