@@ -21,6 +21,7 @@ from calipers.errors import CalipersError
 from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import Normalised
 from calipers.measures.registry import examples
+from calipers.results.scores import Reason
 
 Topic = dict[str, dict[str, float]]  # subtopic -> document -> grade
 
@@ -263,6 +264,43 @@ def test_the_best_order_is_not_the_greedy_one(monkeypatch: pytest.MonkeyPatch) -
         assert stopped.worst[name][0] <= exact.worst[name][0] + 1e-12
     assert "bound" in {stopped.exactness[name]["ideal"] for name in names}
     assert any("none passes" in note for note in exactness_notes(stopped.inexact))
+
+
+@pytest.mark.parametrize("tried", [3000, 2])
+def test_no_list_passes_its_bounds(tried: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """V2 and V2s stay in [-1, 1] and U in [0, 1] for every order of every subset, also where the search is stopped,
+    where measures are divided by the greedy list, and where later ranks weigh more.
+    """
+    monkeypatch.setattr("calipers.measures.forms.extreme_orders.MOST_TRIED", tried)
+    rising = ["alpha-DCG(discount=[0.2,1,0.5])", "D-nDCG(discount=[0.2,1,0.5])", "D#-nDCG(discount=[0.2,1,0.5])@3"]
+    plain = [*(name for name in NAMES if name not in ("P-IA", "P-IA@9", "StRecall@9")), *rising]  # sets, not rankings
+    names = [f"{of}({name})" for name in plain for of in ("V2", "V2s", "U", "W")]
+    documents = [f"d{n}" for n in range(5)]
+    judged = {"nothing": dict.fromkeys(documents, 0.0)}
+    topics = {f"q{seed}": random_topic(seed, documents=5, intents=3) | judged for seed in range(5)}
+    orders = [order for size in (1, 3, 5) for order in permutations(documents, size)]
+    whole = [n for n, order in enumerate(orders) if len(order) == len(documents)]
+    runs = {str(n): {q: {d: -float(r) for r, d in enumerate(order)} for q in topics} for n, order in enumerate(orders)}
+    judgments = cal.SubtopicJudgments.from_subtopics(topics)
+    scores = cal.evaluate(judgments, runs, [*names, *plain], warn=False)
+    found = cal.bounds(judgments, plain)
+    for name in names:
+        low = -1 if name[0] == "V" else 0 if name[0] == "U" else -np.inf  # lists may leave out what the worst one holds
+        assert low - 1e-9 <= scores[name].min() <= scores[name].max() <= 1 + 1e-9, name
+        # What is called degenerate is so: every order of all documents scores the same.
+        flat = scores.reasons[scores.measures.index(name)][whole[0]] == Reason.DEGENERATE
+        of = scores[name.partition("(")[2].removesuffix(")")][whole]
+        np.testing.assert_allclose(of.max(axis=0)[flat], of.min(axis=0)[flat], rtol=1e-12)
+    for name in plain:
+        values = scores[name][whole]
+        assert (found.worst[name] <= values.min(axis=0) + 1e-9).all(), name
+        assert (found.ideal[name] >= values.max(axis=0) - 1e-9).all(), name
+        assert not {"greedy", "sorted"} & {*found.exactness[name].values()}
+        for bound, extreme in ((found.ideal, values.max(axis=0)), (found.worst, values.min(axis=0))):
+            if found.exactness[name]["ideal" if bound is found.ideal else "worst"] == "exact":
+                np.testing.assert_allclose(bound[name], extreme, rtol=1e-9, atol=1e-12, err_msg=name)
+    assert found.exactness["D-nDCG(discount=[0.2,1,0.5])"]["ideal"] == "exact"
+    assert found.exactness["alpha-DCG(discount=[0.2,1,0.5])"]["ideal"] == "bound"
 
 
 def test_between_the_bounds() -> None:

@@ -357,12 +357,18 @@ class Weights(Record):
         """The weights of ranks 1 to depth, or to the cutoff where that comes first."""
         return self.at(np.arange(1, self._cut(depth) + 1, dtype=np.float64))
 
-    def falling(self, depth: int) -> Floats | None:
-        """The weights of ranks 1 to depth, 0 beyond the cutoff; None where one weighs more than the one above it."""
+    def falling(self, depth: int, above: bool) -> tuple[Floats, bool] | None:
+        """Weights of ranks 1 to depth, none larger than the one above it, and whether they are the true ones.
+
+        Where they are not, they are the least such weights that are nowhere smaller, or the largest that are nowhere
+        larger. None where a weight is negative.
+        """
         weight = self.of_ranks(depth)
-        if (weight < 0).any() or (np.diff(weight) > 0).any():
+        if (weight < 0).any():
             return None
-        return np.append(weight, np.zeros(depth - len(weight)))
+        weight = np.append(weight, np.zeros(depth - len(weight)))
+        found = np.maximum.accumulate(weight[::-1])[::-1] if above else np.minimum.accumulate(weight)
+        return found, bool((found == weight).all())
 
     def total(self) -> float:
         """The weight of all ranks up to the cutoff."""

@@ -212,9 +212,9 @@ class Form(Record):
         """What each judged document adds where no other stands above it, apart from the weight of its rank."""
         raise CalipersError(f"no order is known that would be ideal for {type(self).__name__} by intent")
 
-    def part_by_intent(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
-        """For the search of the best order by intent: so many ranks, the value of each intent, and what documents of
-        some kinds add to each of them alone, [kind, intent]. None where no search is known.
+    def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
+        """For the search of the best (or the worst) order by intent: so many ranks, the value of each intent, and what
+        documents of some kinds add to each of them alone, [kind, intent]. None where no search is known.
         """
         return None
 

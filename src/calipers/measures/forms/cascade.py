@@ -101,11 +101,11 @@ class Cascade(Form):
     def fades_until(self) -> int | None:
         return self.weight.cutoff
 
-    def part_by_intent(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+    def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
         from calipers.measures.forms.extreme_orders import Satisfied
 
-        weight = self.weight.falling(ranks)
-        return None if weight is None else Satisfied(weight, value, gain)
+        weight = self.weight.falling(ranks, above=best)
+        return None if weight is None else Satisfied(weight[0], value, gain, exact=weight[1])
 
     def plan(self) -> Plan | None:
         return described(self.stop).plan(self.weight.plan("first")) if self.stops_surely else None

@@ -5,7 +5,7 @@ order. Orders are grown rank by rank, the most promising first. With F(S) what t
 up to, a falling weight w makes the score a sum over ranks of (w_r - w_(r+1)) F(S_r), and each F(S_r) is bounded: where
 F is submodular, r more documents add at most the sum of their r largest gains now. Documents that add the same are one
 kind, and one that adds less to everything is not taken before a better one. A search that takes too long ends with a
-bound.
+bound; weights that rise are replaced by falling ones that bound them.
 
 Nemhauser, Wolsey & Fisher, An analysis of approximations for maximizing submodular set functions, Mathematical
 Programming 1978 (the bound).
@@ -36,6 +36,11 @@ class Part(Protocol):
         """[kind, ...]: what tells the kinds apart; more is never worse."""
         ...
 
+    @property
+    def exact(self) -> bool:
+        """Whether it is the part itself, and not one that is nowhere smaller (or nowhere larger)."""
+        ...
+
     def start(self) -> Any:
         """What is known before the first rank."""
         ...
@@ -60,6 +65,7 @@ class Satisfied:
     weight: Floats  # of each rank, falling
     value: Floats  # of each intent
     kinds: Floats  # [kind, intent]: the chance of being satisfied
+    exact: bool = True
 
     def start(self) -> Floats:
         return self.value
@@ -94,6 +100,15 @@ class Added:
 
     weight: Floats  # falling
     gain: Floats  # of each kind
+    true: Floats | None = None  # the weights that these bound, where they are not these
+
+    @property
+    def exact(self) -> bool:
+        return self.true is None
+
+    def alone(self) -> Added:
+        """The part itself where there is no other: then it does not matter which rank has which weight."""
+        return self if self.true is None else Added(np.sort(self.true)[::-1], self.gain)
 
     @property
     def kinds(self) -> Floats:
@@ -120,6 +135,7 @@ class Precise:
 
     value: Floats  # of each intent
     kinds: Floats  # [kind, intent]: 1 where it is relevant
+    exact: bool = True
 
     def start(self) -> Floats:
         return np.zeros(len(self.value))

@@ -74,9 +74,10 @@ class IntentAware(Form):
     @property
     def extremes(self) -> Exactness:
         plain = self.of.numerator
-        if plain.fades_until == 0 and plain.weighted_sum is not None:
+        part = self._part(plain.reach or 1000, np.ones(1), np.ones((1, 1)), best=True)
+        if plain.fades_until == 0 and plain.weighted_sum is not None and part is not None and part.exact:
             return "exact"
-        return "greedy" if self._part(plain.reach or 1000, np.ones(1), np.ones((1, 1))) is None else "bound"
+        return "greedy" if part is None else "bound"
 
     def extremes_of(self, population: Population, best: bool) -> Exactness:
         if self.extremes != "bound":
@@ -117,9 +118,9 @@ class IntentAware(Form):
             return _extreme_of(population, [(self, np.ones(len(found)))], found, best)
         return (found if best else np.minimum(found, self.expected(population))), True
 
-    def _part(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+    def _part(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
         """The form for documents of a few kinds: value of each intent, gain of [kind, intent]."""
-        return self.of.numerator.part_by_intent(ranks, value / self.over, gain)
+        return self.of.numerator.part_by_intent(ranks, value / self.over, gain, best)
 
     def _gains(self, pool: SubtopicPool) -> Floats:
         """Of each row of the pool's `intents`: what it adds where nothing stands above it."""
@@ -239,7 +240,7 @@ def _extreme_of(
 
     found: a score of each set; NaN where it has none.
     """
-    from calipers.measures.forms.extreme_orders import NOISE, extreme
+    from calipers.measures.forms.extreme_orders import NOISE, Added, extreme
 
     pool = subtopics_of(population.pool)
     seen = by_intent(population.shuffled)
@@ -267,8 +268,11 @@ def _extreme_of(
             reach = form.of.numerator.reach
             last = max(last, size if reach is None else min(reach, size))
             value = values[t][intents] * float(scale[i])
-            part = form._part(size, value, kinds[:, t * shape[1] : (t + 1) * shape[1]])
+            part = form._part(size, value, kinds[:, t * shape[1] : (t + 1) * shape[1]], best)
             assert part is not None
+            if len(terms) == 1 and isinstance(part, Added):
+                part = part.alone()
+            proved &= part.exact
             parts.append(part)
         total, reached = extreme(parts, copies, first, last, best)
         proved &= reached

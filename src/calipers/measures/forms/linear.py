@@ -43,11 +43,15 @@ class Linear(Form):
     def worth(self) -> Value:
         return self.value
 
-    def part_by_intent(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+    def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
         from calipers.measures.forms.extreme_orders import Added
 
-        weight = self.weight.falling(ranks)
-        return None if weight is None else Added(weight, gain @ value)
+        falling = self.weight.falling(ranks, above=best)
+        if falling is None:
+            return None
+        weight = self.weight.of_ranks(ranks)
+        true = None if falling[1] else np.append(weight, np.zeros(ranks - len(weight)))
+        return Added(falling[0], gain @ value, true)
 
     def ideal(self, population: Population) -> Floats:
         return population.once(("ideal", self), lambda: self._extreme(population, best=True))

@@ -89,7 +89,7 @@ class Paired(Form):
     def gain_alone(self, pool: Pool) -> Floats:
         return np.asarray(AtLeast(self.rel)(pool.grade) / np.maximum(pool.relevant(self.rel), 1)[pool.query])
 
-    def part_by_intent(self, ranks: int, value: Floats, gain: Floats) -> Part | None:
+    def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
         from calipers.measures.forms.extreme_orders import Precise
 
         return Precise(value * gain.max(axis=0), np.asarray(gain > 0, np.float64))
