@@ -23,7 +23,8 @@ class CalipersError(ValueError):
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line) if part is not None)
-        return f"{place}: {self.message}" if place else self.message
+        text = f"{place}: {self.message}" if place else self.message
+        return text.encode("utf-8", "backslashreplace").decode()  # bytes of an id that are no UTF-8 can be printed too
 
 
 class CalipersWarning(UserWarning):
