@@ -44,7 +44,7 @@ from calipers.stats.correlation import rank_correlation
 SEEDS = range(42, 52)
 SIZE = 10  # systems of a group in table 3; the paper does not say how many groups it drew
 SAMPLES = 500  # groups for the figures
-SEARCHED = 30  # groups for each reading of a search
+SEARCHED = 100  # groups for each reading of a search
 BY_CHANCE = 100  # groups for what is chance in the joint value
 DRAWN_THEN = 100  # groups that the paper is taken to have drawn, where the error of its own figures matters
 SEED = 42
@@ -382,7 +382,8 @@ def agreement(joint: Floats, ric: Floats) -> tuple[tuple[float, float, float], t
     n = len(joint)
     times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), 1000).astype(np.float64)
     signs = np.sign(joint[:, None] - joint) * np.sign(ric[:, None] - ric)
-    tau = ((times @ signs) * times).sum(axis=1) / (n * n - (times**2).sum(axis=1))
+    pairs = n * n - (times**2).sum(axis=1)  # none where one row is drawn every time
+    tau = ((times @ signs) * times).sum(axis=1) / np.maximum(pairs, 1.0)
     x, y = (np.argsort(np.argsort(each)).astype(np.float64) for each in (joint, ric))
     mean = [times @ each / n for each in (x, y, x * y, x * x, y * y)]
     spread = np.sqrt((mean[3] - mean[0] ** 2) * (mean[4] - mean[1] ** 2))
