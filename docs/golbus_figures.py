@@ -10,6 +10,7 @@ DATA is a folder with trec/trec8-adhoc, trec/trec9-web, trec/dl19-passage and tr
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -155,18 +156,24 @@ def _query(relevant: np.ndarray, rank: np.ndarray) -> QueryRankings:
 
 def verdicts(file: Path) -> None:
     """The tables of reproduce.md, from what the command wrote."""
-    with open(file, encoding="utf-8", newline="") as rows:
-        found = list(csv.DictReader(rows))
+    with open(file, encoding="utf-8", newline="") as lines:
+        found = list(csv.DictReader(lines))
     for name in ("table-2", "figure-2", "table-3", "figure-3", "table-4", "figure-5"):
-        chosen = [row for row in found if row["table"].endswith(f"/{name}")]
-        shown = tuple(
-            (row["cell"], row["printed"], _short(row["computed"], 4), row["verdict"], row["reason"]) for row in chosen
-        )
-        replace(
-            "reproduce.md",
-            f"golbus-{name}",
-            Table(("cell", "printed", "computed", "verdict", "about"), shown).to_markdown(),
-        )
+        columns = ["cell", "printed", "computed", "verdict", "about"]
+        rows = []
+        for row in found:
+            if not row["table"].endswith(f"/{name}"):
+                continue
+            about = [row["reason"]]
+            if name == "table-3":
+                columns = ["cell", "printed", "computed", "verdict", "standard error", "shuffled", "corrected"]
+                match = re.search(r"error ([\d.]+);.* ranks (-?[\d.]+), .* one (-?[\d.]+)", row["reason"])
+                assert match, row
+                about = list(match.groups())
+            rows.append((row["cell"], row["printed"], _short(row["computed"], 4), row["verdict"], *about))
+        if not any(row[4] for row in rows):
+            columns, rows = columns[:4], [row[:4] for row in rows]
+        replace("reproduce.md", f"golbus-{name}", Table(tuple(columns), tuple(rows)).to_markdown())
 
 
 def _short(number: float | str | None, digits: int = 3) -> str:

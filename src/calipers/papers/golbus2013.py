@@ -8,7 +8,7 @@ the text says so (all ten information differences come out without the cut, thre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -20,7 +20,7 @@ import numpy as np
 from calipers.collection.model import Judgments
 from calipers.collection.reader import processors
 from calipers.errors import CalipersError
-from calipers.evaluation import evaluate
+from calipers.evaluation import Policies, evaluate
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import judged_part
 from calipers.fusion.methods import METHODS, Votes
@@ -44,7 +44,7 @@ from calipers.stats.correlation import rank_correlation
 SEEDS = range(42, 52)
 SIZE = 10  # systems of a group in table 3; the paper does not say how many groups it drew
 SAMPLES = 500  # groups for the figures
-SEARCHED = 30  # groups for each reading of a search
+SEARCHED = 100  # groups for each reading of a search
 BY_CHANCE = 100  # groups for what is chance in the joint value
 DRAWN_THEN = 100  # groups that the paper is taken to have drawn, where the error of its own figures matters
 SEED = 42
@@ -75,14 +75,16 @@ class Collection:
         return self.rankings("docid").systems
 
     @cache  # noqa: B019 - there are two collections in a process
-    def scores(self, measure: str, ties: str, condensed: bool = False) -> Scores:
-        runs = list(self.runs)
-        return evaluate(self.judgments, runs, measure, ties=ties, condensed=condensed, empty="skip", warn=False)
+    def scores(self, measure: str, ties: str, condensed: bool = False, depth: int | None = None) -> Scores:
+        lists: Policies = {"ties": ties, "condensed": condensed, "depth": depth, "empty": "skip"}
+        return evaluate(self.judgments, list(self.runs), measure, warn=False, **lists)
 
     def read_as(self, measure: str, name: str, reading: Reading) -> Scores:
         """The scores of AP, nDCG or RIC on TREC 8 or 9 under a reading."""
-        condensed = measure != "RIC" and reading["unjudged"] == "left out"
-        return self.scores(_measure(measure, name, reading), reading["ties"], condensed)
+        own = _measure(measure, name, reading)
+        if measure == "RIC":
+            return self.scores(own, reading["ties"], depth=100 if reading["depth"] == DEPTHS[2] else None)
+        return self.scores(own, reading["ties"], reading["unjudged"] == "left out")
 
     def mean(self, measure: str, name: str, reading: Reading) -> Floats:
         return np.asarray(np.nanmean(self.read_as(measure, name, reading).values[0], axis=1))
@@ -128,11 +130,12 @@ def needs_data(cells: Iterable[tuple[str, str]]) -> list[Figure]:
 
 
 def depth_of(measure: str, depth: str) -> str:
-    return measure if depth == "1000" else f"{measure}@{depth}"
+    return measure if depth == "1000" else f"{measure}@100"
 
 
 # -- table 2: discriminative power -------------------------------------------------------------------
 
+DEPTHS = ("1000", "100", "100, RIC too")  # of AP and nDCG
 UNJUDGED = ("not relevant", "left out")  # what AP and nDCG do with unjudged documents; RIC leaves them out
 
 
@@ -145,7 +148,7 @@ UNJUDGED = ("not relevant", "left out")  # what AP and nDCG do with unjudged doc
         "cut": tuple(CUT),
         "gain": ("exp", "linear"),
         "thresholds": ("equal", "gains"),
-        "depth": ("1000", "100"),
+        "depth": DEPTHS,
         "unjudged": UNJUDGED,
         "ties": ("average", "docid"),
     },
@@ -190,8 +193,8 @@ def _measure(measure: str, name: str, reading: Reading) -> str:
 @cache
 def _power(scores: Scores, seeds: range) -> tuple[list[float], float, int]:
     """Of some seeds; of the paired t test; and how many systems there are."""
-    known = ~np.isnan(scores.values).any(axis=(0, 1))  # topics without pairs count for nothing
-    queries = tuple(query for query, counts in zip(scores.queries, known.tolist(), strict=True) if counts)
+    known = np.flatnonzero(~np.isnan(scores.values).any(axis=(0, 1)))  # topics without pairs count for nothing
+    queries = tuple(scores.queries[q] for q in known.tolist())
     one = Scores(("it",), scores.systems, queries, scores.values[:, :, known], scores.reasons[:, :, known])
     power = [discriminative_power(one, "bootstrap", samples=1000, seed=seed)["it"] for seed in seeds]
     return power, discriminative_power(one)["it"], len(scores.systems)
@@ -226,7 +229,7 @@ def _scores_alone(folder: Path | None) -> Scores | None:
         "cut": tuple(CUT),
         "gain": ("exp", "linear"),
         "thresholds": ("equal", "gains"),
-        "depth": ("1000", "100"),
+        "depth": DEPTHS,
         "unjudged": UNJUDGED,
         "top by": ("the other measure", "RIC"),
         "ties": ("average", "docid"),
@@ -379,7 +382,8 @@ def agreement(joint: Floats, ric: Floats) -> tuple[tuple[float, float, float], t
     n = len(joint)
     times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), 1000).astype(np.float64)
     signs = np.sign(joint[:, None] - joint) * np.sign(ric[:, None] - ric)
-    tau = ((times @ signs) * times).sum(axis=1) / (n * n - (times**2).sum(axis=1))
+    pairs = n * n - (times**2).sum(axis=1)  # none where one row is drawn every time
+    tau = ((times @ signs) * times).sum(axis=1) / np.maximum(pairs, 1.0)
     x, y = (np.argsort(np.argsort(each)).astype(np.float64) for each in (joint, ric))
     mean = [times @ each / n for each in (x, y, x * y, x * x, y * y)]
     spread = np.sqrt((mean[3] - mean[0] ** 2) * (mean[4] - mean[1] ** 2))
@@ -529,6 +533,7 @@ TABLE_4: dict[str, Sequence[str]] = {
     "depth of AP": ("1000", "100"),
     "bins": ("equal number", "equal width", "nearest centre"),
     "identical": ("kept", "dropped"),
+    "groups": ("as listed", "partners as one"),
     "ties": ("average", "docid", "input"),
 }
 BEST_4 = {
@@ -537,10 +542,12 @@ BEST_4 = {
     "depth of AP": "100",
     "bins": "nearest centre",
     "identical": "dropped",
+    "groups": "as listed",
     "ties": "input",
 }
 BINS = 20
 IDENTICAL = 0.001  # bits, below which two systems are the same but for a few ties
+PARTNERS = (frozenset({"utwente", "twentyone"}),)  # Twente and TNO, both of the project Twenty-One
 FIRST_RANKS = (1, 2, 3, 4, 5, 28, 29, 30, 31, 32)
 
 
@@ -581,7 +588,7 @@ def table_4(folder: Path | None, reading: Reading) -> Sequence[Figure]:
         figures.append(Figure(f"{pair}: rank", str(printed_rank), None if rank is None else float(rank), same, why))
     if not known.groups or not binned:
         return [*figures, Figure("first pairs of one group", "27", None, NEEDS_DATA, "runs.csv: run, group")]
-    group = [known.groups.get(str(row[0])) == known.groups.get(str(row[1])) for row in binned]
+    group = [_of_one_group(known.groups, str(row[0]), str(row[1]), reading["groups"]) for row in binned]
     first = _first_unlike(group)
     by_ap = [group[i] for i in np.argsort([float(str(row[3])) for row in binned], kind="stable")]
     why = (
@@ -602,6 +609,11 @@ def within_bins(found: InformationDifference, reading: Reading) -> list[tuple[Ce
         place = dict(zip(found.systems, bins.tolist(), strict=True))
         rows = [row for row in found.table().rows if place[str(row[0])] == place[str(row[1])]]
     return [row for row in rows if reading["identical"] == "kept" or float(str(row[2])) >= IDENTICAL]
+
+
+def _of_one_group(groups: Mapping[str, str], one: str, other: str, reading: str) -> bool:
+    listed = {str(groups.get(one)), str(groups.get(other))}
+    return len(listed) == 1 or (reading == "partners as one" and any(listed <= each for each in PARTNERS))
 
 
 def _first_unlike(group: Sequence[bool]) -> int:
