@@ -209,7 +209,7 @@ class SwappedFiles:
 
     def __init__(self, grade: Floats) -> None:
         fractional = grade[grade != np.rint(grade)]
-        self._grade = float(fractional[0]) if 2 * len(fractional) > len(grade) else None
+        self._grade = float(fractional[0]) if len(fractional) and 2 * len(fractional) >= len(grade) else None
         self._low, self._high = np.inf, -np.inf
         self._whole = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import pytest
 import calipers as cal
 from calipers.cli import commands
 from calipers.cli.fast_path import answered
+from calipers.collection.run_names import distinct_names
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 d 0\n3 0 x 0\n"
 RUN = "1 Q0 b 1 3.0 one\n1 Q0 a 2 2.0 one\n1 Q0 u 3 1.0 one\n2 Q0 d 1 2.5 one\n2 Q0 a 2 2.5 one\n3 Q0 x 1 1 one\n"
@@ -56,6 +58,42 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "one.run").write_text(RUN)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_a_name_depends_on_the_runs_before_it_alone() -> None:
+    """So that a run at the end renames no other, and one in front only runs with its tag, as decision 0008 has it."""
+    draw = random.Random(1)
+    for _ in range(500):
+        runs = [Named(draw.choice("abc"), f"{draw.choice('xy')}/{draw.choice('abcd')}.run") for _ in range(5)]
+        if len({run.path for run in runs}) < len(runs):
+            continue
+        names = [name for name, _ in distinct_names(runs)]
+        assert len(set(names)) == len(names)
+        for end in range(1, 6):
+            assert [name for name, _ in distinct_names(runs[:end])] == names[:end]
+        later = [Named(f"tag{i}", f"z/{i}.run") for i in range(4)]
+        new = Named(draw.choice("abc"), "new.run")
+        assert [name for name, _ in distinct_names([new, *later])][1:] == ["tag0", "tag1", "tag2", "tag3"]
+
+
+class Named(NamedTuple):
+    """A run, as far as its name goes."""
+
+    name: str
+    path: str
+
+
+def test_a_run_in_front_takes_the_tag_and_a_warning_says_so(folder: Path, said: Said) -> None:
+    (folder / "a.run").write_text(RUN)
+    for commanded in ("evaluate", "ranges", "metaeval"):
+        done = said(commanded, "qrels.txt", "a.run", "one.run", "-m", "AP RR", "--format", "csv")
+        assert "warning: one.run: named by the file, as another run has the tag; name=path gives a name" in done.stderr
+    for measure in ("AP", "AP infAP"):  # by the fast path, and without it
+        kept = rows(said("evaluate", "qrels.txt", "a.run", "one=one.run", "-m", measure, "--format", "csv").stdout)
+        assert [row["system"] for row in kept] == ["a", "one"]  # a name that was given stays, wherever it stands
+    assert cal.evaluate("qrels.txt", ["a.run", "one=one.run"], "AP").systems == ("a", "one")
+    named = cal.evaluate("qrels.txt", [cal.read_run("a.run"), {"one": {"1": {"a": 1.0}}}], "AP")
+    assert named.systems == ("a", "one")
 
 
 def test_no_run_changes_the_name_of_another(folder: Path, said: Said) -> None:

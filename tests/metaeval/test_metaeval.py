@@ -396,3 +396,10 @@ def test_metaeval_on_trec_covid(data: Path) -> None:
     assert 0.6 < found.power()["nDCG"] < 0.8
     assert found.tau_table().rows[0][2] > 0.9
     assert found.compared["all"] is not None
+
+
+def test_the_answer_where_nothing_is_told_apart() -> None:
+    same = {"1": {"a": 2.0, "b": 1.0}, "2": {"a": 2.0, "b": 1.0}}
+    other = {"1": {"b": 2.0, "a": 1.0}, "2": {"a": 2.0, "b": 1.0}}
+    found = cal.meta_evaluate({"1": {"a": 1}, "2": {"a": 1}}, {"x": same, "y": other}, "AP RR", warn=False)
+    assert found.answers()[0].startswith("no measure tells any two systems apart: 0.0% of the pairs differ")

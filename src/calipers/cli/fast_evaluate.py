@@ -74,7 +74,8 @@ def fast_answer(
         weighed = [] if open_to is None else [of_judged(plans[open_to])]
         index = read_graded(judgments, [*plans.values(), *weighed])
         runs = score_runs(files, index, by_id=by_id, depth=depth or 0, jobs=jobs, advance=advance)
-        runs = [run._replace(name=name or run.name) for (name, _), run in zip(named, runs, strict=True)]
+        both = zip(named, runs, strict=True)
+        runs = [run._replace(name=given or run.name, given_name=given) for (given, _), run in both]
         if all(not any(run.length) for run in runs):
             raise NotFast("no query in common")
     except UNUSUAL:

@@ -43,6 +43,7 @@ class RunScores(NamedTuple):
     unjudged_queries: int
     unjudged_share: float  # of the documents in the top 10
     scores: list[list[float]]
+    given_name: str | None = None
 
     @property
     def missing_queries(self) -> int:

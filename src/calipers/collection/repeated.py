@@ -159,6 +159,10 @@ class RolledRun:
     def path(self) -> str | None:
         return getattr(self.run, "path", None)
 
+    @property
+    def given_name(self) -> str | None:
+        return getattr(self.run, "given_name", None)
+
     @cached_property
     def notes(self) -> tuple[str, ...]:
         own = f"{self.path or self.name}: passages are made into documents by {self.rollup.how}"

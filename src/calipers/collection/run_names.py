@@ -12,7 +12,7 @@ from calipers.plurals import counted
 
 
 class HasName(Protocol):
-    """A run, as far as its name goes; one that was read from a file also has a `path`."""
+    """A run, as far as its name goes; one that was read from a file also has a `path`, and maybe a `given_name`."""
 
     @property
     def name(self) -> str: ...
@@ -103,16 +103,26 @@ def run_name(tag: str, path: str) -> str:
 
 
 def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:
-    """The name of each run, and whether it is another one than its own because an earlier run has that.
+    """The name of each run, and whether it is another one than its own because another run has that.
 
-    Then it is the stem of its file, or its path: a run that is added at the end renames no other.
+    Names that users give come first. A tag goes to the first run that has it; later ones go by the stem of their file,
+    or by its path. So a run that is added at the end renames no other, and one in front only runs with its tag.
     """
+    fixed = [_fixed_name(run) for run in runs]
+    given = {name for name in fixed if name is not None}
     taken: set[str] = set()
-    for run in runs:
+    for run, own in zip(runs, fixed, strict=True):
         path: str | None = getattr(run, "path", None)
         others = () if path is None else (stem_of(path), path)
-        name = next((name for name in (run.name, *others) if name not in taken), None)
+        free = (each for each in (run.name, *others) if each not in taken and (each == own or each not in given))
+        name = next(free, None)
         if name is None:
             raise CalipersError(f"two runs have the name '{run.name}'", file=path)
         taken.add(name)
         yield name, name != run.name
+
+
+def _fixed_name(run: HasName) -> str | None:
+    """The name that a user gave to a run, or the only one that it has; None for a file that goes by its tag or stem."""
+    given: str | None = getattr(run, "given_name", None)
+    return run.name if getattr(run, "path", None) is None else given

@@ -137,6 +137,7 @@ class RowsRun:
     parts: Callable[[int], Parts] | None = field(default=None, repr=False)
     memory: int | None = None  # bytes to hold of rows that are read in parts and whose queries are in no order
     notes: tuple[str, ...] = ()  # on how they are read
+    given_name: str | None = None
 
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
@@ -233,7 +234,7 @@ def runs_of(
     """A run for each of the systems that a table names, or one for all of it."""
     if len(systems) < 2:
         file = None if path is None else stem_of(path)
-        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory, notes)]
+        return [RowsRun(load, name or (systems[0] if systems else file) or "run", path, parts, memory, notes, name)]
     if name is not None:
         raise CalipersError(f"one name ('{name}') for {counted(len(systems), 'run')}: {_some(systems)}", file=path)
     table = _Once(load)

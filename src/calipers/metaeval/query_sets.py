@@ -115,6 +115,11 @@ class _RunOf:
         path: str | None = getattr(self.run, "path", None)
         return path
 
+    @property
+    def given_name(self) -> str | None:
+        name: str | None = getattr(self.run, "given_name", None)
+        return name
+
 
 @dataclass(frozen=True, eq=False)
 class RememberedRun(_RunOf):

@@ -188,7 +188,7 @@ class MetaEvaluation:
             power = self.power()
             shares = {family.name: power[family.name] for family in self.families}
             found.append(
-                _best(shares, "tells most systems apart", "of the pairs differ significantly", ".1%")
+                _best(shares, _APART, "of the pairs differ significantly", ".1%")
                 + f" ({self.choices.test} test at {self.choices.alpha:g})"
             )
         if len(self.scores.queries) > 1:
@@ -390,13 +390,16 @@ def _best(values: Mapping[str, float], what: str, of: str, format: str) -> str:
     first = f"{four_digits(known[best[0]], format)} {of}"
     if len(known) == 1:
         return f"{best[0]} is the only measure: {first}"
+    if what == _APART and not any(known.values()):
+        return f"no measure tells any two systems apart: {first}"
     if len(best) > 1:
         return f"{', '.join(best[:-1])} and {best[-1]} {_PLURAL[what]} alike: {first}"
     return f"{best[0]} {what}: {first}; next is {order[1]} with {four_digits(known[order[1]], format)}"
 
 
+_APART = "tells most systems apart"
 _PLURAL = {
-    "tells most systems apart": "tell most systems apart,",
+    _APART: "tell most systems apart,",
     "orders the systems most stably": "order the systems most stably,",
 }
 

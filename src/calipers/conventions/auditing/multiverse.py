@@ -25,7 +25,7 @@ from calipers.errors import CalipersError, place_of
 from calipers.evaluation import as_judgments, as_runs
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all
-from calipers.plurals import counted
+from calipers.plurals import counted, verb
 from calipers.results.tables import Cell, Table
 
 KNOWN = (PLAIN, *CONVENTIONS.values())
@@ -137,10 +137,11 @@ class Multiverse:
         printing = {c for c, _ in self.matches}
         among = f", {len(printing & {*other})} of them among those that print {self.number}" if printing else ""
         whose = f" (like {self.tools[worst][0]})" if self.tools[worst] else ""
-        swapped = counted(_swapped(ranks[0], ranks[worst]), "pair")
+        most = _swapped(ranks[0], ranks[worst])
+        swapped = f"{counted(most, 'pair')} {verb(most, 'changes', 'change')}"
         return [
             f"the order of the {systems} does not survive: it is another under {len(other)} of {count} known "
-            f"conventions{among}; at most {swapped} change places{whose}"
+            f"conventions{among}; at most {swapped} places{whose}"
         ]
 
 
