@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypedDict, TypeGuard
 
 import numpy as np
 
+from calipers.collection.document_facts import read_costs, whole_runs, with_costs, with_retrieved
 from calipers.collection.frames import is_frame
 from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
 from calipers.collection.read_ahead import in_order
@@ -63,6 +65,7 @@ def evaluate(
     degenerate: Policy | None = None,
     precision: Precision | None = None,
     columns: ColumnNames | None = None,
+    costs: str | os.PathLike[str] | Mapping[str, float] | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
@@ -87,6 +90,9 @@ def evaluate(
         with `read_judgments` and `read_runs`.
     precision: in which scores are compared: `double`, or `single` as in trec_eval before 10.0, where scores beyond
         3.4e38 are infinite, and tie: a note says so.
+    costs: what documents cost to read, a file of lines `document cost` or {document: cost}, for the measures that ask
+        (TBG, U-measure, BPM, IFT-C2, EC, ETC); 1 where nothing is given. Random rankings shuffle all documents that are
+        judged or retrieved by some run for these measures.
     warn: give one CalipersWarning with what `calipers evaluate` warns of, in its words: judged queries that a run
         lacks, ties, unjudged documents, judgments and runs that seem to be exchanged. `Scores.notes` has it in any
         case, `Scores.remarks` what is said beside: conventions, undefined queries, what is sampled.
@@ -105,6 +111,12 @@ def evaluate(
     named = parse_all(measures, rules.defaults)
     known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in named), columns))
     systems = [*rules.runs(as_runs(runs, columns=columns))]
+    if costs is not None:
+        asked: Policies = {
+            "like": like, "ties": ties, "depth": depth, "condensed": condensed, "empty": empty, "missing": missing,
+            "degenerate": degenerate, "precision": precision, "jobs": jobs,
+        }  # fmt: skip
+        return _costed(known, systems, dict(named), read_costs(costs), warn, asked)
     bound = {name: measure.bind(known.pool) for name, measure in named}
     rules.check(known, bound.values())
     values = np.empty((len(bound), len(systems), len(known.queries)))
@@ -167,6 +179,46 @@ def evaluate(
 def notes_on_reading(judgments: Judgments, runs: Iterable[Run]) -> list[str]:
     """What is to be known of how judgments and runs were read."""
     return [*judgments.notes, *how_read(runs)]
+
+
+def _costed(
+    known: Judgments,
+    systems: Sequence[Run],
+    named: Mapping[str, Measure],
+    costs: Mapping[str, float],
+    warn: bool,
+    policies: Policies,
+) -> Scores:
+    """The scores where documents have costs, for which unjudged ones are looked at one by one."""
+    costly = {name: measure for name, measure in named.items() if measure.form.reads_costs}
+    if not costly:
+        raise CalipersError(
+            f"no measure depends on costs: {', '.join(named)}; TBG, U-measure, BPM, EC(...) and others do"
+        )
+    runs = whole_runs(systems)
+    paid = with_costs(known if policies["condensed"] else with_retrieved(known, runs), costs)
+    shown = {document for run in runs for query in known.queries for document in run.scores.get(query, ())}
+    unpaid = len(shown) - sum(document in costs for document in shown)
+    notes = (f"{counted(unpaid, 'document')} of {len(shown):,} that are retrieved have no cost: they count 1",)
+    plain = [name for name in named if name not in costly] or ["NumRet"]  # for what is to be said of the runs
+    rest = evaluate(known.with_notes(notes if unpaid else ()), runs, plain, warn=warn, **policies)
+    read = evaluate(paid, runs, list(costly), warn=False, **policies)
+    homes = [(read if name in costly else rest, name) for name in named]
+    place = [home.measures.index(name) for home, name in homes]
+    assert rest.coverage is not None
+    rest.coverage.sampled.clear()
+    rest.coverage.sampled.update(
+        new for new, ((home, _), old) in enumerate(zip(homes, place, strict=True))
+        if home.coverage is not None and old in home.coverage.sampled
+    )  # fmt: skip
+    return replace(
+        rest,
+        measures=tuple(named),
+        values=np.stack([home.values[old] for (home, _), old in zip(homes, place, strict=True)]),
+        reasons=np.stack([home.reasons[old] for (home, _), old in zip(homes, place, strict=True)]),
+        definitions=tuple(home.definitions[old] for (home, _), old in zip(homes, place, strict=True)),
+        metadata={**rest.metadata, "exactness": {**rest.metadata["exactness"], **read.metadata["exactness"]}},
+    )
 
 
 def how_read(runs: Iterable[Run]) -> list[str]:

@@ -46,11 +46,12 @@ class Pool:
     offsets: Ints
     grade: Floats
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
+    cost: Floats | None = None  # of each row, where it is known what documents cost to read
 
     def of_whole_grades(self) -> Pool:
         """The same documents with grades without their fraction; itself where they have none."""
         grade = np.trunc(self.grade)
-        return self if (grade == self.grade).all() else Pool(self.offsets, grade)
+        return self if (grade == self.grade).all() else Pool(self.offsets, grade, cost=self.cost)
 
     @property
     def inner(self) -> Pool:

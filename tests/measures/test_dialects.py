@@ -21,7 +21,8 @@ PRINTED = [
     "Bpref(rel=2)", "RBP(p=0.9,rel=1)", "SetP(relative=True)", "SetP(relative=True,rel=2)", "SetF(beta=0.5)",
     "SetAP(rel=2)", "NumRet(rel=1)", "NumRet(rel=2)", "NumRel(rel=2)", "NumQ", "IPrec@0.1", "IPrec(rel=2)@0.55",
     "infAP(rel=2)", "Judged@10", "Judged", "Compat(p=0.8,normalize=False)", "INST(T=2.0,max_rel=3)",
-    "INST(max_rel=3,min_rel=1)", "INSQ(max_rel=3)", "SDCG(max_rel=3)@10", "Accuracy(rel=2)@5", "Success(rel=2)@5",
+    "INST(max_rel=3,min_rel=1)", "BPM(T=2.0,max_rel=3)@20",
+    "NERR8(max_rel=3)@10", "NERR10(p=0.8)", "NERR11(T=2.0)", "INSQ(max_rel=3)", "SDCG(max_rel=3)@10", "Accuracy(rel=2)@5", "Success(rel=2)@5",
     "ERR@20",
 ]  # fmt: skip
 
@@ -31,7 +32,7 @@ VALUES = {
     "normalize": False, "dcg": "'log2'", "gains": "{1:2}", "max_rel": 3, "min_rel": 0,
     "alpha": 0.3,
 }  # fmt: skip
-NOT_OFFERED = ["BPM@10", "NERR10", "relstring"]
+NOT_OFFERED = ["runid", "relstring"]
 
 
 @pytest.mark.parametrize("name", PRINTED)

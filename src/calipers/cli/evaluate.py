@@ -64,6 +64,7 @@ FOR_PAPERS = ("markdown", "latex", "html")
 @click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"),
               help="The test behind the marks, corrected by Holm's method [default: t].")  # fmt: skip
 @plot_option("the mean of each system with its confidence interval")
+@click.option("--costs", metavar="FILE", help="For TBG, BPM, EC(...) and the like: lines of document and its cost.")
 @click.option("--intents", metavar="FILE", help="For diversity: lines of query, subtopic and its probability.")
 @lists
 @engine_options
@@ -72,6 +73,7 @@ FOR_PAPERS = ("markdown", "latex", "html")
 def command(
     inputs: Inputs,
     shown: ScoreTables,
+    costs: str | None,
     intents: str | None,
     lists: ListPolicies,
     engine: Engine,
@@ -92,14 +94,17 @@ def command(
     calipers evaluate test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10"
     calipers evaluate test.svm model-a.txt -m "nDCG@10" --like letor4
     calipers evaluate diversity.qrels runs/* -m "ERR-IA@20 alpha-nDCG@20 D#-nDCG@10"
+    calipers evaluate qrels.txt run.txt -m "TBG(halflife=60) EU(BPM@100) ETC(BPM@100)" --costs seconds.txt
     calipers evaluate qrels.parquet runs/*.parquet -m "nDCG@10" --engine spark --master "local[2]"
     """
     if engine.name == "spark":
+        if costs is not None:
+            raise CalipersError("--costs is not for --engine spark", file=costs)
         evaluate_on_spark(inputs, shown, intents, lists, engine, output)
         return
     shown.check(output.format)
     for_paper = output.format in FOR_PAPERS and not shown.per_query and shown.interval is None
-    unusual = (intents, shown.interval, not inputs.is_plain, for_paper, shown.marks, shown.plot)
+    unusual = (costs, intents, shown.interval, not inputs.is_plain, for_paper, shown.marks, shown.plot)
     if click.get_current_context().obj and not any(unusual) and (fast := _fast_answer(inputs, lists, show)):
         warn(fast.notes(lists.ties), lists.strict)
         output.write(fast.per_query() if shown.per_query else fast.mean())
@@ -112,7 +117,7 @@ def command(
     if intents is not None:
         known = _with_intents(known, intents)
     with reading(inputs.systems, show):
-        scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
+        scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, costs=costs, warn=False, **lists.policies)
     warn(scores.notes, lists.strict)
     note_undefined(scores)
     if shown.per_query:

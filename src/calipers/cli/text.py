@@ -470,9 +470,7 @@ def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
         matcher = bert.matcher(summaries, no_encoder)
     generator = bert.likelihoods() if "BARTScore" in bases else None
     with progress(steps(summaries, names), "texts") as advance:
-        return evaluate_summaries(
-            summaries, names, scoring.options, matcher, advance, generator=generator, warn=False
-        )
+        return evaluate_summaries(summaries, names, scoring.options, matcher, advance, generator=generator, warn=False)
 
 
 def _say(found: TextScores, strict: bool, summary_level: bool = False) -> None:

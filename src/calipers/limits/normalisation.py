@@ -175,6 +175,10 @@ class Normalised(Form):
         return self.population
 
     @property
+    def reads_costs(self) -> bool:
+        return self.base.reads_costs
+
+    @property
     def undefined_where_degenerate(self) -> bool:
         return self.function not in (upper, v1)
 

@@ -16,6 +16,7 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
+from calipers.measures.forms.browsing import Patient
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.user_models import check_ranks, worth_of
@@ -44,6 +45,10 @@ class Adaptive(Record):
     target: float
     value: Value
     ranks: int | None = None
+
+    @property
+    def browser(self) -> Patient:
+        return Patient(self.value, self.target)
 
     def __call__(self, lists: Lists) -> Floats:
         lists = lists.top(self.ranks)

@@ -238,11 +238,7 @@ def split_root(text: str) -> tuple[Root, str] | None:
 # -- ir_measures -------------------------------------------------------------------------------------
 
 MOST_GRADES = 1000  # that a gain is written out for
-_CWL = "it has no definition here yet; ERR and INST are near to it"
-REFUSED = {
-    **dict.fromkeys(("bpm", "nerr8", "nerr9", "nerr10", "nerr11"), _CWL),
-    **dict.fromkeys(("runid", "relstring"), "it is text; `calipers trec_eval` prints it"),
-}
+REFUSED = dict.fromkeys(("runid", "relstring"), "it is text; `calipers trec_eval` prints it")
 
 
 _OF_TEXT = re.compile(r"(v[12]?\()?(rouge|b[ae]rt_?score|bleu|chrf|meteor)[-_ ]?(\w*)", re.IGNORECASE)
@@ -306,6 +302,8 @@ def from_ir_measures(name: str, parameters: Parameters, takes: Iterable[str]) ->
         given = {"gain": "exp" if form == "exp-log2" else "linear", **given}
     if "relative" in given and name.lower() in ("setp", "setrelp"):
         name = "SetRelP" if given.pop("relative") else "SetP"
+    if name.lower() == "bpm" and "cutoff" in given:
+        given = {"K": given.pop("cutoff"), **given}
     if "rel" in given and name.lower() == "numret":
         name = "NumRelRet"
     if "max_rel" in given and "gain" in known:

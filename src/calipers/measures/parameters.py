@@ -86,6 +86,24 @@ PARAMETERS = {
     "as_printed": Parameter("as trec_eval prints it: pairs of two documents that are not relevant count too",
                             ("True", "False")),
     "gamma": Parameter("the share of intent recall", takes=_SHARE),
+    **{
+        f"{name}.of": Parameter("the measure whose reader goes down the list", takes="a measure")
+        for name in ("EU", "ETU", "EC", "ETC", "ED")
+    },
+    "depth": Parameter("the ranks that a reader is followed down", takes="a whole number of at least 1"),
+    "K": Parameter("what the reader is willing to spend: documents, or as --costs counts; written behind the @",
+                   takes=_ANY),
+    "BPM.T": Parameter("the gain that ends the search", takes=_ANY),
+    "hb": Parameter("how far T moves with the gain of each document above the median", takes=_ANY),
+    "hc": Parameter("how far K moves with the gain of each document above the median", takes=_ANY),
+    "median": Parameter("the gain at which T and K stay as they are", takes=_SHARE),
+    **{f"{name}.T": Parameter("the gain that is wanted", takes=_ANY) for name in ("IFT-C1", "IFT-C1-C2")},
+    "A": Parameter("the rate of gain by cost that is expected", takes=_ANY),
+    **{name: Parameter("how soon a reader stops whatever was found", takes=_ANY) for name in ("b1", "b2")},
+    "R1": Parameter("how strictly the gain T is wanted: 0 not at all", takes=_ANY),
+    "R2": Parameter("how strictly the rate A is expected: 0 not at all", takes=_ANY),
+    "halflife": Parameter("the cost over which attention halves, as seconds", takes=_ANY),
+    "L": Parameter("the cost after which there is no attention left, as characters", takes=_ANY),
     "of": Parameter("the measure that is normalised, with its own cutoff and parameters", takes="a measure"),
     "population": Parameter(
         "what a random ranking shuffles: judged documents and the unjudged ones above them, judged ones, or those "

@@ -188,8 +188,8 @@ def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
 # not among these. A name that two families declared would mean what was loaded last: tested not to be.
 _COMMON = ("limits.normalisation", "measures.gain", "measures.precision", "measures.preference", "measures.sets",
            "measures.user_models")  # fmt: skip
-_FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.diversity", "measures.information",
-             "measures.interpolated", "measures.preference_pairs", "measures.several_judges",
+_FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.browsing", "measures.diversity",
+             "measures.information", "measures.interpolated", "measures.preference_pairs", "measures.several_judges",
              "measures.trec")  # fmt: skip
 
 

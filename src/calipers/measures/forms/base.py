@@ -24,6 +24,7 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.browsing import Browser
     from calipers.measures.forms.extreme_orders import Part
     from calipers.measures.forms.linear import Linear
 
@@ -233,6 +234,16 @@ class Form(Record):
     @property
     def undefined_where_degenerate(self) -> bool:
         """Whether it is 0 / 0 where the documents leave no room between random and ideal."""
+        return False
+
+    @property
+    def browser(self) -> Browser | None:
+        """The reader who goes down the list by it, and on from each rank with some chance; None where there is none."""
+        return None
+
+    @property
+    def reads_costs(self) -> bool:
+        """Whether it depends on what documents cost, where that is known."""
         return False
 
     # -- what is known of the form -------------------------------------------------------------------
@@ -491,6 +502,10 @@ class Wrapper(Form):
     def local(self) -> bool:
         return self.of.local
 
+    @property
+    def reads_costs(self) -> bool:
+        return self.of.reads_costs
+
 
 class Share(Wrapper):
     """A form divided by something that the order of the documents does not change."""
@@ -508,6 +523,10 @@ class Share(Wrapper):
     @property
     def weighted_sum(self) -> Linear | None:
         return self.of.weighted_sum if self.of.divisor is None else None
+
+    @property
+    def browser(self) -> Browser | None:
+        return self.of.browser
 
     def error(self, lists: Lists) -> Floats:
         by = np.asarray(self.by(self.of, lists), dtype=np.float64)

@@ -9,7 +9,7 @@ from calipers.lazy import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.forms.gradings import Steps, Unknown
-from calipers.measures.values import Value, Weights, described
+from calipers.measures.values import FLAT, Value, Weights, described
 from calipers.native.plan import Plan
 from calipers.native.scanner import symmetric_means
 from calipers.record import Record
@@ -17,6 +17,7 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.browsing import Browser
     from calipers.measures.forms.extreme_orders import Part
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
@@ -93,6 +94,12 @@ class Cascade(Form):
                 squares = steps @ product[above, np.abs(np.subtract.outer(rank, rank))] @ steps
                 found[i] = squares - (steps @ once) ** 2
         return np.maximum(found, 0.0)
+
+    @property
+    def browser(self) -> Browser | None:
+        from calipers.measures.forms.browsing import Satisfied
+
+        return Satisfied(self.stop, FLAT.up_to(self.weight.cutoff)) if self.stops_surely else None
 
     def gain_alone(self, pool: Pool) -> Floats:
         return pool.worth(self.stop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import permutations
 from math import perm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 from zlib import crc32
 
@@ -15,6 +15,9 @@ from calipers.lazy import replace
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.native.plan import Plan
+
+if TYPE_CHECKING:
+    from calipers.measures.forms.browsing import Browser
 
 CELLS = 1 << 24  # ranks (orders x documents) that are drawn of a list: of a longer one fewer orders
 CELLS_AT_ONCE = 1 << 22  # ranks that are scored together
@@ -42,6 +45,11 @@ class Deterministic(Form):
     def reader(self) -> str:
         """What the function says of its reader, where it says something."""
         return getattr(self.function, "reader", super().reader)
+
+    @property
+    def browser(self) -> Browser | None:
+        found: Browser | None = getattr(self.function, "browser", None)
+        return found
 
     @property
     def ignores_unjudged(self) -> bool:

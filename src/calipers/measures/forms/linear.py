@@ -16,6 +16,7 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.browsing import Browser
     from calipers.measures.forms.extreme_orders import Part
 
 
@@ -32,6 +33,12 @@ class Linear(Form):
     @property
     def weighted_sum(self) -> Linear:
         return self
+
+    @property
+    def browser(self) -> Browser:
+        from calipers.measures.forms.browsing import ByRank
+
+        return ByRank(self.value, self.weight)
 
     def weighed(self, lists: Lists) -> tuple[Floats, Floats]:
         return lists.worth(self.value), self.weight.mean(lists.first, lists.last)

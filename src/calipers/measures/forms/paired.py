@@ -14,6 +14,7 @@ from calipers.native.plan import Plan
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.browsing import Browser
     from calipers.measures.forms.extreme_orders import Part
 
     Numbers = NDArray[Any]
@@ -32,6 +33,12 @@ class Paired(Form):
     sums_precisions = True
     rel: float
     cutoff: int | None = None
+
+    @property
+    def browser(self) -> Browser:
+        from calipers.measures.forms.browsing import AllRelevant
+
+        return AllRelevant(AtLeast(self.rel), self.cutoff)
 
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel))

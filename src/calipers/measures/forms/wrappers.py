@@ -24,6 +24,8 @@ from calipers.native.plan import Plan
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from calipers.measures.forms.browsing import Browser
+
 
 class Mixture(Form):
     """The weighted sum of several forms."""
@@ -174,6 +176,10 @@ class Worthy(Wrapper):
 
     def plan(self) -> Plan | None:
         return self.of.plan()
+
+    @property
+    def browser(self) -> Browser | None:
+        return self.of.browser
 
     @property
     def reader(self) -> str:
