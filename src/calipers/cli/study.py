@@ -321,9 +321,9 @@ def text(data: str, choices: TextChoices, no_charts: bool, safe_csv: bool, folde
     from calipers.cli.options import words
     from calipers.papers.study_page import write_study
     from calipers.papers.text_study import MEASURES, text_study
+    from calipers.text import read_summaries
     from calipers.text.measure_names import text_measures
     from calipers.text.options import CHANCES, TextOptions
-    from calipers.text.summaries import read_summaries
 
     summaries = read_summaries(data)
     if choices.systems:

@@ -27,7 +27,7 @@ from calipers.lists import Floats
 from calipers.papers.study_charts import Charts
 from calipers.results.tables import Cell, Table
 from calipers.stats.correction import holm
-from calipers.text.human_agreement import LEVELS, both_defined, correlations_under
+from calipers.text.human_agreement import DIGITS, LEVELS, both_defined, correlations_under
 from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import CHANCES, TextOptions
 from calipers.text.random_texts import RandomTexts
@@ -72,9 +72,10 @@ class TextStudy:
     def p(self) -> tuple[Floats, Floats]:
         """p-values of the gains, [measure, chance, normalisation, aspect, level]: each alone, and adjusted for all."""
         gain = self.gains
-        deviation = np.nanstd(gain[..., 1 : 1 + self.samples], axis=-1, ddof=1)
+        resampled = gain[..., 1 : 1 + self.samples]
+        deviation = np.sqrt(_means((resampled - _means(resampled)[..., None]) ** 2))
         point = gain[..., 0]
-        there = ~np.isnan(point) & (deviation > SAME)
+        there = ~np.isnan(point) & (np.nan_to_num(deviation) > SAME)
         alone = np.where(np.isnan(point), np.nan, 1.0)
         alone[there] = [math.erfc(abs(z) / math.sqrt(2)) for z in (point[there] / deviation[there]).tolist()]
         adjusted = alone.copy()
@@ -130,7 +131,8 @@ class TextStudy:
         flat = flat[~np.isnan(flat).all(axis=1)]
         if not flat.size:
             return math.nan, math.nan
-        low, high = np.percentile(np.nanmean(flat, axis=0), [2.5, 97.5])
+        means = _means(flat.T)
+        low, high = np.percentile(means[~np.isnan(means)], [2.5, 97.5])
         return float(low), float(high)
 
     def chosen(self) -> Table:
@@ -140,8 +142,7 @@ class TextStudy:
         for lv, level in enumerate(self.levels):
             own = halves[:, :, :, :, lv].transpose(1, 2, 4, 0, 3)
             own = own.reshape(len(self.chances), len(NORMALS), 2 * self.splits, -1)  # the last: measures and aspects
-            with np.errstate(invalid="ignore"):
-                mean = np.nansum(own, axis=-1) / np.maximum((~np.isnan(own)).sum(axis=-1), 1)
+            mean = np.nan_to_num(_means(own))
             first, second = (mean[:, :, half::2].reshape(-1, self.splits) for half in (0, 1))
             best = first.argmax(axis=0)
             each = np.arange(self.splits)
@@ -189,8 +190,8 @@ class TextStudy:
                 float(self.plain[m, a, lv, 0]), float(self.normal[place][0]), float(gain[place][0]), float(low),
                 float(high), float(alone[place]), float(adjusted[place]),
             ))  # fmt: skip
-        columns = ("measure", "chance", "normalised", "human", "level", "tau-b", "normalised tau-b", "gain", "low", "high",
-                   "p", "adjusted p")  # fmt: skip
+        columns = ("measure", "chance", "normalised", "human", "level", "tau-b", "normalised tau-b", "gain", "low",
+                   "high", "p", "adjusted p")  # fmt: skip
         return Table(columns, tuple(rows))
 
     def charts(self) -> Charts:
@@ -207,9 +208,10 @@ class TextStudy:
             f"{len(self.levels)} levels, {looks} looks. One in twenty would be significant by chance; after Holm's "
             f"correction for all of them, {up} are gains and {down} are losses (*surely* up or down).",
             "",
-            f"Random texts: {self.options.texts} for each summary where they are sampled, seed {self.options.seed}; upper "
-            f"bound: {self.options.upper}. Intervals: {self.samples} resamples of documents. *Chosen*: the normalisation "
-            f"with the best mean gain on one half of the documents, over {self.splits} random splits.",
+            f"Random texts: {self.options.texts} for each summary where they are sampled, seed {self.options.seed}; "
+            f"upper bound: {self.options.upper}. Intervals: {self.samples} resamples of documents. *Chosen*: the "
+            "normalisation with the best mean gain on one half of the documents, over "
+            f"{self.splits} random splits.",
         ]
 
 
@@ -292,9 +294,16 @@ def _taus(values: Floats, human: Any, weights: Floats) -> Floats:
     """[aspect, level, row]."""
     found = []
     for judged in human:
-        x, y = both_defined(np.round(values, 12), judged)
+        x, y = both_defined(np.round(values, DIGITS), judged)  # sums in another order are no difference
         found.append([correlations_under(x, y, weights, level, COEFFICIENT) for level in LEVELS])
     return np.array(found)
+
+
+def _means(values: Floats) -> Floats:
+    """Along the last axis, of what is defined."""
+    there = (~np.isnan(values)).sum(axis=-1)
+    total = np.where(np.isnan(values), 0.0, values).sum(axis=-1)
+    return np.asarray(np.divide(total, there, out=np.full(there.shape, np.nan), where=there > 0))
 
 
 def _mean(values: Floats) -> float:
