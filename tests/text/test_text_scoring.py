@@ -642,7 +642,7 @@ def test_bad_commands(file: Path, tmp_path: Path) -> None:
         ((tmp_path / "no.jsonl",), "no.jsonl"),
         ((file, "--length", "long"), "length 'long' is not a number of words"),
         ((file, "-k", "some"), "k 'some' is not a number of tokens"),
-        ((file, "-m", "METEOR"), "'METEOR' is not a measure"),
+        ((file, "-m", "METEER"), "'METEER' is not a measure"),
     ):
         found = run("text", "score", *arguments)
         assert isinstance(found.exception, CalipersError)

@@ -37,6 +37,7 @@ def command() -> None:
     calipers study letor MQ2008/ --folds 5 -o study/                  rankers trained, measures judged by them
     calipers study conventions MQ2008/ -o study2/                     rankers trained and evaluated under conventions
     calipers study fusion qrels.txt runs/* --samples 100 --size 10    joint RIC of systems against their fusions
+    calipers study text data.jsonl -o study4/                         random texts, and agreement with people
     """
 
 
@@ -270,3 +271,81 @@ def conventions(
     charts = {} if training.no_charts else convention_charts(study)
     training.write(title, words, study.tables(), charts, long=("curves",))
     Output().write(study.at_ten())
+
+
+@dataclass(frozen=True)
+class TextChoices:
+    """What a study of texts is over."""
+
+    measures: tuple[str, ...]
+    chances: tuple[str, ...]
+    human: str | None
+    systems: str | None
+    samples: int
+    texts: int
+    upper: str
+    seed: int
+    encoder: str | None
+
+
+@command.command("text")
+@click.argument("data", type=FILE)
+@together("choices", TextChoices)
+@click.option("-m", "--measure", "measures", multiple=True, metavar="NAMES",
+              help="Measures, as for `calipers text score`, not normalised [default: ROUGE-1 ROUGE-2 ROUGE-L ROUGE-SU4 "
+                   "METEOR].")  # fmt: skip
+@click.option("--chance", "chances", multiple=True, type=LibraryChoice("calipers.text.options:CHANCES"),
+              help="A kind of random text; repeated [default: all].")  # fmt: skip
+@click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
+@click.option("--systems", metavar="A,B,...", help="Only these systems.")
+@click.option("--samples", type=click.IntRange(min=10), default=1000, show_default=True, help="Resamples of documents.")
+@click.option(
+    "--texts", type=click.IntRange(min=2), default=5, show_default=True, help="Random texts for each summary."
+)
+@click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
+              help="Upper bound, as for `calipers text score`.")  # fmt: skip
+@seed_option
+@click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", help="Model of BERTScore, where that is named.")
+@click.option("--no-charts", is_flag=True, help="Leave the charts out.")
+@safe_csv_option
+@click.option("-o", "--output", "folder", required=True, metavar="FOLDER", type=OutputFolder(),
+              help="Where the page, its tables and charts go.")  # fmt: skip
+def text(data: str, choices: TextChoices, no_charts: bool, safe_csv: bool, folder: str) -> None:
+    """Which random texts, as the zero of a measure, bring it nearest to people: all measures x kinds of random text x
+    human judgments x three levels, with intervals, and honest about how many looks that is.
+
+    \b
+    calipers study text data.jsonl -o study4/
+    calipers study text data.jsonl -m "chrF BLEU METEOR" --chance sentences --chance lead --upper human -o study5/
+    """
+    from calipers.cli.options import words
+    from calipers.papers.study_page import write_study
+    from calipers.papers.text_study import MEASURES, text_study
+    from calipers.text import read_summaries
+    from calipers.text.measure_names import text_measures
+    from calipers.text.options import CHANCES, TextOptions
+
+    summaries = read_summaries(data)
+    if choices.systems:
+        summaries = summaries.of_systems(words(choices.systems))
+    names = list(choices.measures) or [MEASURES]
+    bases = text_measures(names)
+    matcher = None
+    if any(measure.base == "BERTScore" for measure in bases) and choices.encoder is not None:
+        from calipers.text import Encoder
+        from calipers.text import matcher as fitted
+
+        matcher = fitted(Encoder(choices.encoder))
+    chances = tuple(dict.fromkeys(choices.chances)) or CHANCES
+    with progress(len(bases) * len(chances), "kinds of random text") as advance:
+        study = text_study(
+            summaries, names, chances, TextOptions(texts=choices.texts, upper=choices.upper, seed=choices.seed),
+            aspects=words(choices.human) if choices.human else (), samples=choices.samples, matcher=matcher,
+            progress=advance,
+        )  # fmt: skip
+    charts = {} if no_charts else study.charts()
+    title = "Measures of texts between random texts and people"
+    for each in write_study(folder, title, study.words(), study.tables(), charts, long=("gains",), safe_csv=safe_csv):
+        note(each)
+    note(f"wrote {folder.rstrip('/')}/study.md, with its tables and charts")
+    Output().write(study.by_chance())

@@ -14,7 +14,7 @@ from calipers.text.encoder import Encoded
 from calipers.text.keywords import expected_parts, expected_texts, tokens_of_references
 from calipers.text.options import TextOptions
 from calipers.text.random_texts import needed_source
-from calipers.text.registry import PARTS, Context, Expectation, Scorer, Task, TextDeclaration, declare
+from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.summaries import Summaries
 
 KEYWORDS = "keywords"  # the expected summary of Feng (2023): calipers.text.keywords
@@ -28,7 +28,7 @@ class BertScorer(Scorer):
         self._matcher, self._options = matcher, options
         self._cut: set[str] = set()
 
-    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+    def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         encoded = self._encode((text for task in tasks for text in (*task.texts, *task.document.references)), progress)
         found = []
         for task in tasks:
@@ -49,7 +49,7 @@ class BertScorer(Scorer):
     def knows(self, chance: str) -> bool:
         return chance == KEYWORDS
 
-    def expected(self, tasks: Sequence[Task]) -> list[Expectation]:
+    def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
         """The same beside all texts of a document, unless the expected summary is as long as each."""
         keywords, several = self._options.keywords, self._options.several
         sources = [needed_source(task.document) for task in tasks]

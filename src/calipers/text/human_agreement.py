@@ -188,6 +188,11 @@ _LEVELS: dict[str, Callable[[Floats, Floats, Floats, str], tuple[Floats, int]]] 
 }
 
 
+def correlations_under(x: Floats, y: Floats, weights: Floats, level: str, coefficient: str) -> Floats:
+    """One correlation for each row of `weights`, which says how often each document counts."""
+    return _LEVELS[level](x, y, weights, coefficient)[0]
+
+
 # -- coefficients ------------------------------------------------------------------------------------------
 
 

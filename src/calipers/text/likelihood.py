@@ -41,7 +41,7 @@ from calipers.text.pretrained import (
     short_name,
 )
 from calipers.text.random_texts import needed_source
-from calipers.text.registry import Context, Scorer, Task, TextDeclaration, declare
+from calipers.text.registry import Context, Scorer, TextDeclaration, TextTask, declare
 
 BATCH = 16  # pairs of texts
 LONGEST = 1024  # tokens, where neither model nor tokenizer says
@@ -126,7 +126,7 @@ class BartScorer(Scorer):
         wanted = parts or frozenset(PARTS)
         self._parts = wanted | ({"precision", "recall"} if "f1" in wanted else frozenset())
 
-    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+    def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         found = self._generator.log_likelihoods([pair for task in tasks for pair in self._pairs(task)])
         every = []
         for task in tasks:
@@ -147,7 +147,7 @@ class BartScorer(Scorer):
                 progress(1)
         return every
 
-    def _pairs(self, task: Task) -> Iterable[Pair]:
+    def _pairs(self, task: TextTask) -> Iterable[Pair]:
         for text in task.texts:
             if "faithfulness" in self._parts:
                 yield needed_source(task.document), text

@@ -23,7 +23,7 @@ import numpy as np
 from calipers.lists import Floats
 from calipers.text.bounded_scores import Progress
 from calipers.text.porter import stem_of
-from calipers.text.registry import Context, Scorer, Task, TextDeclaration, declare
+from calipers.text.registry import Context, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.tokens import Tokenizer, tokenizer_of
 
 ALPHA, BETA, GAMMA = 0.9, 3.0, 0.5
@@ -92,7 +92,7 @@ class MeteorScorer(Scorer):
     def __init__(self, words: Tokenizer, several: str) -> None:
         self._words, self._several = words, several
 
-    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+    def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         found = []
         for task in tasks:
             known = [tuple(self._words(text)) for text in task.document.references]

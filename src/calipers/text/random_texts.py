@@ -31,7 +31,7 @@ from calipers.text.tokens import Tokenizer, cut_to, source_sentences, tokenizer_
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnTexts:
     """Random texts beside the summaries of one document: groups of them, and the group of each summary."""
 
     groups: tuple[tuple[str, ...], ...]
@@ -46,9 +46,9 @@ class RandomTexts:
     def __init__(self, summaries: Summaries, options: TextOptions) -> None:
         self._summaries, self._options = summaries, options
         self._words = tokenizer_of(options.tokenizer, options.stem)
-        self._known: dict[tuple[str, str, tuple[str, ...]], Drawn] = {}
+        self._known: dict[tuple[str, str, tuple[str, ...]], DrawnTexts] = {}
 
-    def beside(self, chance: str, document: Document, texts: tuple[str, ...]) -> Drawn:
+    def beside(self, chance: str, document: Document, texts: tuple[str, ...]) -> DrawnTexts:
         """Random texts of one kind beside these texts about a document."""
         if chance not in CHANCES:
             raise CalipersError(f"unknown chance '{chance}'; there are {', '.join(CHANCES)}")
@@ -57,7 +57,7 @@ class RandomTexts:
             self._known[key] = self._drawn(chance, document, texts)
         return self._known[key]
 
-    def _drawn(self, chance: str, document: Document, texts: tuple[str, ...]) -> Drawn:
+    def _drawn(self, chance: str, document: Document, texts: tuple[str, ...]) -> DrawnTexts:
         if chance == "shuffled":
             return _grouped([self._shuffled(text) for text in texts], range(len(texts)))
         if chance == "other-document":
@@ -137,13 +137,13 @@ class RandomTexts:
 Group = tuple[Sequence[str], str] | tuple[Sequence[str], str, Floats]
 
 
-def _grouped(groups: Sequence[Group], place: Sequence[int] | Ints) -> Drawn:
+def _grouped(groups: Sequence[Group], place: Sequence[int] | Ints) -> DrawnTexts:
     texts = tuple(tuple(group[0]) for group in groups)
     exactness = "sampled" if any(group[1] == "sampled" for group in groups) else groups[0][1] if groups else "exact"
     weights = tuple(
         g[2] if len(g) == 3 else None if g[1] == "sampled" else np.full(len(g[0]), 1 / len(g[0])) for g in groups
     )
-    return Drawn(texts, np.asarray(place, dtype=np.int64), weights, exactness)
+    return DrawnTexts(texts, np.asarray(place, dtype=np.int64), weights, exactness)
 
 
 def _every_text(times: Counter[str], length: int) -> Group:

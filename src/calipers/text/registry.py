@@ -38,12 +38,15 @@ Needs = Literal["", "references", "source"]
 
 
 @dataclass(frozen=True)
-class Task:
+class TextTask:
     """Some texts about one document, to be scored; `systems` wrote them, where somebody did."""
 
     document: Document
     texts: tuple[str, ...]
     systems: tuple[str, ...] = ()
+
+
+Task = TextTask
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +78,10 @@ class Scorer(ABC):
     signature: str = ""  # of the library that does it
 
     @abstractmethod
-    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+    def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         """Of each task [text, part]."""
 
-    def attainable(self, task: Task, words: Ints) -> Floats | None:
+    def attainable(self, task: TextTask, words: Ints) -> Floats | None:
         """The most that texts of so many words could score, [text, part]; None where nobody knows."""
         return None
 
@@ -86,7 +89,7 @@ class Scorer(ABC):
         """Whether it can tell what such random texts score without being given any."""
         return False
 
-    def expected(self, tasks: Sequence[Task]) -> list[Expectation]:
+    def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
         """What such random texts score beside the texts of each task."""
         raise NotImplementedError
 
@@ -185,7 +188,7 @@ class FunctionScorer(Scorer):
     def __init__(self, name: str, function: Callable[..., Any], batch: bool, parts: int, needs: Needs = "") -> None:
         self.name, self._function, self._batch, self._parts, self._needs = name, function, batch, parts, needs
 
-    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+    def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         found: list[Any] = []
         for task in tasks:
             if self._needs == "source" and task.document.source is None:

@@ -13,7 +13,7 @@ from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
 from calipers.text.random_summaries import Chances, closed
 from calipers.text.random_texts import lengths_beside, needed_source
-from calipers.text.registry import PARTS, Context, Expectation, Scorer, Task, TextDeclaration, declare
+from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.rouge_scores import NAME, References, attainable, rouge_name, sentence_parts
 from calipers.text.tokens import sentences, tokenizer_of
 
@@ -38,7 +38,7 @@ class RougeTexts:
     def _references(self, texts: tuple[str, ...]) -> References:
         return References([self.words(text) for text in texts])
 
-    def chances(self, task: Task, lengths: Ints) -> Chances:
+    def chances(self, task: TextTask, lengths: Ints) -> Chances:
         """What random summaries of these lengths (ascending) score."""
         source = self.words(needed_source(task.document))
         if not source:
@@ -60,7 +60,7 @@ class RougeScorer(Scorer):
     def __init__(self, name: str, texts: RougeTexts) -> None:
         self.name, self._texts = name, texts
 
-    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+    def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         found = []
         for task in tasks:
             found.append(self._by_sentence(task) if self.name == "ROUGE-Lsum" else self._parts(task))
@@ -68,24 +68,24 @@ class RougeScorer(Scorer):
                 progress(1)
         return found
 
-    def _parts(self, task: Task) -> Floats:
+    def _parts(self, task: TextTask) -> Floats:
         known = self._texts.references(task.document.references)
         return known.parts(self.name, [self._texts.words(text) for text in task.texts], self._texts.options.several)
 
-    def _by_sentence(self, task: Task) -> Floats:
+    def _by_sentence(self, task: TextTask) -> Floats:
         words = self._texts.words
         lines = [[[words(line) for line in sentences(text)] for text in group]
                  for group in (task.texts, task.document.references)]  # fmt: skip
         return np.stack([sentence_parts(each, lines[1], self._texts.options.several) for each in lines[0]])
 
-    def attainable(self, task: Task, words: Ints) -> Floats:
+    def attainable(self, task: TextTask, words: Ints) -> Floats:
         totals = np.array([len(each) for each in self._texts.references(task.document.references).words])
         return attainable(self.name, words, totals, self._texts.options.several)
 
     def knows(self, chance: str) -> bool:
         return chance == "words" and closed(self.name)
 
-    def expected(self, tasks: Sequence[Task]) -> list[Expectation]:
+    def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
         found = []
         for task in tasks:
             lengths = lengths_beside(task.texts, task.document, self._texts.words, self._texts.options)

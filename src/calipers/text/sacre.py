@@ -27,7 +27,7 @@ import numpy as np
 from calipers.extras import load
 from calipers.lists import Floats
 from calipers.text.bounded_scores import Progress
-from calipers.text.registry import Context, Scorer, Task, TextDeclaration, declare
+from calipers.text.registry import Context, Scorer, TextDeclaration, TextTask, declare
 
 WHAT = "BLEU, chrF and TER"
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -46,7 +46,7 @@ class SacreScorer(Scorer):
         self._metrics = load("sacrebleu.metrics", extra="translation", what=WHAT)
         self.signature = ""
 
-    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+    def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         known = cache(self._metric)
         found = []
         for task in tasks:

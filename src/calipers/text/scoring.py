@@ -17,7 +17,7 @@ from calipers.text.bounded_scores import BoundedScores, Progress
 from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import TextOptions
 from calipers.text.random_texts import RandomTexts, lengths_beside
-from calipers.text.registry import Context, Expectation, Scorer, Task, TextDeclaration
+from calipers.text.registry import Context, Expectation, Scorer, TextDeclaration, TextTask
 from calipers.text.summaries import Summaries
 from calipers.text.tokens import tokenizer_of
 
@@ -183,20 +183,24 @@ def _itself(scores: Floats) -> Floats:
     return scores
 
 
-def _tasks(summaries: Summaries) -> tuple[list[Task], list[tuple[list[int], int]]]:
+def _tasks(summaries: Summaries) -> tuple[list[TextTask], list[tuple[list[int], int]]]:
     """The texts about each document, and which systems' they are."""
     tasks, rows = [], []
     for d, document in enumerate(summaries.documents):
         there = [s for s, row in enumerate(summaries.texts) if row[d] is not None]
         if there:
             texts = tuple(summaries.texts[s][d] or "" for s in there)
-            tasks.append(Task(document, texts, tuple(summaries.systems[s] for s in there)))
+            tasks.append(TextTask(document, texts, tuple(summaries.systems[s] for s in there)))
             rows.append((there, d))
     return tasks, rows
 
 
 def _attainable(
-    scorer: Scorer, tasks: Sequence[Task], rows: Sequence[tuple[list[int], int]], options: TextOptions, ideal: Floats
+    scorer: Scorer,
+    tasks: Sequence[TextTask],
+    rows: Sequence[tuple[list[int], int]],
+    options: TextOptions,
+    ideal: Floats,
 ) -> bool:
     """Fill in what texts of these lengths could reach; whether that is known."""
     words = tokenizer_of(options.tokenizer, options.stem)
@@ -209,7 +213,9 @@ def _attainable(
     return True
 
 
-def human_ceiling(scorer: Scorer, tasks: Sequence[Task], share: Callable[[Floats], Floats] = _itself) -> list[Floats]:
+def human_ceiling(
+    scorer: Scorer, tasks: Sequence[TextTask], share: Callable[[Floats], Floats] = _itself
+) -> list[Floats]:
     """What a person scores: the mean over references, each as a text against the others; [part] for each task."""
     held_out = []
     for task in tasks:
@@ -219,19 +225,20 @@ def human_ceiling(scorer: Scorer, tasks: Sequence[Task], share: Callable[[Floats
                 f"document '{task.document.id}' has one reference; the human ceiling takes each against the others"
             )
         held_out += [
-            Task(replace(task.document, references=known[:i] + known[i + 1 :]), (text,)) for i, text in enumerate(known)
+            TextTask(replace(task.document, references=known[:i] + known[i + 1 :]), (text,))
+            for i, text in enumerate(known)
         ]
     scores = iter(scorer.scores(held_out))
     return [np.mean([share(next(scores)[0]) for _ in task.document.references], axis=0) for task in tasks]
 
 
 def _scored(
-    scorer: Scorer, tasks: Sequence[Task], chance: str, drawn: RandomTexts, share: Callable[[Floats], Floats]
+    scorer: Scorer, tasks: Sequence[TextTask], chance: str, drawn: RandomTexts, share: Callable[[Floats], Floats]
 ) -> list[Expectation]:
     """What random texts score, one by one; the same text of a document once."""
     groups = [drawn.beside(chance, task.document, task.texts) for task in tasks]
     known = [{text: i for i, text in enumerate(dict.fromkeys(t for g in each.groups for t in g))} for each in groups]
-    scores = scorer.scores([Task(task.document, tuple(texts)) for task, texts in zip(tasks, known, strict=True)])
+    scores = scorer.scores([TextTask(task.document, tuple(texts)) for task, texts in zip(tasks, known, strict=True)])
     found = []
     for each, place, values in zip(groups, known, scores, strict=True):
         mean, error, shares = [], [], []
