@@ -180,5 +180,26 @@ def _summaries(folder: Path) -> None:
         ("s.txt", [each["source"] for each in kept if each["system"] == "s0"]),
     ):
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with open(folder / "answers.jsonl", "w", encoding="utf-8") as file:
+        for question in range(6):
+            for system in range(2):
+                support = ("full", "partial", "none")
+                made = {
+                    "qid": f"q{question}",
+                    "run_id": f"rag{system}",
+                    "answer": words[question + system],
+                    "answers": [words[question], f"the {words[question + 1]}"],
+                    "nuggets": [
+                        {"text": word, "importance": ("vital", "okay")[n % 2], "assignment": support[(n + system) % 3]}
+                        for n, word in enumerate(words[question : question + 4])
+                    ],
+                    "statements": [
+                        {"text": words[question], "citations": [{"document": "d1", "support": support[system]}]},
+                        {"text": words[question + 1], "citations": []},
+                    ],
+                    "retrieved": [f"d{1 + (n + system) % 4}" for n in range(4)],
+                    "relevant": {"d1": 2, "d3": 1},
+                }
+                file.write(json.dumps(made) + "\n")
     verdicts = [f"d{document},s0,s1,{'s0' if document % 3 else 'tie'}\n" for document in range(6)]
     (folder / "preferences.csv").write_text("id,first,second,preferred\n" + "".join(verdicts))

@@ -151,6 +151,11 @@ sentence = "what we do"
 based_on = "trec_eval"
 ties = "docid"
 """
+ANSWERS = (
+    b'{"qid": "q1", "run_id": "x", "answer": "in Ulm", "answers": ["Ulm"], "nuggets": [{"text": "n", "importance": '
+    b'"vital", "assignment": "support", "weight": 2}], "statements": [{"text": "s", "citations": [{"document": "d1", '
+    b'"support": "full"}]}], "retrieved": ["d1", "d2"], "relevant": {"d1": 1}}\n'
+)
 SUMMARIES = b"".join(
     b'{"id": "%d", "system": "a", "summary": "the cat sat", "references": ["a cat"], "human": {"q": 3}}\n' % i
     for i in range(3)
@@ -194,6 +199,7 @@ def make_bases(folder: Path) -> dict[str, bytes]:
             "-o", f"{folder}/trees.cal"])  # fmt: skip
     (folder / "ours.toml").write_bytes(TOML)
     (folder / "summaries.jsonl").write_bytes(SUMMARIES)
+    (folder / "answers.jsonl").write_bytes(ANSWERS)
     (folder / "table.csv").write_bytes(TABLE)
     (folder / "stored.json").write_bytes(STORED)
     (folder / "scores.txt").write_bytes(
@@ -259,18 +265,10 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("train", "adarank", "--train", "S3.svm", "--valid", "S3.svm", "-o", "{out}"),
     ("text", "score", "summaries.jsonl", "-m", "rouge-1"),
     ("text", "score", "table.csv", "-m", "rouge1"),
+    ("text", "score", "answers.jsonl", "-m", "EM F1 NuggetRecall CitationRecall", "-m", "M", "--judgments", "J"),
     ("text", "compare", "summaries.jsonl", "-m", "rouge1", "--baseline", "V"),
-    (
-        "text",
-        "meta",
-        "summaries.jsonl",
-        "-m",
-        "rouge1 rouge2",
-        "--samples",
-        "20",
-        "--table",
-        "agreement,tests,power,properties",
-    ),
+    ("text", "meta", "summaries.jsonl", "-m", "rouge1 rouge2", "--samples", "20", "--table", "agreement,tests,power"),
+    ("text", "meta", "summaries.jsonl", "-m", "rouge1", "--table", "properties"),
     ("text", "score", "--candidates", "a.run", "--references", "R", "-m", "V2(rougeL)"),
     ("audit", "qrels", "a.run", "-m", "M"),
     ("inform", "ric", "qrels", "a.run", "b.run"),

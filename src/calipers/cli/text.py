@@ -28,6 +28,8 @@ from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
+    from calipers.collection.model import Judgments
+    from calipers.results.scores import Scores
     from calipers.text.bertscore import Matcher
     from calipers.text.human_agreement import HumanCorrelation
     from calipers.text.likelihood import Generator
@@ -95,6 +97,7 @@ class SummaryFiles:
     source: str | None
     systems: str | None
     use_references: int | None
+    judgments: str | None
     max_unpacked: int | None
 
     @property
@@ -106,6 +109,12 @@ class SummaryFiles:
         if self.systems:
             found = found.of_systems(words(self.systems))
         return found.first_references(self.use_references) if self.use_references else found
+
+    def judged(self) -> Judgments | None:
+        """The judgments of the documents that answers were made from, where a file has them."""
+        from calipers.collection.sources import read_judgments
+
+        return None if self.judgments is None else read_judgments(self.judgments, max_unpacked=self.max_unpacked)
 
     def _read(self) -> Summaries:
         from calipers.text.summary_files import read_parallel_summaries, read_summaries
@@ -205,6 +214,8 @@ _data = together(
                  help="Only the first N references of each document."),
     click.option("--several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
                  show_default=True, help="With several references: the best score, or the mean."),
+    click.option("--judgments", metavar="FILE", type=FILE,
+                 help="Judgments (qrels) of the documents that answers were made from, for measures of rankings."),
     max_unpacked_option,
 )  # fmt: skip
 _rouge = declared(
@@ -266,17 +277,19 @@ _scoring = declared(together("rouge", "calipers.text.options:TextOptions"), toge
 @strict_option
 @output
 def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, strict: bool, output: Output) -> None:
-    """Score summaries: a table of systems x measures.
+    """Score summaries or answers: a table of systems x measures.
+
+    Measures of rankings (nDCG@10) are those of the documents that an answer was made from, its `retrieved` ones.
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
     calipers text score data.jsonl -m "METEOR V2(METEOR)" --chance sentences --upper human
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
     calipers text score --candidates a.txt --candidates b.txt --references r.txt --source s.txt -m "rouge1 V2(rougeL)"
+    calipers text score answers.jsonl -m "EM F1 NuggetRecall CitationPrecision CitationRecall nDCG@10"
     """
-    found = _scored(data.open(), scoring, bert)
-    _say(found, strict)
-    output.write(found.scores.per_query() if per_document else found.scores.mean())
+    scores = _all_scores(data, scoring, bert, strict)
+    output.write(scores.per_query() if per_document else scores.mean())
 
 
 # -- correlate -------------------------------------------------------------------------------------------
@@ -456,6 +469,29 @@ def documents(
 
 def _range(values: Sequence[int]) -> str:
     return f"{min(values)}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
+
+
+def _all_scores(data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool) -> Scores:
+    """Under the measures of texts, and those of rankings beside them."""
+    from calipers.text.answer_retrieval import retrieval_scores, side_by_side, split_measures
+
+    summaries = data.open()
+    texts, rankings = split_measures(scoring.measures)
+    found: list[Scores] = []
+    if texts or not rankings:
+        scored = _scored(summaries, replace(scoring, measures=tuple(texts)), bert)
+        _say(scored, strict)
+        found.append(scored.scores)
+    if rankings:
+        found.append(retrieval_scores(summaries, rankings, data.judged()))
+    scores = found[0] if len(found) == 1 else side_by_side(*found)
+    import numpy as np
+
+    there = np.array([[text is not None for text in row] for row in summaries.texts])
+    for name, lacking in zip(scores.measures, (np.isnan(scores.values) & there).sum(axis=(1, 2)).tolist(), strict=True):
+        if lacking:
+            note(f"{name}: {lacking} of {int(there.sum())} undefined; left out")
+    return scores
 
 
 def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:

@@ -9,7 +9,7 @@ import click
 from calipers.cli.compare import SHOWN, ComparisonMethod, compared_tables, conclude, method_options, say_compared
 from calipers.cli.options import note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.text import Bert, Scoring, SummaryFiles, _bert, _data, _measures, _rouge, _say, _scored, _scoring
+from calipers.cli.text import Bert, Scoring, SummaryFiles, _all_scores, _bert, _data, _measures, _rouge, _scoring
 from calipers.plurals import counted
 
 
@@ -47,11 +47,11 @@ def command(
     """
     from calipers.stats.comparison import compare
 
-    found = _scored(data.open(), scoring, bert)
-    _say(found, strict)
-    compared = compare(found.scores, **vars(replace(method, seed=scoring.rouge.seed)))
-    documents = counted(len(found.scores.queries), "document")
-    note(f"{counted(len(found.scores.systems), 'system')}, {documents}, in the place of queries")
+    scores = _all_scores(data, scoring, bert, strict)
+    compared = compare(scores, **vars(replace(method, seed=scoring.rouge.seed)))
+    note(
+        f"{counted(len(scores.systems), 'system')}, {counted(len(scores.queries), 'document')}, in the place of queries"
+    )
     say_compared(compared, strict)
-    output.write_several(compared_tables(compared, found.scores, show, output.format))
+    output.write_several(compared_tables(compared, scores, show, output.format))
     conclude(compared, plot)

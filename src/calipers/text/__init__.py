@@ -11,6 +11,8 @@ _HOMES = {
     "random_summaries": ("ExpectedRouge", "expected_rouge"),
     "summaries": ("Document", "Summaries"),
     "summary_files": ("read_parallel_summaries", "read_summaries"),
+    "answer_measures": ("citation_support", "exact_match", "nugget_recall", "token_f1"),
+    "answer_retrieval": ("retrieval_scores",),
     "answer_judgments": ("AnswerJudgments", "Citation", "Nugget", "Statement"),
     "options": ("Keywords", "TextOptions"),
     "scoring": ("TextScores", "evaluate_summaries"),

@@ -2,6 +2,11 @@ from calipers.text.answer_judgments import AnswerJudgments as AnswerJudgments
 from calipers.text.answer_judgments import Citation as Citation
 from calipers.text.answer_judgments import Nugget as Nugget
 from calipers.text.answer_judgments import Statement as Statement
+from calipers.text.answer_measures import citation_support as citation_support
+from calipers.text.answer_measures import exact_match as exact_match
+from calipers.text.answer_measures import nugget_recall as nugget_recall
+from calipers.text.answer_measures import token_f1 as token_f1
+from calipers.text.answer_retrieval import retrieval_scores as retrieval_scores
 from calipers.text.bertscore import Matcher as Matcher
 from calipers.text.bertscore import bert_score as bert_score
 from calipers.text.bertscore import matcher as matcher

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ONE = ("",)  # the parts of a measure that is one number
 Function = TypeVar("Function", bound=Callable[..., Any])
-Needs = Literal["", "references", "source"]
+Needs = Literal["", "references", "source", "judgments"]
 
 
 @dataclass(frozen=True)
@@ -231,6 +231,7 @@ _FAMILIES = (
     "sacre",
     "meteor",
     "likelihood",
+    "answer_measures",
 )
 
 

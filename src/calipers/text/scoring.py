@@ -129,7 +129,10 @@ def steps(summaries: Summaries, measures: str | Sequence[str]) -> int:
 
 
 def _check(asked: Sequence[TextMeasure], context: Context) -> None:
+    bare = next((each.id for each in context.summaries.documents if not each.references), None)
     for measure in asked:
+        if bare is not None and measure.declaration.needs in ("", "references"):
+            raise CalipersError(f"document '{bare}' has no reference, which {measure.named()} needs")
         if measure.expects and measure.base == "ROUGE-Lsum" and context.options.chance in (None, "words"):
             raise CalipersError(f"{measure.named()}: words drawn at random form no sentences; normalise ROUGE-L")
         if measure.base != "BERTScore":

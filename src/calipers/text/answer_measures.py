@@ -1,0 +1,196 @@
+"""Measures of answers: exact match and token F1, recall of nuggets, precision and recall of citations.
+
+    EM                  1 where the answer is one of the references, after SQuAD's normalisation
+    F1                  words in common with the nearest reference: 2 P R / (P + R)
+    NuggetRecall        the mean support of the nuggets; (part=vital) of the vital ones; (part=weighted) with weight 1
+                        for vital and 1/2 for okay nuggets, or their own weights; strict counts full support only
+    CitationPrecision   the mean support that citations give to their statements
+    CitationRecall      the mean support of statements, of each that of all its citations together or else of the best;
+                        a statement without citation has none
+    CitationF1          the harmonic mean of both
+
+SQuAD's normalisation: lower case, no punctuation (that of ASCII), no articles (a, an, the), single blanks. An answer
+without nuggets, statements or citations has no score.
+
+Rajpurkar et al., SQuAD: 100,000+ questions for machine comprehension of text, EMNLP 2016. Pradeep et al., Initial
+nugget evaluation results for the TREC 2024 RAG track with the AutoNuggetizer framework, 2024. Liu, Zhang & Liang,
+Evaluating verifiability in generative search engines, Findings of EMNLP 2023.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.text.answer_judgments import AnswerJudgments, Nugget, Statement
+from calipers.text.bounded_scores import Progress
+from calipers.text.registry import PARTS, Context, Scorer, Task, TextDeclaration, declare, measure
+
+VITAL_WEIGHT, OKAY_WEIGHT = 1.0, 0.5
+NUGGET_PARTS = ("vital", "vital_strict", "weighted", "weighted_strict", "strict", "all", "")  # the last one is all
+CITATION_PARTS = ("strict", "")
+_ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+# -- answers and references ----------------------------------------------------------------------------------
+
+
+def squad_normalised(text: str) -> str:
+    """A text as SQuAD compares it.
+
+    >>> squad_normalised("The  Eiffel-Tower!")
+    'eiffeltower'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
+
+
+@measure("EM", aliases=("exact_match", "ExactMatch"))
+def exact_match(candidate: str, references: Sequence[str], source: str | None = None) -> float:  # noqa: ARG001  as measures are called
+    """Whether an answer is one of the references, after SQuAD's normalisation.
+
+    >>> exact_match("the Eiffel Tower.", ["Eiffel Tower"])
+    1.0
+    """
+    own = squad_normalised(candidate)
+    return float(any(own == squad_normalised(each) for each in references))
+
+
+@measure("F1", parts=PARTS, aliases=("token_f1", "TokenF1"))
+def token_f1(candidate: str, references: Sequence[str], source: str | None = None) -> tuple[float, float, float]:  # noqa: ARG001  the same
+    """Precision, recall and F1 of an answer's words, against the reference with the best F1 (SQuAD's rules).
+
+    >>> token_f1("in the old town", ["the town of Ulm"])
+    (0.3333333333333333, 0.3333333333333333, 0.3333333333333333)
+    """
+    own = Counter(squad_normalised(candidate).split())
+    return max((_in_common(own, Counter(squad_normalised(each).split())) for each in references),
+               key=lambda each: each[2])  # fmt: skip
+
+
+def _in_common(own: Counter[str], wanted: Counter[str]) -> tuple[float, float, float]:
+    if not own or not wanted:  # no answer, which may be the right one
+        alike = float(own == wanted)
+        return alike, alike, alike
+    common = (own & wanted).total()
+    precision, recall = common / own.total(), common / wanted.total()
+    return precision, recall, 2 * precision * recall / (precision + recall) if common else 0.0
+
+
+# -- nuggets -------------------------------------------------------------------------------------------------
+
+
+def nugget_recall(nuggets: Sequence[Nugget]) -> dict[str, float]:
+    """The support of nuggets: of all, the vital ones, weighted; strict: full support only. NaN where there is none.
+
+    >>> found = nugget_recall([Nugget("a", 1.0, "vital"), Nugget("b", 0.5, "vital"), Nugget("c", 0.5), Nugget("d", 0)])
+    >>> found["all"], found["vital"], found["strict"], round(found["weighted"], 4)
+    (0.5, 0.75, 0.25, 0.5833)
+    """
+    support = np.array([each.support for each in nuggets])
+    full = (support >= 1).astype(np.float64)
+    vital = np.array([each.importance == "vital" for each in nuggets], dtype=bool)
+    usual = np.where(vital, VITAL_WEIGHT, OKAY_WEIGHT)
+    weight = np.array([u if each.weight is None else each.weight for each, u in zip(nuggets, usual, strict=True)])
+    return {
+        "all": _mean(support), "strict": _mean(full),
+        "vital": _mean(support[vital]), "vital_strict": _mean(full[vital]),
+        "weighted": _mean(support, weight), "weighted_strict": _mean(full, weight),
+    }  # fmt: skip
+
+
+def _mean(values: Floats, weight: Floats | None = None) -> float:
+    total = len(values) if weight is None else weight.sum()
+    if not total:
+        return np.nan
+    return float(values.mean() if weight is None else values @ weight / total)
+
+
+# -- citations -----------------------------------------------------------------------------------------------
+
+
+def citation_support(statements: Sequence[Statement], strict: bool = False) -> tuple[float, float, float]:
+    """Precision, recall and F1 of citations. NaN where there is no citation, or no statement that needs one.
+
+    >>> from calipers.text import Citation
+    >>> cited = Statement("s", (Citation("d1", 1.0), Citation("d2", 0.0)))
+    >>> citation_support([cited, Statement("not cited")])
+    (0.5, 0.5, 0.5)
+    """
+    every = [citation for each in statements for citation in each.citations]
+    if unknown := next((each for each in every if each.support is None), None):
+        raise CalipersError(f"nobody says whether the cited document '{unknown.document}' supports its statement")
+    counted = (lambda support: float(support >= 1)) if strict else float
+    own = [
+        counted(max((c.support or 0.0 for c in each.citations), default=0.0) if each.support is None else each.support)
+        for each in statements
+        if each.needs_citation
+    ]
+    precision = _mean(np.array([counted(each.support or 0.0) for each in every]))
+    recall = _mean(np.array(own))
+    both = precision + recall
+    return precision, recall, 2 * precision * recall / both if both > 0 else both  # 0, or undefined
+
+
+# -- declarations --------------------------------------------------------------------------------------------
+
+
+class JudgedScorer(Scorer):
+    """A measure of what is known of an answer beside its text."""
+
+    def __init__(self, name: str, context: Context, field: str, values: Callable[[AnswerJudgments], Sequence[float]],
+                 parts: int) -> None:  # fmt: skip
+        self.name, self._judged, self._field, self._values, self._parts = (
+            name, context.summaries.judged, field, values, parts,
+        )  # fmt: skip
+        if all(getattr(each, field) is None for each in self._judged.values()):
+            raise CalipersError(f"{name} needs '{field}' of answers, which are not there", file=context.summaries.name)
+
+    def scores(self, tasks: Sequence[Task], progress: Progress | None = None) -> list[Floats]:
+        found = []
+        for task in tasks:
+            rows = np.full((len(task.texts), self._parts), np.nan)  # a text that nobody judged
+            for place, system in enumerate(task.systems):
+                judged = self._judged.get((task.document.id, system))
+                if judged is not None and getattr(judged, self._field) is not None:
+                    try:
+                        rows[place] = self._values(judged)
+                    except CalipersError as error:
+                        where = f"document '{task.document.id}', system '{system}'"
+                        raise CalipersError(f"{where}: {error.message}, which {self.name} needs") from None
+            found.append(rows)
+            if progress is not None:
+                progress(1)
+        return found
+
+
+def _nuggets(context: Context, name: str) -> Scorer:
+    """The mean support of the nuggets of an answer."""
+
+    def values(judged: AnswerJudgments) -> list[float]:
+        found = nugget_recall(judged.nuggets or ())
+        return [found[part or "all"] for part in NUGGET_PARTS]
+
+    return JudgedScorer(name, context, "nuggets", values, len(NUGGET_PARTS))
+
+
+def _citations(context: Context, name: str) -> Scorer:
+    """The support that the citations of an answer give, or that its statements have."""
+    place = ("CitationPrecision", "CitationRecall", "CitationF1").index(name)
+
+    def values(judged: AnswerJudgments) -> list[float]:
+        return [citation_support(judged.statements or (), bool(part))[place] for part in CITATION_PARTS]
+
+    return JudgedScorer(name, context, "statements", values, len(CITATION_PARTS))
+
+
+_JUDGED = {"chance": None, "needs": "judgments"}
+declare(TextDeclaration("NuggetRecall", _nuggets, NUGGET_PARTS, **_JUDGED))  # type: ignore[arg-type]
+for _name in ("CitationPrecision", "CitationRecall", "CitationF1"):
+    declare(TextDeclaration(_name, _citations, CITATION_PARTS, **_JUDGED))  # type: ignore[arg-type]

@@ -1,0 +1,198 @@
+"""Answers: exact match and token F1, nuggets, citations, and the rankings that they were made from."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calipers as cal
+from calipers.cli.commands import root
+from calipers.errors import CalipersError
+from calipers.text import (
+    AnswerJudgments,
+    Citation,
+    Document,
+    Nugget,
+    Statement,
+    Summaries,
+    citation_support,
+    evaluate_summaries,
+    exact_match,
+    nugget_recall,
+    read_summaries,
+    retrieval_scores,
+    token_f1,
+)
+from example_files import _summaries
+
+TEXT = st.lists(
+    st.sampled_from(["The", "a", "an", "cat", "Cat's", "CAT", "mat,", "on-the", "1,000", "été", "...", "theory", " "]),
+    max_size=5,
+).map(" ".join)
+
+
+def by_the_rules(candidate: str, reference: str) -> tuple[bool, Fraction]:
+    """As the paper's appendix and script state them: lower case, punctuation, articles, blanks; a bag of words."""
+    bags = []
+    for text in (candidate, reference):
+        plain = "".join(c for c in text.lower() if c not in string.punctuation)
+        bags.append([word for word in re.split(r"\s+", plain) if word and word not in ("a", "an", "the")])
+    one, other = bags
+    if not one or not other:
+        return one == other, Fraction(one == other)
+    common = sum((Counter(one) & Counter(other)).values())
+    return one == other, Fraction(2 * common, len(one) + len(other))
+
+
+@given(TEXT, st.lists(TEXT, min_size=1, max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_squads_rules(candidate: str, references: list[str]) -> None:
+    every = [by_the_rules(candidate, each) for each in references]
+    assert exact_match(candidate, references) == any(alike for alike, _ in every)
+    precision, recall, f1 = token_f1(candidate, references)
+    assert f1 == pytest.approx(float(max(share for _, share in every)))
+    assert f1 == pytest.approx(2 * precision * recall / (precision + recall) if precision + recall else 0.0)
+
+
+NUGGETS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.5, 1.0, 0.25]), st.booleans(), st.sampled_from([None, 0.0, 0.25, 3.0])),
+    max_size=5,
+)
+
+
+@given(NUGGETS)
+@settings(max_examples=100, deadline=None)
+def test_nugget_recall(drawn: list[tuple[float, bool, float | None]]) -> None:
+    nuggets = [Nugget("n", support, "vital" if vital else "okay", weight) for support, vital, weight in drawn]
+    found = nugget_recall(nuggets)
+
+    def share(chosen: list[Nugget], strict: bool, weighted: bool = False) -> Fraction | None:
+        top = total = Fraction(0)
+        for each in chosen:
+            usual = Fraction(1) if each.importance == "vital" else Fraction(1, 2)
+            weight = (usual if each.weight is None else Fraction(each.weight)) if weighted else Fraction(1)
+            top += weight * (Fraction(each.support) if not strict else Fraction(each.support == 1))
+            total += weight
+        return top / total if total else None
+
+    vital = [each for each in nuggets if each.importance == "vital"]
+    expected = {
+        "all": share(nuggets, False), "strict": share(nuggets, True), "vital": share(vital, False),
+        "vital_strict": share(vital, True), "weighted": share(nuggets, False, True),
+        "weighted_strict": share(nuggets, True, True),
+    }  # fmt: skip
+    for part, value in expected.items():
+        assert found[part] == (pytest.approx(float(value)) if value is not None else pytest.approx(np.nan, nan_ok=True))
+
+
+def test_citations() -> None:
+    full, partial, none = Citation("d1", 1.0), Citation("d2", 0.5), Citation("d3", 0.0)
+    statements = [
+        Statement("by the best", (partial, full)),
+        Statement("together", (partial, none), support=1.0),
+        Statement("uncited"),
+        Statement("needs none", needs_citation=False),
+    ]
+    precision, recall = (0.5 + 1 + 0.5 + 0) / 4, (1 + 1 + 0) / 3
+    assert citation_support(statements) == pytest.approx(
+        (precision, recall, 2 * precision * recall / (precision + recall))
+    )
+    assert citation_support(statements, strict=True)[:2] == pytest.approx((1 / 4, 2 / 3))
+    assert citation_support([Statement("s", (none,))]) == (0, 0, 0)
+    assert np.isnan(citation_support([Statement("s")])[0])
+    assert citation_support([Statement("s")])[1] == 0
+    assert np.isnan(citation_support([])).all()
+    with pytest.raises(CalipersError, match="nobody says whether the cited document 'd4'"):
+        citation_support([Statement("s", (Citation("d4"),))])
+
+
+def answers() -> Summaries:
+    documents = [
+        Document("q1", ("Ulm",), relevant={"d1": 2.0, "d2": 1.0, "d8": 0.0}),
+        Document("q2", ("1879",), relevant={"d3": 1.0, "d4": 0.0}),
+        Document("q3", ("physics",)),
+    ]
+    texts = {(q, s): text for s, row in (("x", ("in Ulm", "1879", "Art")), ("y", ("Ulm", "1880", "Physics")))
+             for q, text in zip(("q1", "q2", "q3"), row, strict=True)}  # fmt: skip
+    judged = {
+        ("q1", "x"): AnswerJudgments(retrieved=("d2", "d9", "d1"), nuggets=(Nugget("n", 0.5, "vital"),)),
+        ("q2", "x"): AnswerJudgments(retrieved=()),
+        ("q1", "y"): AnswerJudgments(retrieved=("d1", "d2")),
+        ("q3", "y"): AnswerJudgments(retrieved=("d1",)),
+    }
+    return Summaries.of(documents, texts, {}, "answers", judged)
+
+
+def test_rankings_are_joined_by_question() -> None:
+    found = retrieval_scores(answers(), ["nDCG@10", "V2(AP)"])
+    qrels = {"q1": {"d1": 2, "d2": 1, "d8": 0}, "q2": {"d3": 1, "d4": 0}}
+    runs = {"x": {"q1": {"d2": 3, "d9": 2, "d1": 1}, "q2": {}}, "y": {"q1": {"d1": 2, "d2": 1}}}
+    expected = cal.evaluate(qrels, runs, ["nDCG@10", "V2(AP)"], warn=False).values
+    assert found.measures == ("nDCG@10", "V2(AP)")
+    assert found.values[:, 0, :2] == pytest.approx(expected[:, 0], nan_ok=True)
+    assert found.values[:, 1, 0] == pytest.approx(expected[:, 1, 0])
+    assert np.isnan(found.values[:, :, 2]).all()  # nobody judged the third question
+    assert np.isnan(found.values[:, 1, 1]).all()  # and this answer has no ranking
+    apart = retrieval_scores(answers(), ["RR"], {"q3": {"d1": 1}, "q9": {"d1": 1}})
+    assert np.nan_to_num(apart["RR"], nan=-1).tolist() == [[-1, -1, -1], [-1, -1, 1]]
+
+
+def test_measures_of_answers_beside_each_other() -> None:
+    found = evaluate_summaries(answers(), "EM F1 F1(part=recall) NuggetRecall NuggetRecall(part=vital_strict)").scores
+    assert found["EM"].tolist() == [[0, 1, 0], [1, 0, 1]]
+    assert found["F1"][0, 0] == pytest.approx(2 / 3)
+    assert found["F1(part=recall)"][0, 0] == 1
+    assert found["NuggetRecall"][0, 0] == 0.5
+    assert found["NuggetRecall(part=vital_strict)"][0, 0] == 0
+    assert np.isnan(found["NuggetRecall"].ravel()[1:]).all()  # others have no nuggets
+    with pytest.raises(CalipersError, match="NuggetRecall has no expected score"):
+        evaluate_summaries(answers(), "V2(NuggetRecall)")
+    with pytest.raises(CalipersError, match="CitationRecall needs 'statements' of answers"):
+        evaluate_summaries(answers(), "CitationRecall")
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(root, [str(each) for each in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit | CalipersError):
+        raise result.exception
+    return result
+
+
+def test_score_command(tmp_path: Path) -> None:
+    _summaries(tmp_path)
+    file, qrels = tmp_path / "answers.jsonl", tmp_path / "qrels.txt"
+    shown = run(
+        "text", "score", file, "-m", "EM nDCG@10 NuggetRecall(part=vital)", "-m", "CitationF1", "--format", "csv"
+    )
+    assert shown.stdout.splitlines()[0] == "system,EM,NuggetRecall(part=vital),CitationF1,nDCG@10"
+    qrels.write_text("q1 0 d1 1\nq2 0 d2 1\n")
+    judged = run("text", "score", file, "-m", "RR", "--judgments", qrels, "--format", "csv", "-q")
+    assert "RR: 8 of 12 undefined; left out" in judged.stderr
+    assert "rag1,q1,0.25" in judged.stdout  # d2 d3 d4 d1
+    compared = run("text", "compare", file, "-m", "NuggetRecall AP", "--format", "csv")
+    assert [row.split(",")[0] for row in compared.stdout.splitlines()[1:]] == ["NuggetRecall", "AP"]
+    for arguments, message in (
+        ((file, "-m", "EM nDGC@10"), "'nDGC@10' is not a measure of texts"),
+        ((file, "-m", "nDCG@10", "--judgments", tmp_path / "no"), "no"),
+        ((tmp_path / "data.jsonl", "-m", "AP"), "AP: 'retrieved' of answers is not there"),
+    ):
+        assert message in str(run("text", "score", *arguments).exception)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    for line in lines:
+        del line["relevant"], line["answers"]
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text("\n".join(map(json.dumps, lines)))
+    assert "nobody says which documents are relevant" in str(run("text", "score", bare, "-m", "AP").exception)
+    assert "document 'q0' has no reference, which EM needs" in str(run("text", "score", bare, "-m", "EM").exception)
+    assert run("text", "score", bare, "-m", "NuggetRecall").exit_code == 0
+    assert read_summaries(bare).systems == ("rag0", "rag1")
