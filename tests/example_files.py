@@ -62,6 +62,7 @@ def _collection(simulation: Simulation, folder: Path) -> None:
     (folder / "runs.csv").write_text(
         "topic_id,url,bm25,model\n" + "".join(f"{q},{d},{score},{tag}\n" for q, _, d, _, score, tag in fields)
     )
+    (folder / "queries.tsv").write_text("".join(f"{q}\twhat people ask about {q}\n" for q in simulation.qrels))
     _repeats(simulation, folder)
     _passages(ranked, folder)
     _several_ratings(simulation, folder)

@@ -94,7 +94,7 @@ def test_no_request_no_complaint_every_chart_drawn(opened: Opened) -> None:
     assert opened.requests == [opened.address]
     assert opened.complaints == []
     figures = opened.page.query_selector_all(".chart")
-    assert len(figures) >= 9
+    assert len(figures) >= 10
     for figure in figures:
         box = figure.query_selector("svg, canvas").bounding_box()
         assert box["width"] > 100, figure.get_attribute("data-chart")
@@ -232,11 +232,98 @@ def test_another_measure_draws_the_charts_again(opened: Opened) -> None:
     assert opened.complaints == []
 
 
-@pytest.mark.parametrize("width", [390, 768])
-def test_nothing_is_cut_off_on_a_narrow_screen(browser: Any, written: Path, width: int) -> None:
-    found = Opened(browser, written, viewport={"width": width, "height": 844})
-    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert found.page.evaluate("document.querySelector('.masthead').getBoundingClientRect().right") <= width
+# -- at the widths of a phone, a laptop and a desk ---------------------------------------------------------
+
+WIDTHS = (390, 1100, 1600)
+BEYOND = """[...document.querySelectorAll(".chart")].flatMap((figure) => {
+  const place = figure.getBoundingClientRect();
+  const wide = figure.scrollWidth > figure.clientWidth + 1;
+  const texts = [...figure.querySelectorAll("svg .role-axis-title text, svg .role-axis-label text")];
+  const cut = texts.filter((text) => text.textContent && !wide &&
+    (text.getBoundingClientRect().right > place.right + 2 || text.getBoundingClientRect().left < place.left - 2));
+  return cut.map((text) => `${figure.dataset.chart}: ${text.textContent}`);
+})"""
+COLLISIONS = """[...document.querySelectorAll(".chart svg .role-axis-label")].flatMap((axis) => {
+  const all = [...axis.querySelectorAll("text")];
+  const seen = all.filter((text) => text.textContent && getComputedStyle(text).opacity !== "0");
+  const boxes = seen.map((text) => [text.textContent, text.getBoundingClientRect()]);
+  return boxes.slice(1).filter(([, box], i) => {
+    const before = boxes[i][1];
+    const across = box.left < before.right - 2 && before.left < box.right - 2;
+    return across && box.top < before.bottom - 3 && before.top < box.bottom - 3;
+  }).map(([text]) => text);
+})"""
+
+
+@pytest.fixture(scope="session")
+def by_systems(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Pages on 2 and on 24 systems."""
+    from calipers.report.page import write_report
+
+    folder = tmp_path_factory.mktemp("systems")
+    for systems in (2, 24):
+        simulation = simulate(topics=8, systems=systems, retrieved=30, ties=0.1, unjudged=0.2, seed=4)
+        texts = {query: f"what is asked as {query}" for query in simulation.qrels} if systems == 2 else None
+        write_report(simulation.qrels, simulation.runs, folder / f"{systems}.html", MEASURES, query_texts=texts)
+    return {systems: folder / f"{systems}.html" for systems in (2, 24)}
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The rules of accessibility that browsers' own tools have, too."""
+    import importlib.util
+
+    spec = importlib.util.find_spec("axe_playwright_python")
+    if spec is None or not spec.submodule_search_locations:
+        absent("needs axe_playwright_python (requirements/alone.txt)")
+    return (Path(next(iter(spec.submodule_search_locations))) / "axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("systems", "width"), [(2, 390), (24, 390), (24, 1100), (2, 1600), (24, 1600)])
+def test_nothing_is_cut_off_collides_or_keeps_anybody_out(
+    browser: Any, by_systems: dict[int, Path], axe: str, systems: int, width: int
+) -> None:
+    scheme = "dark" if width == 1600 else "light"
+    found = Opened(browser, by_systems[systems], viewport={"width": width, "height": 844}, color_scheme=scheme,
+                   bypass_csp=True)  # fmt: skip
+    page = found.page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.querySelector('.masthead').getBoundingClientRect().right") <= width
+    assert page.evaluate(BEYOND) == []
+    assert page.evaluate(COLLISIONS) == []
+    if width > 1000:  # a matrix of 24 systems fits whole, and one of 2 systems is not drawn
+        wide = "all => all.filter(f => f.scrollWidth > f.clientWidth + 1).map(f => f.dataset.chart)"
+        assert page.eval_on_selector_all(".chart", wide) == []
+    scrolls = "all => all.map(s => [s.scrollHeight > s.clientHeight + 4, s.parentElement.classList.contains('longer')])"
+    assert all(more == cue for more, cue in page.eval_on_selector_all(".scroll", scrolls))
+    bars = "all => all.map(each => getComputedStyle(each).backgroundSize)"
+    assert all(size.endswith(" 3px") for size in page.eval_on_selector_all("td.bar", bars))  # below the digits
+    page.locator('[data-grid="queries"] .open').first.click()
+    page.evaluate(axe + ";0")
+    rules = "axe.run({resultTypes: ['violations']}).then(r => r.violations.map(v => [v.id, v.nodes[0].html]))"
+    assert page.evaluate(rules) == []
+    page.keyboard.press("Escape")
+    assert page.evaluate(rules) == []
+    assert found.complaints == []
+    found.context.close()
+
+
+def test_a_finger_does_what_a_pointer_does(browser: Any, by_systems: dict[int, Path]) -> None:
+    found = Opened(browser, by_systems[2], viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = found.page
+    cell = page.locator('[data-grid="properties"] td.no').first
+    cell.scroll_into_view_if_needed()
+    cell.tap()
+    assert "No: " in page.inner_text("#tip")
+    assert "Hover" not in page.inner_text("main")
+    bar = page.locator('[data-chart="changes"] .mark-rect path').first
+    bar.scroll_into_view_if_needed()
+    bar.tap(force=True)
+    page.wait_for_selector("dialog[open]")
+    assert "what is asked as" in page.inner_text("dialog .about")
+    page.locator("dialog .document").first.tap()
+    assert page.locator("dialog .document.this").count() >= 1
+    assert page.is_visible("#tip")
     found.context.close()
 
 
@@ -468,7 +555,7 @@ def test_one_run_or_one_query(browser: Any, tmp_path: Path, topics: int, systems
     found = Opened(browser, tmp_path / "r.html")
     assert found.complaints == []
     assert len(found.column("systems", 1)) == systems
-    assert "Nothing to show here" in found.page.inner_text("main")
+    assert found.page.inner_text(".verdict")
     found.page.locator('[data-grid="queries"] .open').first.click()
     assert len(found.texts("dialog tbody tr")) == systems
     found.context.close()

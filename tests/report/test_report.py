@@ -62,7 +62,9 @@ def whole(simulated: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_every_section_is_there_with_a_sentence_and_no_section_is_empty(whole: str) -> None:
-    for key, (title, _) in SECTIONS.items():
+    wanted = {key: kind.title for key, kind in SECTIONS.items() if key not in ("changes", "judges")}
+    assert re.findall(r'<section id="(\w+)">', whole) == list(wanted)
+    for key, title in wanted.items():
         found = re.search(rf'<section id="{key}">(.*?)</section>', whole, re.DOTALL)
         assert found is not None, key
         assert f"<h2>{title}</h2>" in found.group(1)
@@ -155,17 +157,101 @@ def test_bare_scores_beside_labels(tmp_path: Path) -> None:
     assert not [note for note in written.notes if "Query map" in note]
 
 
-def test_one_run_says_what_cannot_be_compared(tmp_path: Path) -> None:
+def test_one_run_is_compared_with_nothing(tmp_path: Path) -> None:
     written = write_report(QRELS, {"one": RUNS["one"]}, tmp_path / "r.html", "AP")
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert {note.split("'")[1] for note in written.notes} == {"Who really differs", "Which systems are alike"}
-    assert text.count("there is only one system (one)") >= 2
+    assert written.notes == ()
+    assert not {"differs", "changes", "plan", "alike"} & set(re.findall(r'<section id="(\w+)">', text))
+    assert "one has a mean AP of" in verdict_of(text)
 
 
 def test_one_query_has_no_intervals(tmp_path: Path) -> None:
-    written = write_report({"q1": QRELS["q1"]}, RUNS, tmp_path / "r.html", "AP RR")
-    assert any("fewer than two queries" in note for note in written.notes)
-    assert "so there are no intervals" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    write_report({"q1": QRELS["q1"]}, RUNS, tmp_path / "r.html", "AP RR")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "so there are no intervals" in text
+    assert "too few to be certain" in verdict_of(text)
+    assert 'id="plan"' not in text
+
+
+# -- the verdict, two systems, options -------------------------------------------------------------------
+
+
+def verdict_of(text: str) -> str:
+    import html
+
+    found = re.search(r'<p class="verdict" dir="auto">(.*?)</p>', text, re.DOTALL)
+    assert found is not None
+    return html.unescape(found.group(1))
+
+
+def ranked(better: float, queries: int = 40) -> dict[str, dict[str, float]]:
+    """The relevant document first on this share of the queries, else third."""
+    first = round(better * queries)
+    return {f"q{q}": {"a": 3.0 if q < first else 1.5, "b": 2.0, "c": 1.8 if q % 2 else 1.7} for q in range(queries)}
+
+
+FORTY = {f"q{q}": {"a": 1, "b": 0, "c": 0} for q in range(40)}
+
+
+def test_the_verdict_says_who_leads_how_certain_that_is_and_what_would_change_it(tmp_path: Path) -> None:
+    runs = {"good": ranked(0.9), "fair": ranked(0.85), "bad": ranked(0.0)}
+    write_report(FORTY, runs, tmp_path / "r.html", "RR", sections=["systems"])
+    said = verdict_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    scores = cal.evaluate(FORTY, runs, "RR")
+    lead = float(scores["RR"][0].mean() - scores["RR"][1].mean())
+    p = cal.compare(scores).p_adjusted[0][0]
+    assert said.startswith("good leads 3 systems with a mean RR of 0.9333 over 40 queries, ")
+    assert f"{lead:.4f} above fair." in said
+    assert (
+        f"It beats 1 of the 2 others significantly, but not fair; the lead over fair may be chance (p {p:.4f})." in said
+    )
+    gain = scores["RR"][0] - scores["RR"][1]
+    needed = cal.plan(cal.as_scores(np.array([gain, 0 * gain])), lead).queries[0]
+    assert f"about {needed} queries would show it" in said
+    assert "Every document that these lists show is judged." in said
+
+
+def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
+    runs = {"new": ranked(0.9), "old": ranked(0.5)}
+    texts = {"q1": "a <b>question</b>"}
+    write_report(FORTY, runs, tmp_path / "r.html", "RR AP", baseline="old", query_texts=texts,
+                 document_texts={"a": "The document " + "x" * 400})  # fmt: skip
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    keys = re.findall(r'<section id="(\w+)">', text)
+    assert "changes" in keys
+    assert not {"differs", "alike"} & set(keys)
+    found = cal.difference(FORTY, runs["old"], runs["new"], "RR AP")
+    mean = found.means[0]
+    said = verdict_of(text)
+    assert said.startswith(f"new is certainly better than old: RR {mean.old:.4f} to {mean.new:.4f}, ")
+    assert f"95% interval {mean.low:+.4f} to {mean.high:+.4f}" in said
+    assert f"{mean.wins} won, {mean.losses} lost, {mean.ties} the same" in said
+    assert '<h1 dir="auto">new and old on judgments</h1>' in text
+    assert '<p class="lead">40 queries · 120 judgments · RR, AP</p>' in text
+    charts = block(text, "charts-data")
+    assert list(charts["changes"]) == ["RR", "AP"]
+    assert not {"power", "dendrogram", "heat", "differs"} & set(charts)
+    shown = block(text, "rankings-data")
+    assert shown["texts"][1] == texts["q1"]
+    assert "a &lt;b&gt;question&lt;/b&gt;" in text
+    assert shown["lists"][0]["t"][0] == "The document ..."
+
+
+def test_a_baseline_and_chosen_sections(simulated: Any, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    names = cal.evaluate(simulated.qrels, simulated.runs, "AP").systems
+    write_report(simulated.qrels, simulated.runs, page, "AP", baseline=names[1], sections=["differs", "systems"])
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r'<section id="(\w+)">', text) == ["systems", "differs"]
+    assert f"Against {names[1]}, " in verdict_of(text)
+    found = cal.compare(cal.evaluate(simulated.qrels, simulated.runs, "AP"), baseline=names[1])
+    for difference in found.outcomes[0].difference:
+        assert f'data-value="{float(difference)!r}"' in text
+    for wrong in ({"baseline": "nobody"}, {"sections": ["system"]}):
+        with pytest.raises(CalipersError, match="unknown"):
+            write_report(simulated.qrels, simulated.runs, page, "AP", **wrong)
+    with pytest.raises(CalipersError, match="no section applies"):
+        write_report(simulated.qrels, simulated.runs, page, "AP", sections=["judges"])
 
 
 def test_measures_of_diversity_lack_what_needs_one_grade_a_document(tmp_path: Path) -> None:

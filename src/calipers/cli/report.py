@@ -25,7 +25,11 @@ from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.report.material import ReportOptions
+    from calipers.report.material import ReportOptions, Texts
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(value.replace(",", " ").split())
 
 
 @click.command("report")
@@ -36,22 +40,54 @@ if TYPE_CHECKING:
 @click.option("--title", default="", help="Title of the page [default: the systems and the judgments].")
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
               help="How many documents of each ranking the page shows.")  # fmt: skip
+@click.option(
+    "--baseline",
+    default="",
+    metavar="SYSTEM",
+    help="The system that all others are compared with: a name, tag or file; of two systems the old one.",
+)
+@click.option(
+    "--sections",
+    default="",
+    metavar="NAMES",
+    callback=_names,
+    help="Only these sections, with spaces between: systems, changes, between, differs, judges, unjudged, "
+    "plan, queries, tools, measures, alike, quality, method.",
+)
+@together("texts", "calipers.report.material:Texts")
+@click.option(
+    "--query-texts",
+    type=FILE,
+    metavar="FILE",
+    help="Texts of the queries to show: BEIR's queries.jsonl, or an id and a text on each line.",
+)
+@click.option(
+    "--document-texts",
+    type=FILE,
+    metavar="FILE",
+    help="Titles or texts of the documents, of which the beginnings are shown.",
+)
 @click.option("--judge", "judges", multiple=True, metavar="JUDGMENTS", type=FILE,
               help="Other judgments of the same queries, a folder or a quoted pattern: a section says what they would "
                    "change; may be repeated.")  # fmt: skip
 @population_option
 @significance_options("holm")
 @lists
-def command(inputs: Inputs, output: str, judges: tuple[str, ...], choices: ReportOptions, lists: ListPolicies) -> None:
+def command(
+    inputs: Inputs, output: str, judges: tuple[str, ...], choices: ReportOptions, texts: Texts, lists: ListPolicies
+) -> None:
     """Everything about some runs on one HTML page: one file, which opens anywhere and asks no server for anything.
 
-    Scores with intervals, between their bounds, who really differs, the map of queries with their rankings, what other
-    tools would say, which measure to trust, which systems are alike, the quality of the data, and how all of it was
-    computed. Where only one measure can be shown, it is the first.
+    A verdict, scores with intervals, between their bounds, who really differs, what is not judged, what these queries
+    can show, the map of queries with their rankings, what other tools would say, which measure to trust, which systems
+    are alike, the quality of the data, and how all of it was computed. Of two systems it shows what changed from the
+    first, or from the baseline, to the other. Where only one measure can be shown, it is the first.
 
     \b
     calipers report qrels.txt runs/* -o report.html
     calipers report qrels.txt runs/* -m "nDCG@10 AP RR" --test tukey --title "Our runs" -o report.html
+    calipers report qrels.txt old=a.run new=b.run --baseline old --query-texts queries.tsv -o change.html
+    calipers report qrels.txt runs/* --sections "systems differs" --baseline bm25 -o short.html
     calipers report human.qrels runs/* --judge llm.qrels -o report.html
     calipers report test.svm model-a.txt model-b.txt -m "nDCG(gain=exp)@10" -o models.html
     """  # fmt: skip
@@ -60,9 +96,11 @@ def command(inputs: Inputs, output: str, judges: tuple[str, ...], choices: Repor
 
     wanted = inputs.wanted()
     known, runs = inputs.open(wanted.values())
-    with progress(len(runs) + len(SECTIONS) + bool(judges), "runs and sections") as advance:
+    if choices.baseline:
+        choices = choices.changed(baseline=inputs.name_of(choices.baseline))
+    with progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
         page, notes = report_page(
-            known, runs, list(wanted), choices, judges=inputs.read_judges(judges) if judges else None,
+            known, runs, list(wanted), choices, judges=inputs.read_judges(judges) if judges else None, texts=texts,
             command=_command(), progress=advance, jobs=lists.jobs, **lists.policies,
         )  # fmt: skip
     warn(notes, lists.strict)  # as an error it leaves no page behind

@@ -65,7 +65,7 @@ PARAMETERS = {
     "NRBP.beta": Parameter("persistence: how likely a reader goes on to the next document", takes=_SHARE),
     "nNRBP.beta": Parameter("persistence: how likely a reader goes on to the next document", takes=_SHARE),
     "normalize": Parameter("as a share of the overlap of the ideal ranking with itself", ("True", "False")),
-    "depth": Parameter("the ranks whose overlap counts; 0: the longer of the list and the ideal one",
+    "Compat.depth": Parameter("the ranks whose overlap counts; 0: the longer of the list and the ideal one",
                        takes="a whole number"),
     "signed": Parameter("whether a ranking the wrong way round scores below 0", ("True", "False")),
     "recall": Parameter("the share of the relevant documents; written behind the @", takes=_SHARE),

@@ -12,7 +12,7 @@ from calipers.plot.measures import significance_curves, system_scores
 from calipers.plot.missing_judgments import decided_order, difference_ranges, judging_curves, score_ranges
 from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
-from calipers.plot.systems import between_bounds, differences, means, unjudged
+from calipers.plot.systems import against_baseline, between_bounds, differences, means, unjudged
 from calipers.plot.tools import tool_causes
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "EXTRA",
     "STYLE",
     "TYPE_COLOURS",
+    "against_baseline",
     "between_bounds",
     "budget_frontier",
     "confusion",

@@ -1,4 +1,4 @@
-"""Charts of information: which systems know the same, and what measures have in common."""
+"""Charts of information: which systems are alike, and what measures have in common."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def heat_map(difference: InformationDifference) -> Any:
             ),
             tooltip=[alt.Tooltip("one:N"), alt.Tooltip("other:N"), *numbers("bits")],
         )
-        .properties(width=step, height=step, title="Information difference: dark systems know the same")
+        .properties(width=step, height=step, title="Information difference of every two systems: dark pairs are alike")
     )
 
 
@@ -82,7 +82,7 @@ def dendrogram(difference: InformationDifference, method: str = "average") -> An
         .properties(
             width=420,
             height=max(60, step * len(names)),
-            title=f"Systems that know the same join early ({method} linkage)",
+            title=f"Systems that are alike join early ({method} linkage)",
         )
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from calipers.plot.drawing import COLOURS, TYPE_COLOURS, altair, diagonal, numbers, rows_of
@@ -11,11 +12,15 @@ if TYPE_CHECKING:
     from calipers.limits.query_types import QueryTypes
 
 
-def query_map(types: QueryTypes, measure: str = "score") -> Any:
-    """Each query by what a random ranking gets and what systems get, both as shares of the ideal score."""
+def query_map(types: QueryTypes, measure: str = "score", names: Mapping[str, str] | None = None) -> Any:
+    """Each query by what a random ranking gets and what systems get, both as shares of the ideal score.
+
+    names: other names of types.
+    """
     alt = altair()
+    shown = {kind: (names or {}).get(kind, kind) for kind in TYPE_COLOURS}
     rows = [
-        {"query": q, "type": t, "expected": float(e), "actual": float(a)}
+        {"query": q, "type": shown[t], "expected": float(e), "actual": float(a)}
         for q, t, e, a in zip(types.queries, types.types, types.expected, types.actual, strict=True)
         if t != "undefined"
     ]
@@ -29,7 +34,7 @@ def query_map(types: QueryTypes, measure: str = "score") -> Any:
             color=alt.Color(
                 "type:N",
                 title="type of query",
-                scale=alt.Scale(domain=list(TYPE_COLOURS), range=list(TYPE_COLOURS.values())),
+                scale=alt.Scale(domain=list(shown.values()), range=list(TYPE_COLOURS.values())),
             ),
             tooltip=[alt.Tooltip("query:N"), alt.Tooltip("type:N"), *numbers("actual", "expected")],
         )

@@ -142,6 +142,38 @@ def differences(comparison: Comparison, measure: str | None = None) -> Any:
     return alt.layer(*halves).properties(width=step, height=step, title=f"{comparison.measures[m]}: who really differs")
 
 
+def against_baseline(comparison: Comparison, measure: str | None = None) -> Any:
+    """The difference of each system from the baseline that it was compared with, with its interval, largest first."""
+    alt = altair()
+    m = chosen_measure(measure, comparison.measures)
+    outcome = comparison.outcomes[m]
+    rows = [
+        {
+            "system": comparison.systems[a], "difference": float(outcome.difference[i]),
+            "low": _or_none(float(outcome.low[i])), "high": _or_none(float(outcome.high[i])),
+            "p": _or_none(float(comparison.p_adjusted[m][i])),
+            "verdict": _verdict(float(outcome.difference[i]), bool(comparison.significant[m][i])),
+        }
+        for i, a in enumerate(comparison.a.tolist())
+        if outcome.difference[i] == outcome.difference[i]
+    ]  # fmt: skip
+    order = by_field(rows, "difference")
+    base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
+    colour = alt.Color(
+        "verdict:N", title="than the baseline", legend=alt.Legend(orient="top"),
+        scale=alt.Scale(domain=list(VERDICTS), range=[BETTER, NEITHER, WORSE]),
+    )  # fmt: skip
+    (baseline,) = {comparison.systems[b] for b in comparison.b.tolist()}
+    x = alt.X("low:Q", title=f"{comparison.measures[m]} - that of {baseline}", axis=alt.Axis(orient=side_of(order)))
+    tooltip = [alt.Tooltip("system:N"), *numbers("difference", "low", "high", "p=p, adjusted")]
+    lines = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=x, x2="high:Q", color=colour)
+    dots = base.mark_circle(size=60, opacity=1).encode(x="difference:Q", color=colour, tooltip=tooltip)
+    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x="at:Q")
+    return (zero + lines + dots).properties(
+        width=480, height=height_of(order), title=f"{comparison.measures[m]} against {baseline}"
+    )
+
+
 def _difference(half: Any) -> Any:
     """The difference, written into each square."""
     alt = altair()

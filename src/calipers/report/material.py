@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +13,9 @@ import numpy as np
 
 from calipers.collection.model import Judgments, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.collection.texts import read_texts
 from calipers.conventions.auditing.two_precisions import read_once
-from calipers.errors import CalipersError, CheckFailed
+from calipers.errors import CalipersError, CheckFailed, place_of
 from calipers.evaluation import Policies, as_judgments, as_runs, evaluate, kind_read
 from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -26,16 +28,19 @@ from calipers.results.scores import Reason, Scores
 
 if TYPE_CHECKING:
     from calipers.axioms.verdicts import Properties
+    from calipers.changes.difference import Difference
     from calipers.conventions.auditing.audit import Audit
     from calipers.information.difference import InformationDifference
     from calipers.judging.study import JudgeStudy
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes
     from calipers.metaeval.power import DiscriminativePower
+    from calipers.planning.sample_size import SampleSizePlan
     from calipers.stats.comparison import Comparison
     from calipers.unjudged.score_ranges import Ranges
 
 SEED = 42
+QUERY_TEXT, DOCUMENT_TEXT = 300, 160  # characters of a text that are shown
 
 
 class ReportOptions(Record):
@@ -49,6 +54,34 @@ class ReportOptions(Record):
     seed: int = SEED
     population: str = "union"
     top: int = 10  # documents of each ranking that are shown
+    baseline: str = ""  # the system that the others are compared with; of two systems the old one
+    sections: tuple[str, ...] = ()  # the only ones that are wanted, by their names; all where there are none
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts to show beside ids: files as `cal.read_texts` reads them, or {id: text}."""
+
+    query_texts: str | Path | Mapping[str, str] | None = None
+    document_texts: str | Path | Mapping[str, str] | None = None
+
+    def of_queries(self, ids: Collection[str]) -> dict[str, str]:
+        return _shown_texts(self.query_texts, ids, QUERY_TEXT)
+
+    def of_documents(self, ids: Collection[str]) -> dict[str, str]:
+        return _shown_texts(self.document_texts, ids, DOCUMENT_TEXT)
+
+
+def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[str], most: int) -> dict[str, str]:
+    """The beginnings of the texts that are wanted."""
+    if source is None:
+        return {}
+    if isinstance(source, Mapping):
+        wanted = frozenset(ids)
+        found = {each: str(text) for each, text in source.items() if each in wanted}
+    else:
+        found = read_texts(source, ids=ids)
+    return {each: textwrap.shorten(text, most, placeholder=" ...") for each, text in found.items()}
 
 
 @dataclass(eq=False)
@@ -66,6 +99,7 @@ class Material:
     provenance: Provenance
     unbounded: dict[str, str] = field(default_factory=dict)  # measures without bounds, and why
     judges: Any = None  # other judgments of the same queries, by name
+    texts: Texts = field(default_factory=Texts)
     unranged: dict[str, str] = field(default_factory=dict)  # measures without ranges, and why
 
     @property
@@ -78,8 +112,27 @@ class Material:
         if self.choices.title:
             return self.choices.title
         systems = self.scores.systems
-        who = ", ".join(systems) if len(systems) < 4 else f"{counted(len(systems), 'system')}"
-        return f"{who} on {Path(self.judgments.name).name}"
+        *others, last = systems
+        who = f"{', '.join(others)} and {last}" if 1 < len(systems) < 4 else last
+        return f"{who if len(systems) < 4 else counted(len(systems), 'system')} on {Path(self.judgments.name).name}"
+
+    @property
+    def subtitle(self) -> str:
+        """What the title does not say."""
+        counts = [counted(len(self.scores.queries), "query"), counted(len(self.judgments), "judgment")]
+        if self.choices.title:
+            counts.insert(0, counted(len(self.scores.systems), "system"))
+        return " · ".join([*counts, ", ".join(self.scores.measures)])
+
+    @cached_property
+    def old_and_new(self) -> tuple[int, int]:
+        """Of two systems: the baseline, or the first, and the other."""
+        old = place_of("baseline", self.choices.baseline, self.scores.systems) if self.choices.baseline else 0
+        return old, 1 - old
+
+    @cached_property
+    def query_texts(self) -> dict[str, str]:
+        return self.texts.of_queries(self.scores.queries)
 
     @cached_property
     def order(self) -> list[int]:
@@ -92,16 +145,20 @@ class Material:
         """Of the measures that have them; of the others `unbounded` says why not."""
         from calipers.limits.pool_bounds import bounds
 
-        found = []
+        def of(measures: Sequence[str]) -> Bounds:
+            return bounds(
+                self.judgments, measures, population=self.choices.population, runs=self.runs,
+                like=self.policies.get("like"), depth=self.policies.get("depth"),
+                condensed=bool(self.policies.get("condensed")),
+            )  # fmt: skip
+
+        try:
+            return of(self.plain.measures)  # all at once: they share what is sorted and shuffled
+        except CalipersError:
+            found = []
         for name in self.plain.measures:
             try:
-                found.append(
-                    bounds(
-                        self.judgments, name, population=self.choices.population, runs=self.runs,
-                        like=self.policies.get("like"), depth=self.policies.get("depth"),
-                        condensed=bool(self.policies.get("condensed")),
-                    )
-                )  # fmt: skip
+                found.append(of([name]))
             except CalipersError as error:
                 self.unbounded[name] = error.message
         if not found:
@@ -122,7 +179,34 @@ class Material:
         from calipers.stats.comparison import compare
 
         c = self.choices
-        return compare(self.scores, c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed, warn=False)
+        baseline = c.baseline or None
+        return compare(
+            self.scores,
+            c.test,
+            c.correction,
+            alpha=c.alpha,
+            samples=c.samples,
+            seed=c.seed,
+            baseline=baseline,
+            warn=False,
+        )
+
+    @cached_property
+    def change(self) -> Difference:
+        """Of two systems: what changed from the old one to the new one."""
+        from calipers.changes.difference import difference
+
+        old, new = ([self.whole[place]] for place in self.old_and_new)
+        return difference(
+            self.judgments, old, new, self.scores.measures, top=self.choices.top, warn=False, **self.policies
+        )
+
+    @cached_property
+    def plan(self) -> SampleSizePlan:
+        """What these queries can show."""
+        from calipers.planning.sample_size import plan
+
+        return plan(self.scores, alpha=self.choices.alpha)
 
     @cached_property
     def power(self) -> DiscriminativePower:
@@ -195,6 +279,7 @@ def gather(
     choices: ReportOptions | None = None,
     *,
     judges: Any = None,
+    texts: Texts | None = None,
     command: str = "",
     progress: Callable[[int], None] | None = None,
     **policies: Unpack[Policies],
@@ -214,6 +299,8 @@ def gather(
             f"every score is undefined ({reason}): there is nothing to report; --empty 0 and --missing 0 count such "
             "queries as 0"
         )
+    if choices and choices.baseline:
+        place_of("baseline", choices.baseline, scores.systems)
     return Material(
         judgments=known,
         runs=systems,
@@ -225,6 +312,7 @@ def gather(
         policies=policies,
         provenance=Provenance.of(known, judgments, systems, command, others),
         judges=others,
+        texts=texts or Texts(),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,9 +19,10 @@ from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
-from calipers.report.material import Material, ReportOptions, gather
+from calipers.report.material import Material, ReportOptions, Texts, gather
 from calipers.report.section import Detail, Section
-from calipers.report.sections import sections_of
+from calipers.report.sections import check_sections, sections_of
+from calipers.report.verdict import verdict
 
 LIMIT = 20_000_000  # bytes above which a page is thinned
 SCRIPTS = ("tables.js", "charts.js", "rankings.js", "theme.js")
@@ -71,7 +72,11 @@ def write_report(
     seed: int = 42,
     population: str = "union",
     top: int = 10,
+    baseline: str = "",
+    sections: Iterable[str] = (),
     judges: Any = None,
+    query_texts: str | Path | Mapping[str, str] | None = None,
+    document_texts: str | Path | Mapping[str, str] | None = None,
     warn: bool = True,
     **policies: Unpack[Policies],
 ) -> Report:
@@ -80,8 +85,11 @@ def write_report(
     judgments, runs, measures and the policies (like, ties, depth, condensed, empty, missing, degenerate, jobs) are
     those of `evaluate`; test, correction, alpha, samples and seed those of `compare`; population that of `bounds`.
     title: of the page. top: how many documents of each ranking are shown. command: to be shown, to repeat the report.
+    baseline: the system that all others are compared with; of two systems the old one, else the first is.
+    sections: the names of those that are wanted, as systems, between, differs; all that apply where none is named.
     judges: other judgments of the same queries, as `cal.judges` takes them: a section says what they would change.
     warn: give the notes as one CalipersWarning.
+    query_texts, document_texts: what to show beside ids: files as `cal.read_texts` reads them, or {id: text}.
 
     >>> import tempfile, calipers as cal
     >>> page = f"{tempfile.mkdtemp()}/report.html"
@@ -92,10 +100,11 @@ def write_report(
     (True, ())
     """
     check_output(str(output))
-    choices = ReportOptions(title, test, correction, alpha, samples, seed, population, top)
+    choices = ReportOptions(title, test, correction, alpha, samples, seed, population, top, baseline, tuple(sections))
     content, notes = report_page(
-        judgments, runs, measures, choices, judges=judges, command=command, progress=progress, **policies
-    )
+        judgments, runs, measures, choices, judges=judges, texts=Texts(query_texts, document_texts), command=command,
+        progress=progress, **policies,
+    )  # fmt: skip
     write_whole(output, content)
     warn_user(notes, warn)
     return Report(str(output), len(content), notes)
@@ -108,6 +117,7 @@ def report_page(
     choices: ReportOptions,
     *,
     judges: Any = None,
+    texts: Texts | None = None,
     command: str = "",
     progress: Callable[[int], None] | None = None,
     **policies: Unpack[Policies],
@@ -115,7 +125,10 @@ def report_page(
     """The page that `write_report` writes, and what a user should know about it."""
     for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
         load(module, extra="report", what="reports")
-    material = gather(judgments, runs, measures, choices, judges=judges, command=command, progress=progress, **policies)
+    check_sections(choices.sections)
+    material = gather(
+        judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress, **policies
+    )
     text, notes = compose(material, progress)
     return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
 
@@ -141,11 +154,11 @@ def compose(material: Material, progress: Callable[[int], None] | None = None) -
 def make(material: Material, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """The sections; one that cannot be made says why."""
     placed = []
-    for key, (title, maker) in sections_of(material).items():
+    for key, kind in sections_of(material).items():
         try:
-            placed.append(PlacedSection(key, title, maker(material, detail)))
+            placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
         except CalipersError as error:
-            placed.append(PlacedSection(key, title, None, str(error)))
+            placed.append(PlacedSection(key, kind.title, None, str(error)))
         if progress:
             progress(1)
     return placed
@@ -162,6 +175,7 @@ def render(material: Material, placed: list[PlacedSection], detail: Detail) -> s
         .render(
             material=material,
             title=material.title,
+            verdict=verdict(material),
             placed=placed,
             findings=[section.finding for section in shown.values() if section.finding],
             thinned=detail.said(),

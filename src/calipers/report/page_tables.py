@@ -28,7 +28,7 @@ class Cell:
     value: Any = ""
     kind: str = ""  # a class of the style sheet
     title: str = ""
-    bar: float | None = None  # from 0 to 1, drawn behind the text
+    bar: float | None = None  # from 0 to 1, drawn below the text
     low: Any = ""
     high: Any = ""
     note: str = ""  # small, beside the text
@@ -71,7 +71,20 @@ def number(value: Any, format: str = ".4f", **about: Any) -> Cell:
 def count(value: int, of: int | None = None) -> Cell:
     """A number of things, with a bar where it is a share of some."""
     bar = value / of if of else None
-    return Cell(f"{value:,}".replace(",", "\u202f"), str(value), bar=bar)
+    return Cell(f"{value:,}", str(value), bar=bar)
+
+
+def p_text(p: float) -> str:
+    """A p value as people read it: never as 0.
+
+    >>> p_text(0.034), p_text(1e-9)
+    ('0.0340', '<0.0001')
+    """
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def p_value(p: float | None) -> Cell:
+    return number(None) if p is None or p != p else Cell(p_text(p), repr(float(p)))
 
 
 def share(value: float) -> Cell:

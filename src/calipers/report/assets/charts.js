@@ -35,8 +35,8 @@ function config(figure) {
   return {
     background: "transparent", font, view: { stroke: null },
     axis: { ...words, labelColor: text, domainColor: line, gridColor: line, tickColor: line, titlePadding: 10 },
-    axisQuantitative: { tickCount: innerWidth < 720 ? 4 : 8 },
-    legend: { ...words, disable: "plain" in figure.dataset, orient: innerWidth < 720 ? "bottom" : "right", columns: innerWidth < 720 ? 2 : 1, labelLimit: 220 },
+    axisQuantitative: { tickCount: narrow() ? 4 : 8, labelOverlap: "greedy", labelSeparation: 6 },
+    legend: { ...words, disable: "plain" in figure.dataset, orient: narrow() ? "bottom" : "right", columns: narrow() ? 2 : 1, labelLimit: narrow() ? 130 : 220 },
     text: { color: text, font },
   };
 }
@@ -46,6 +46,50 @@ const inTheme = (spec) => JSON.parse(JSON.stringify(spec)
   .replaceAll('"#dfe3e8"', JSON.stringify(colour("--quiet")))
   .replaceAll('"#0072B2"', JSON.stringify(colour("--blue")))
   .replaceAll('"white"', JSON.stringify(colour("--paper"))));
+
+// -- as wide as its place ------------------------------------------------------------------------------------------
+const narrow = () => innerWidth < 720;
+const LETTER = 6.4;  // pixels of a letter of an axis, about
+
+// A matrix of systems: cells as large as fit beside the names, down to what can be seen; then it scrolls.
+function fitted(spec, figure) {
+  if (!spec.width?.step) return spec;
+  const first = spec.encoding ?? spec.layer[0].encoding;
+  const names = first.x.scale.domain;
+  const limit = narrow() ? 70 : 130;
+  const label = Math.min(limit, LETTER * Math.max(...names.map((name) => name.length))) + 16;
+  const cell = Math.min(110, Math.max(4, Math.floor((figure.clientWidth - label - 12) / names.length)));
+  const size = Math.max(5, Math.min(11, cell - 1));
+  const axis = { labelFontSize: size, labelLimit: limit, labelOverlap: cell < 7 };
+  const parts = [spec, ...(spec.layer ?? [])].filter((part) => part.encoding);
+  for (const part of parts) {
+    for (const side of ["x", "y"]) part.encoding[side].axis = { ...part.encoding[side].axis, ...axis };
+    if (part.mark?.type === "text") part.mark.fontSize = Math.max(7, Math.min(11, cell / 4.4));
+  }
+  return { ...spec, width: { step: cell }, height: { step: Math.min(cell, 44) } };
+}
+
+// Long titles of axes in several lines, and names not wider than a third of the place.
+function wrapped(part, figure, height) {
+  for (const side of ["x", "y"]) {
+    const channel = part.encoding?.[side];
+    if (!channel) continue;
+    const letters = Math.floor((side === "x" ? figure.clientWidth - 90 : height) / LETTER);
+    if (typeof channel.title === "string" && channel.title.length > letters) channel.title = lines(channel.title, letters);
+    if (side === "y" && channel.axis?.labelLimit) channel.axis.labelLimit = Math.min(channel.axis.labelLimit, figure.clientWidth / 3);
+  }
+  for (const each of part.layer ?? []) wrapped(each, figure, height);
+}
+
+function lines(text, letters) {
+  const found = [""];
+  for (const word of text.split(" ")) {
+    const last = found.length - 1;
+    if (found[last] && found[last].length + word.length >= letters) found.push(word);
+    else found[last] = found[last] ? `${found[last]} ${word}` : word;
+  }
+  return found;
+}
 
 // -- drawing -------------------------------------------------------------------------------------------------------
 async function draw(figure) {
@@ -59,7 +103,8 @@ async function draw(figure) {
     drawn.set(figure, { measure });
     return;
   }
-  const spec = unpacked(variants[measure]);
+  const spec = fitted(unpacked(variants[measure]), figure);
+  if (!spec.width?.step) wrapped(spec, figure, typeof spec.height === "number" ? spec.height : 300);
   const renderer = marks(spec) > MANY ? "canvas" : "svg";
   before?.view?.finalize();
   const result = await window.vegaEmbed(figure, renderer === "canvas" ? inTheme(spec) : spec, {
@@ -72,8 +117,20 @@ async function draw(figure) {
       document.dispatchEvent(new CustomEvent("calipers:query", { detail: item.datum.query }));
     }
   });
-  drawn.set(figure, { measure, renderer, view: result.view });
+  drawn.set(figure, { measure, renderer, view: result.view, width: figure.clientWidth, steps: Boolean(spec.width?.step) });
+  named(figure);
   figure.dataset.drawn = measure;
+}
+
+// For who cannot see it: a chart is one picture with a name; its figures are in the tables.
+function named(figure) {
+  const picture = figure.querySelector("svg, canvas");
+  picture?.setAttribute("role", "img");
+  picture?.setAttribute("aria-label", figure.getAttribute("aria-label"));
+  for (const part of figure.querySelectorAll("svg [role], svg [aria-roledescription], svg [aria-label]")) {
+    for (const name of ["role", "aria-roledescription", "aria-label"]) part.removeAttribute(name);
+  }
+  figure.querySelector("details summary")?.setAttribute("aria-label", "save the chart");
 }
 
 const idle = () => new Promise((done) => setTimeout(done));
@@ -99,6 +156,14 @@ select.addEventListener("change", drawAll);
 document.addEventListener("calipers:theme", () => {
   for (const [figure, { renderer }] of drawn) if (renderer === "canvas") drawn.delete(figure);
   drawAll();
+});
+let waiting = 0;
+addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
+    for (const [figure, each] of drawn) if (Math.abs((each.width ?? 0) - figure.clientWidth) > 40) drawn.delete(figure);
+    drawAll();
+  }, 250);
 });
 drawAll();
 

@@ -27,11 +27,19 @@ function cell(query, place, rank) {
   const box = made("div", `document ${classes}${tied ? " tied" : ""}`);
   if (grade > 0) box.style.setProperty("--share", String(Math.min(1, grade / data.most)));
   box.dataset.document = String(number);
-  box.dataset.tip = `${rank}. ${name}: ${words}${tied ? ", tied with the one before" : ""}`;
+  const text = query.t?.[number] ?? "";
+  box.dataset.tip = `${rank}. ${name}: ${words}${tied ? ", tied with the one before" : ""}${text ? `. ${text}` : ""}`;
   box.tabIndex = 0;
+  box.setAttribute("role", "img");
+  box.setAttribute("aria-label", box.dataset.tip);
   const id = made("span", "", name);
   id.dir = "auto";
   box.append(made("b", "", mark), id);
+  if (text) {
+    const words = made("em", "", text);
+    words.dir = "auto";
+    box.append(words);
+  }
   return box;
 }
 
@@ -74,13 +82,15 @@ function open(q) {
   const measure = Math.max(0, data.measures.indexOf(select.value));
   const bounds = data.bounds[data.measures[measure]];
   dialog.querySelector("h2").textContent = `Query ${name}`;
-  const about = dialog.querySelector(".about");
-  about.textContent = bounds
-    ? `${data.measures[measure]} of a random ranking ${shown(bounds[0][q])}, of the ideal one ${shown(bounds[1][q])}. Point at a document to find it in the other lists.`
-    : "Point at a document to find it in the other lists.";
+  const text = data.texts?.[q] ? `“${data.texts[q]}” ` : "";
+  const between = bounds
+    ? `${data.measures[measure]} of a random ranking ${shown(bounds[0][q])}, of the ideal one ${shown(bounds[1][q])}. `
+    : "";
+  dialog.querySelector(".about").textContent = `${text}${between}Point at or tap a document to find it in the other lists.`;
   const lists = dialog.querySelector(".lists");
   if (data.lists.length) {
     dialog.querySelector(".key").replaceChildren(...key());
+    lists.classList.toggle("with-texts", Boolean(data.lists[q].t));
     lists.replaceChildren(table(q, measure));
   } else {
     lists.replaceChildren(made("p", "", "This page holds no rankings; a report with a larger --top does."));
@@ -105,7 +115,7 @@ if (data) {
     if (step) dialog.querySelector(`[data-step="${step}"]`).click();
   });
   const lists = dialog.querySelector(".lists");
-  for (const kind of ["pointerover", "focusin"]) {
+  for (const kind of ["pointerover", "focusin", "click"]) {
     lists.addEventListener(kind, (event) => {
       const box = event.target.closest(".document");
       lists.classList.toggle("same", box !== null);
@@ -114,5 +124,7 @@ if (data) {
       }
     });
   }
-  lists.addEventListener("pointerleave", () => lists.classList.remove("same"));
+  lists.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") lists.classList.remove("same");  // a finger that is lifted leaves, too
+  });
 }

@@ -64,8 +64,24 @@ for (const grid of document.querySelectorAll(".grid")) {
   [...table.tHead.rows[0].cells].forEach((head, place) => {
     head.querySelector("button").addEventListener("click", () => sort(table, place));
   });
-  grid.querySelector("input")?.addEventListener("input", (event) => filter(grid, event.target.value));
+  grid.querySelector("input")?.addEventListener("input", (event) => {
+    filter(grid, event.target.value);
+    cue(grid.querySelector(".scroll"));
+  });
   grid.querySelector(".csv")?.addEventListener("click", () => download(`${grid.dataset.grid}.csv`, csv(grid)));
+}
+
+// -- a cue where rows or columns are hidden ------------------------------------------------------------------------
+function cue(scroll) {
+  const frame = scroll.parentElement;
+  frame.classList.toggle("longer", scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight > 4);
+  frame.classList.toggle("wider", scroll.scrollWidth - scroll.scrollLeft - scroll.clientWidth > 4);
+}
+const sized = new ResizeObserver((entries) => { for (const entry of entries) cue(entry.target); });
+for (const scroll of document.querySelectorAll(".scroll")) {
+  scroll.addEventListener("scroll", () => cue(scroll), { passive: true });
+  sized.observe(scroll);
+  cue(scroll);
 }
 
 // -- tips: by pointer, keyboard and touch ----------------------------------------------------------------------------

@@ -25,7 +25,7 @@ def section(material: Material, detail: Detail) -> Section:
         below = int((_means(material, first) < 0).sum())
         systems = len(material.scores.systems)
         said = f" {below} of {systems} {'is' if below == 1 else 'are'} below it on average." if systems > 1 else ""
-        finding = (f"{systems - below} of {systems}", f"systems better than a random ranking, by {first}")
+        finding = (f"{systems - below:,} of {systems:,}", f"systems better than a random ranking, by {first}")
     return Section(
         "Each system from what a random ranking would get (the dashed line) to what the ideal one would; "
         f"{what_is_shuffled(bounds.population)}.{said} The dot is the mean over the queries, the bar the middle half "

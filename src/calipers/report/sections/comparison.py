@@ -6,7 +6,7 @@ import numpy as np
 
 from calipers import plot
 from calipers.report.material import Material
-from calipers.report.page_tables import Cell, Column, Grid, count, name, number, plain_rows
+from calipers.report.page_tables import Cell, Column, Grid, count, name, number, p_value, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 from calipers.stats.comparison import Comparison, compare
 from calipers.stats.leave_one_out import influence, influence_warnings
@@ -29,6 +29,8 @@ def section(material: Material, detail: Detail) -> Section:
     how = TESTS[about["test"]]
     if about["correction"] != "none":
         how += f", corrected for {pairs:,} pairs by {CORRECTIONS[about['correction']]}"
+    if material.choices.baseline:
+        return _against(material, found, how)
     shown = _first(material, found, detail)
     measures = found.measures[: detail.measures]
     return Section(
@@ -39,14 +41,54 @@ def section(material: Material, detail: Detail) -> Section:
             "counts": _counts(found),
             "wins": _wins(found),
             "measure": found.measures[0],
+            "baseline": "",
             "decided": influence_warnings(influence(material.scores, found), found),
         },
         charts={"differs": by_measure({m: plot.differences(shown, m) for m in measures})},
         finding=(
-            f"{significant} of {pairs}" if pairs < 1000 else f"{significant / pairs:.0%}",
+            f"{significant:,} of {pairs:,}" if pairs < 1000 else f"{significant / pairs:.0%}",
             f"{'' if pairs < 1000 else f'of {pairs:,} '}pairs of systems really differ in {found.measures[0]}",
         ),
     )
+
+
+def _against(material: Material, found: Comparison, how: str) -> Section:
+    """All others against one system."""
+    baseline, first = material.choices.baseline, found.measures[0]
+    better, worse = (int((found.significant[0] & (sign * found.outcomes[0].difference > 0)).sum()) for sign in (1, -1))
+    return Section(
+        f"Each system against {baseline}: the dot is the difference of the means, the line its interval. Under {first} "
+        f"{better:,} of {len(found.a):,} are significantly better than {baseline} and {worse:,} significantly worse "
+        f"({how}, alpha {found.alpha:g}).",
+        values={
+            "counts": _counts(found),
+            "wins": _differences(found),
+            "measure": first,
+            "baseline": baseline,
+            "decided": influence_warnings(influence(material.scores, found), found),
+        },
+        charts={"differs": by_measure({m: plot.against_baseline(found, m) for m in found.measures})},
+        finding=(f"{better:,} of {len(found.a):,}", f"systems significantly better than {baseline} in {first}"),
+    )
+
+
+def _differences(found: Comparison) -> Grid:
+    columns = (
+        Column("system", numeric=False), Column("mean"), Column("difference"), Column("low"), Column("high"),
+        Column("p", title="adjusted for the number of systems"),
+        Column("effect", title="difference in standard deviations"),
+    )  # fmt: skip
+    outcome = found.outcomes[0]
+    rows = [
+        [
+            name(found.systems[a]), number(float(found.means[0][a])), number(float(outcome.difference[i]), "+.4f"),
+            number(float(outcome.low[i]), "+.4f"), number(float(outcome.high[i]), "+.4f"),
+            p_value(float(found.p_adjusted[0][i])), number(float(outcome.effect[i]), "+.4f"),
+        ]
+        for i in np.argsort(-np.nan_to_num(outcome.difference, nan=-np.inf), kind="stable").tolist()
+        for a in (int(found.a[i]),)
+    ]  # fmt: skip
+    return Grid("against", columns, plain_rows(rows), "systems", sorted_by=2)
 
 
 def _first(material: Material, found: Comparison, detail: Detail) -> Comparison:
@@ -66,7 +108,7 @@ def _counts(found: Comparison) -> Grid:
         Column("measure", numeric=False),
         Column("pairs"),
         Column("p below alpha", title="before the correction"),
-        Column("really differ", title="after the correction"),
+        Column("significant", title="after the correction"),
         Column("smallest p"),
         Column("pairs that miss queries", title="queries that are undefined for one of the two systems"),
     )
@@ -79,7 +121,7 @@ def _counts(found: Comparison) -> Grid:
         least = float(np.nanmin(p)) if not np.isnan(p).all() else None
         rows.append([
             name(measure), count(len(found.a)), count(before, len(found.a)), count(after, len(found.a)),
-            number(least, ".2g"), count(int(incomplete[measure] or 0)),
+            p_value(least), count(int(incomplete[measure] or 0)),
         ])  # fmt: skip
     return Grid("differs-counts", columns, plain_rows(rows), "measures", tools=False)
 

@@ -22,7 +22,7 @@ def section(material: Material, detail: Detail) -> Section:
     if confusions:
         charts["confusion"] = one(plot.stacked(*map(plot.confusion, confusions)))
     return Section(
-        f"Under the labels of {judge} the order of the systems by {measure} has a Kendall's tau of {tau:.3f} with the "
+        f"Under the labels of {judge} the order of the systems by {measure} has a Kendall's tau of {tau:.4f} with the "
         f"one here; {moved}. Of the pairs of systems that differ significantly here it confirms {agree}, turns "
         f"{conflict} and misses {missed}; {false} would differ under its labels only.",
         values={
@@ -31,7 +31,7 @@ def section(material: Material, detail: Detail) -> Section:
             "notes": study.notes(),
         },
         charts=charts,
-        finding=(f"{tau:.2f}", f"Kendall's tau of the systems' order under {judge}, by {measure}"),
+        finding=(f"{tau:.4f}", f"Kendall's tau of the systems' order under {judge}, by {measure}"),
     )
 
 

@@ -22,10 +22,13 @@ WORDS = {
 }
 
 
+FEW = 4  # systems, below which a curve over their pairs shows nothing
+
+
 def section(material: Material, detail: Detail) -> Section:
     power, why = _power(material)
-    sentence = "A tick is a property that holds whatever the data, proved or searched; hover over a cross for the "
-    sentence += "ranking that breaks it."
+    sentence = "A tick is a property that holds whatever the data, proved or searched; point at or tap a cross "
+    sentence += "for the ranking that breaks it."
     charts: dict[str, Any] = {}
     if power is not None:
         best = max(power.families, key=lambda family: _known(power[family.name]))
@@ -42,6 +45,8 @@ def section(material: Material, detail: Detail) -> Section:
 
 
 def _power(material: Material) -> tuple[Any, str]:
+    if len(material.scores.systems) < FEW:
+        return None, ""
     try:
         return material.power, ""
     except CalipersError as error:
@@ -55,14 +60,16 @@ def _known(value: float) -> float:
 def _grid(material: Material, power: Any) -> Grid:
     columns = [Column("measure", numeric=False)]
     columns += [Column(each, numeric=False, title=WORDS[each]) for each in SEVEN]
-    columns.append(Column("tells apart", title="share of the pairs of systems that differ significantly"))
+    if power is not None:
+        columns.append(Column("tells apart", title="share of the pairs of systems that differ significantly"))
     families = {} if power is None else {m: f for f in power.families for m in f.members}
     rows = []
     for place, (measure, found) in enumerate(material.properties.items()):
         cells = [name(measure)]
         cells += [_verdict(found, each) for each in SEVEN]
         family = families.get(place)
-        cells.append(share(power[family.name]) if family is not None else Cell("–"))
+        if power is not None:
+            cells.append(share(power[family.name]) if family is not None else Cell("–"))
         rows.append(Row(tuple(cells)))
     return Grid("properties", tuple(columns), tuple(rows), "measures", tools=False)
 

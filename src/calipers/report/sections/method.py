@@ -46,6 +46,7 @@ def parameters(material: Material) -> list[tuple[str, str]]:
         ("scores are", ", ".join(f"{m} {how}" for m, how in exactness.items())),
         ("what is not exact", "; ".join(exactness_notes(exactness, material.scores.errors)) or "nothing"),
         ("documents shown of each ranking", c.top),
+        ("baseline", c.baseline or "none"),
     ]
     return [(key, str(value)) for key, value in found]
 
@@ -62,7 +63,7 @@ def _files(material: Material) -> Grid:
         Column("SHA-256", numeric=False),
     )
     rows = [
-        [name(f.name), Cell(f.role, f.role), number(f.size, "d"), Cell(f.sha256 or "–", f.sha256, kind="hash")]
+        [name(f.name), Cell(f.role, f.role), number(f.size, ",d"), Cell(f.sha256 or "–", f.sha256, kind="hash")]
         for f in material.provenance.files
     ]
     return Grid("files", columns, plain_rows(rows), "files")

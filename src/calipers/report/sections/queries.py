@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, by_measure
 
+# On the page a type is not called as the ideal ranking is, with which it has nothing to do.
+NAMES = {"ideal": "telling"}
 WORDS = {
     "ideal": "systems get far above random",
     "informative": "systems get clearly above random",
@@ -30,18 +32,18 @@ def section(material: Material, detail: Detail) -> Section:
     bounds = material.bounds
     found = {m: material.types(p) for m, p in material.plain_of.items() if p in bounds.measures}
     types = found.get(material.measure) or next(iter(found.values()))
-    charts = {m: plot.query_map(each, m) for m, each in found.items() if set(each.types) != {"undefined"}}
+    charts = {m: plot.query_map(each, m, NAMES) for m, each in found.items() if set(each.types) != {"undefined"}}
     telling = sum(t in ("ideal", "informative") for t in types.types)
     counts = [(t, n) for t, n in types.counts().items() if n]
     top = material.choices.top if detail.top is None else detail.top
     return Section(
         f"Far to the right of the dashed line are the queries on which systems show what they can: {telling} of "
         f"{len(types.queries)} here. On the line a random ranking would do as well, and such queries say "
-        f"little about systems ({what_is_shuffled(bounds.population)}). Hover over a point to see its query, click it "
-        "to see the rankings.",
+        f"little about systems ({what_is_shuffled(bounds.population)}). Point at or tap a mark to see its query and "
+        "the rankings.",
         values={
             "grid": _grid(material, types),
-            "counts": [(t, n, WORDS[t]) for t, n in counts],
+            "counts": [(t, NAMES.get(t, t), f"{n:,}", WORDS[t]) for t, n in counts],
             "rankings": rankings(material, top),
             "top": top,
         },
@@ -53,9 +55,10 @@ def section(material: Material, detail: Detail) -> Section:
 def _grid(material: Material, types: QueryTypes) -> Grid:
     pool = material.judgments.pool
     size, relevant = pool.size.tolist(), pool.relevant(1).tolist()
-    best = _best(material)
+    best, texts = _best(material), material.query_texts
     columns = (
         Column("query", numeric=False),
+        *([Column("text", numeric=False)] if texts else []),
         Column("type", numeric=False),
         Column("systems", title="mean score of the systems, as a share of the ideal"),
         Column("random", title="expected score of a random ranking, as a share of the ideal"),
@@ -66,10 +69,12 @@ def _grid(material: Material, types: QueryTypes) -> Grid:
     )
     rows = []
     for q, (query, kind, actual, expected, difference) in enumerate(types.table().rows):
-        mark = Cell(str(kind), str(kind), kind=f"type {kind}", title=WORDS[str(kind)])
+        shown = NAMES.get(str(kind), str(kind))
+        words = [Cell(texts.get(str(query), ""), texts.get(str(query), ""), kind="words")] if texts else []
+        mark = Cell(shown, shown, kind=f"type {kind}", title=WORDS[str(kind)])
         numbers = (number(actual), number(expected), number(difference, "+.4f"))
         counts = (number(size[q], "d"), number(relevant[q], "d"))
-        rows.append(Row((name(str(query)), mark, *numbers, *counts, name(best[q])), query=q))
+        rows.append(Row((name(str(query)), *words, mark, *numbers, *counts, name(best[q])), query=q))
     return Grid("queries", columns, tuple(rows), "queries")
 
 
@@ -84,6 +89,8 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
     """What the page's script needs to show the rankings of a query."""
     scores = material.scores
     grades = material.judgments.pool.grade
+    shown = first_documents(material.judgments, material.whole, top) if top else []
+    titles = material.texts.of_documents({document for each in shown for document in each.documents})
     return {
         "systems": list(scores.systems),
         "queries": list(scores.queries),
@@ -97,13 +104,18 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
         },
         "most": rounded(float(grades.max(initial=1.0))),
         "top": top,
-        "lists": _as_data(first_documents(material.judgments, material.whole, top)) if top else [],
+        "lists": _as_data(shown, titles),
+        "texts": [material.query_texts.get(query, "") for query in scores.queries] if material.query_texts else None,
     }
 
 
-def _as_data(lists: Sequence[ShownRankings]) -> list[dict[str, Any]]:
-    """For the page's script: documents, grades and lists of each query."""
-    return [{"d": each.documents, "g": [_short(g) for g in each.grades], "l": each.lists} for each in lists]
+def _as_data(lists: Sequence[ShownRankings], titles: Mapping[str, str]) -> list[dict[str, Any]]:
+    """For the page's script: documents, grades and lists of each query, and titles or snippets where there are some."""
+    return [
+        {"d": each.documents, "g": [_short(g) for g in each.grades], "l": each.lists}
+        | ({"t": [titles.get(document, "") for document in each.documents]} if titles else {})
+        for each in lists
+    ]
 
 
 def _short(grade: float | None) -> float | int | None:

@@ -21,9 +21,10 @@ def section(material: Material, detail: Detail) -> Section:
     one_system, other, bits, _ = table.rows[0]
     drawn = _first(material, found, detail)
     return Section(
-        f"Systems that join early know the same: {one_system} and {other} are the most alike ({bits:.3f} bits of "
-        "difference, where 0 means that each tells nothing that the other does not). Two systems may score alike "
-        "and yet know different things: these are the ones worth fusing.",
+        f"Systems that join early put the relevant documents in much the same order: {one_system} and {other} are the "
+        f"most alike ({bits:.4f} bits of difference; 0 means that neither ranking tells anything about the judgments "
+        "that the other does not). Two systems may score alike and yet find different documents: these are worth "
+        "fusing.",
         values={"grid": _grid(found), "skipped": found.skipped, "queries": found.queries},
         charts={"dendrogram": one(plot.dendrogram(drawn)), "heat": one(plot.heat_map(drawn))},
     )

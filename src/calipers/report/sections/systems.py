@@ -18,7 +18,7 @@ def section(material: Material, detail: Detail) -> Section:
     scores = material.scores
     best = scores.systems[material.order[0]]
     top = material.scores.mean()[best, material.measure]
-    sentence = f"Look for the longest bar: {best} has the highest mean {material.measure}, {top:.4f}. "
+    sentence = f"{best} has the highest mean {material.measure}, {top:.4f}. "
     if len(scores.queries) > 1:
         sentence += (
             f"The small figures are the half-width of the {LEVEL:.0%} interval of the mean over {len(scores.queries)} "
@@ -31,7 +31,7 @@ def section(material: Material, detail: Detail) -> Section:
         sentence,
         values={"grid": _grid(material)},
         charts={"means": by_measure(charts)},
-        finding=(f"{top:.3f}", f"highest mean {material.measure}: {best}"),
+        finding=(f"{top:.4f}", f"highest mean {material.measure}: {best}"),
     )
 
 
@@ -63,7 +63,7 @@ def _score(mean: float, low: float, high: float, most: float) -> Cell:
         bar=None if mean != mean or most <= 0 else min(max(mean / max(most, 1.0), 0.0), 1.0),
         low=repr(low) if known else "",
         high=repr(high) if known else "",
-        note=f"±{(high - low) / 2:.3f}" if known else "",
+        note=f"±{(high - low) / 2:.4f}" if known else "",
         title=f"{LEVEL:.0%} interval {low:.4f} to {high:.4f}" if known else "",
     )
 

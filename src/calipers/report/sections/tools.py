@@ -36,7 +36,7 @@ def section(material: Material, detail: Detail) -> Section:
             "unavailable": [(tool, reason) for (_, tool), reason in audit.unavailable.items()],
         },
         charts={"tools": one(plot.tool_causes(audit, measure))} if moved else {},
-        finding=(f"{spread:.3f}", f"largest difference between tools in a system's {measure}"),
+        finding=(f"{spread:.4f}", f"largest difference between tools in a system's {measure}"),
     )
 
 

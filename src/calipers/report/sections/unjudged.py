@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calipers import plot
 from calipers.errors import CalipersError
+from calipers.plurals import counted, verb
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, Row, count, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
@@ -22,12 +23,15 @@ def section(material: Material, detail: Detail) -> Section:
     decided, total = _decided(material, first)
     said = finding = None
     if total:
-        said = f" Of {total:,} pairs of systems, {decided:,} are decided: no judgment can change which one is better."
+        said = (
+            f" Of {counted(total, 'pair')} of systems, {decided:,} {verb(decided, 'is', 'are')} decided: no judgment "
+        )
+        said += "can change which one is better."
         finding = (f"{decided / total:.0%}", f"of the pairs of systems are decided in {first}, whatever is unjudged")
     charts = {measure: plot.score_ranges(found, measure) for measure in found.measures}
     return Section(
         "Unjudged documents count as worthless in every score. The bar shows between which values the mean lies "
-        f"whatever they are; under {first} it could move by as much as {widest:.3f}.{said or ''}",
+        f"whatever they are; under {first} it could move by as much as {widest:.4f}.{said or ''}",
         values={
             "grid": _grid(material),
             "pairs": _pairs(material),

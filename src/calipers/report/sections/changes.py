@@ -1,0 +1,90 @@
+"""What changed: an old system and a new one, query by query and document by document."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from calipers import plot
+from calipers.changes.difference import Difference, QueryChange
+from calipers.report.material import Material
+from calipers.report.page_tables import Cell, Column, Grid, Row, count, name, number, p_value, plain_rows
+from calipers.report.section import Detail, Section, by_measure
+
+LISTED = 4  # documents that a cell names
+
+
+def section(material: Material, detail: Detail) -> Section:
+    found = material.change
+    first = found.means[0]
+    old, new = (material.scores.systems[place] for place in material.old_and_new)
+    charts = {m: plot.gains_and_losses(found, m) for m in found.measures}
+    return Section(
+        f"One bar per query, from what {new} gains most on to what it loses most on against {old}; the dashed line is "
+        "the mean difference, the grey band its interval. Choose a bar or a query to see both rankings.",
+        values={
+            "means": _means(found, old, new),
+            "documents": _documents(found),
+            "queries": _queries(material, found),
+            "top": found.top,
+        },
+        charts={"changes": by_measure(charts)},
+        finding=(f"{first.wins:,} : {first.losses:,}", f"queries won and lost by {new}, in {first.measure}"),
+    )
+
+
+def _means(found: Difference, old: str, new: str) -> Grid:
+    columns = (
+        Column("measure", numeric=False), Column(old), Column(new), Column("difference"),
+        Column("low", title=f"end of the {found.level:.0%} interval of the difference"), Column("high"), Column("p"),
+        Column("won"), Column("lost"), Column("same"),
+    )  # fmt: skip
+    rows = [
+        [
+            name(each.measure), number(each.old), number(each.new), number(each.difference, "+.4f"),
+            number(each.low, "+.4f"), number(each.high, "+.4f"), p_value(each.p),
+            count(each.wins), count(each.losses), count(each.ties),
+        ]
+        for each in found.means
+    ]  # fmt: skip
+    return Grid("changes-means", columns, plain_rows(rows), "measures", tools=False)
+
+
+def _documents(found: Difference) -> Grid | None:
+    """What entered and left the first documents, by what the judgments say of it."""
+    if not found.top:
+        return None
+    kinds = ("relevant", "not relevant", "unjudged")
+    counts = Counter((document.change, _kind(document.grade)) for each in found.queries for document in each.documents)
+    columns = (Column(f"in the top {found.top}", numeric=False), *(Column(kind) for kind in kinds))
+    rows = [[name(change), *(count(counts[change, kind]) for kind in kinds)] for change in ("entered", "left", "moved")]
+    return Grid("changes-documents", columns, plain_rows(rows), "changes", tools=False)
+
+
+def _kind(grade: float | None) -> str:
+    return "unjudged" if grade is None else "relevant" if grade > 0 else "not relevant"
+
+
+def _queries(material: Material, found: Difference) -> Grid:
+    texts = material.query_texts
+    columns = [Column("query", numeric=False)]
+    columns += [Column("text", numeric=False)] if texts else []
+    columns += [Column(found.old), Column(found.new), Column("difference")]
+    columns += [Column("entered", numeric=False), Column("left", numeric=False)] if found.top else []
+    place = {query: q for q, query in enumerate(material.scores.queries)}
+    rows = []
+    for each in found.queries:
+        cells = [name(each.query)]
+        cells += [Cell(texts.get(each.query, ""), texts.get(each.query, ""), kind="words")] if texts else []
+        cells += [number(each.old[0]), number(each.new[0]), number(each.difference[0], "+.4f")]
+        cells += [_listed(each, "entered"), _listed(each, "left")] if found.top else []
+        rows.append(Row(tuple(cells), query=place[each.query]))
+    by_difference = len(columns) - (3 if found.top else 1)
+    return Grid("changes", tuple(columns), tuple(rows), "queries", sorted_by=by_difference)
+
+
+def _listed(change: QueryChange, what: str) -> Cell:
+    """The documents with the highest grades first."""
+    found = sorted(change.changed(what), key=lambda each: -1.0 if each.grade is None else each.grade, reverse=True)
+    words = [str(each) for each in found]
+    shown = ", ".join(words[:LISTED]) + (f" and {len(words) - LISTED} more" if len(words) > LISTED else "")
+    return Cell(shown, ", ".join(words), kind="words")
