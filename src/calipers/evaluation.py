@@ -206,11 +206,12 @@ def _costed(
     homes = [(read if name in costly else rest, name) for name in named]
     place = [home.measures.index(name) for home, name in homes]
     assert rest.coverage is not None
-    rest.coverage.sampled.clear()
-    rest.coverage.sampled.update(
-        new for new, ((home, _), old) in enumerate(zip(homes, place, strict=True))
+    errors = {
+        new: home.coverage.sampled[old] for new, ((home, _), old) in enumerate(zip(homes, place, strict=True))
         if home.coverage is not None and old in home.coverage.sampled
-    )  # fmt: skip
+    }  # fmt: skip
+    rest.coverage.sampled.clear()
+    rest.coverage.sampled.update(errors)
     return replace(
         rest,
         measures=tuple(named),

@@ -9,7 +9,7 @@ L(i)  of rank i being the last: V(i) * (1 - C(i))
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
@@ -379,8 +379,7 @@ class Browsed(Wrapper):
 
     @property
     def reading(self) -> Read:
-        found: Read = self.of.function
-        return found
+        return cast("Read", self.of.function)
 
     @property
     def browser(self) -> Browser:
