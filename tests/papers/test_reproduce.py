@@ -299,7 +299,8 @@ def test_table_4_of_the_information_paper(data: Path) -> None:
     rows = {str(row[1]): row for row in one.table(data).rows}
     assert rows["UB99T, UB99SW: id"][0] == "004/table-4"
     assert {row[4] for cell, row in rows.items() if cell.endswith((": id", "|delta AP|"))} == {"exact"}
-    assert [row[3] for cell, row in rows.items() if cell.endswith("rank")][:5] == [1, 2, 3, 4, 5]
+    ranks = [row[3] for cell, row in rows.items() if cell.endswith("rank")]
+    assert ranks == [1, 2, 3, 4, 5, 27, 29, 30, 31, 32], "printed: 28 for 27"
     (five,) = reproductions("golbus2013/figure-5")
     assert five.table(data).rows[0][3] == pytest.approx(0.86, abs=0.02)
 
@@ -315,7 +316,7 @@ def test_table_2_and_figure_2_of_the_information_paper(data: Path, monkeypatch: 
     assert rows["TREC 8, AP"][4] != "differs"
     (figure,) = reproductions("golbus2013/figure-2")
     cells = {str(row[1]): row for row in figure.table(data).rows}
-    assert cells["tau, TREC 8, AP, top ten"][3] == pytest.approx(29 / 45)
+    assert (cells["smallest tau, top ten"][3], cells["smallest tau, top ten"][4]) == (pytest.approx(29 / 45), "exact")
     assert {row[4] for cell, row in cells.items() if cell.endswith("all systems") and cell.startswith("tau")} == {
         "consistent"
     }
@@ -335,7 +336,7 @@ def test_table_3_and_figure_3_of_the_information_paper(data: Path, monkeypatch: 
     assert (cut.ric["naive"] - cut.joint > 0.1).all(), "cut, it is far below"
     assert (drawn.null > 0.4).all()
     assert (drawn.corrected < drawn.joint).all()
-    assert (drawn.ric["pareto"] <= drawn.ric["naive"]).all()
+    assert (drawn.ric["pareto"] > drawn.ric["majoritarian"]).all()
     monkeypatch.setattr(golbus2013, "collection", lambda folder, name: known)
     monkeypatch.setattr(golbus2013, "SAMPLES", 3)
     verdicts = {row.cell: row.verdict for row in golbus2013.table_3(data, golbus2013.BEST_3, 3)}

@@ -30,6 +30,7 @@ class Figure:
     computed: float | None
     verdict: str
     reason: str = ""
+    error: float | None = None  # the standard error of computed - printed, where both depend on what was drawn
 
 
 def decimals(printed: str) -> int:

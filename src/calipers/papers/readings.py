@@ -63,10 +63,23 @@ class GridSearch:
         ]
         return (sum(apart) / len(apart)) ** 0.5 if apart else float("nan")
 
+    def off(self, reading: int) -> float:
+        """The root mean square of (computed - printed) / error, of figures that depend on what was drawn; 0 without."""
+        apart = [
+            ((figure.computed - number) / figure.error) ** 2
+            for figure in self.figures[reading]
+            if figure.error and figure.computed is not None and (number := _number(figure.printed)) is not None
+        ]
+        return (sum(apart) / len(apart)) ** 0.5 if apart else 0.0
+
     @property
     def order(self) -> list[int]:
-        """The readings, best first: by how many figures come out, then by how near the others are."""
-        return sorted(range(len(self.readings)), key=lambda r: (-self.given(r), self.distance(r)))
+        """The readings, best first: by how many figures come out, then by how near the others are.
+
+        Where figures depend on what was drawn, a reading with large errors would give all of them: there it is by how
+        many standard errors they are off.
+        """
+        return sorted(range(len(self.readings)), key=lambda r: (self.off(r), -self.given(r), self.distance(r)))
 
     @property
     def best(self) -> dict[str, str]:
