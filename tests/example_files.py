@@ -58,6 +58,8 @@ def _collection(simulation: Simulation, folder: Path) -> None:
     ranked = (folder / "run.txt").read_text().splitlines(keepends=True)
     (folder / "shuffled.txt").write_text("".join(ranked[::2] + ranked[1::2]))
     cal.write_run(cal.read_run(folder / "run.txt"), folder / "run.json")
+    documents = sorted({line.split()[2] for line in ranked})
+    (folder / "seconds.txt").write_text("".join(f"{d} {5 + i % 40}\n" for i, d in enumerate(documents)))
     fields = (line.split() for line in ranked)
     (folder / "runs.csv").write_text(
         "topic_id,url,bm25,model\n" + "".join(f"{q},{d},{score},{tag}\n" for q, _, d, _, score, tag in fields)

@@ -323,6 +323,36 @@ def inverse_squares(start: Number) -> float:
     return head + 1 / rest + 1 / (2 * rest**2) + 1 / (6 * rest**3) - 1 / (30 * rest**5)
 
 
+# --- readers who go on from each rank with some chance ------------------------------------------------------
+
+
+def reading(
+    ranking: Sequence[Entry],
+    pool: Sequence[Grade],
+    what: str,
+    goes_on: Callable[[int, Number, Number], Number],
+    depth: int,
+    rel: Grade = 1,
+    gain: Gain | None = None,
+    max_grade: Grade | None = None,
+) -> Number:
+    """EU, ETU, ETC or ED over the first ranks; goes_on(rank, gain there, gained so far) is C. Each rank costs 1."""
+    gains = [value_of(entry, rel, gain, max_grade) for entry in cut(ranking, depth)]
+    gains += [Fraction(0)] * (depth - len(gains))
+    seen: Number = Fraction(1)
+    gained: Number = Fraction(0)
+    sums: dict[str, Number] = dict.fromkeys(("ED", "gains", "ETU", "ETC"), Fraction(0))
+    for rank, here in enumerate(gains, 1):
+        gained += here
+        chance = goes_on(rank, here, gained)
+        sums["ED"] += seen
+        sums["gains"] += seen * here
+        sums["ETU"] += seen * (1 - chance) * gained
+        sums["ETC"] += seen * (1 - chance) * rank
+        seen *= chance
+    return sums["gains"] / sums["ED"] if what == "EU" else sums[what]
+
+
 # --- pairs of ranks ---------------------------------------------------------------------------------------
 
 

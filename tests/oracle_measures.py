@@ -34,7 +34,50 @@ GAP_T = [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)]
 GAP_NAME = "GAP(t=[0.5,0.25,0.25])"
 graded: dict[str, Any] = {"max_grade": LARGEST}
 
+HALF = Fraction(1, 2)
+linear: dict[str, Any] = {"gain": "linear", "max_grade": LARGEST}
+LINEAR = f"gain=linear,max_grade={LARGEST}"
+READ: dict[str, oracle.Measure] = {
+    **{
+        f"{what}(RBP(p=0.5),depth=6)": partial(oracle.reading, what=what, goes_on=lambda *_: HALF, depth=6)
+        for what in ("EU", "ETU", "ETC", "ED")
+    },
+    **{
+        f"{what}(Weighted(discount=zipf,{LINEAR})@3)": partial(
+            oracle.reading, what=what, goes_on=lambda i, *_: Fraction(i, i + 1) if i < 3 else 0, depth=3, **linear
+        )
+        for what in ("EU", "ETU", "ETC", "ED")
+    },
+    f"NERR8({LINEAR})@4": partial(
+        oracle.reading, what="EU", goes_on=lambda i, g, _: (1 - g) if i < 4 else 0, depth=4, **linear
+    ),
+    f"NERR9({LINEAR})@4": partial(
+        oracle.reading, what="EU", goes_on=lambda i, g, _: (1 - g) * Fraction(i, i + 1) if i < 4 else 0, depth=4,
+        **linear,
+    ),
+    f"ETU(NERR9({LINEAR})@4)": partial(
+        oracle.reading, what="ETU", goes_on=lambda i, g, _: (1 - g) * Fraction(i, i + 1) if i < 4 else 0, depth=4,
+        **linear,
+    ),
+    f"EU(NERR10(p=0.5,{LINEAR}),depth=7)": partial(
+        oracle.reading, what="EU", goes_on=lambda i, g, _: HALF * (1 - g), depth=7, **linear
+    ),
+    f"EU(INST(T=2,{LINEAR}),depth=8)": partial(
+        oracle.reading, what="EU", goes_on=lambda i, g, gained: ((i + 3 - gained) / (i + 4 - gained)) ** 2, depth=8,
+        **linear,
+    ),
+    f"BPM(T=1.5,{LINEAR})@4": partial(
+        oracle.reading, what="EU", goes_on=lambda i, g, gained: int(gained < Fraction(3, 2) and i < 4), depth=5,
+        **linear,
+    ),
+    "ED(BPM(T=2)@5)": partial(
+        oracle.reading, what="ED", goes_on=lambda i, g, gained: int(gained < 2 and i < 5), depth=6
+    ),
+    "ED(RR,depth=6)": partial(oracle.reading, what="ED", goes_on=lambda i, g, _: 1 - g, depth=6),
+}  # fmt: skip
+
 MEASURES: dict[str, oracle.Measure] = {
+    **READ,
     **cutoffs("P", oracle.precision, CUT),
     **cutoffs("P(rel=2)", oracle.precision, CUT, rel=2),
     **cutoffs("Recall", oracle.recall, ALL),

@@ -24,6 +24,7 @@ _HOMES = {
     "collection.simulate": ("simulate",),
     "measures.registry": ("Measure", "measure"),
     "measures.grammar": ("parse",),
+    "measures.readers": ("UserModel", "user_model"),
     "measures.forms": ("Cascade", "Form", "Linear", "Paired", "Peak"),
     "measures.values": ("AtLeast", "Weights"),
     "conventions": ("Convention", "LabelRange", "read_convention"),

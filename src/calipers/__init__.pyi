@@ -90,6 +90,8 @@ from calipers.measures.forms import Linear as Linear
 from calipers.measures.forms import Paired as Paired
 from calipers.measures.forms import Peak as Peak
 from calipers.measures.grammar import parse as parse
+from calipers.measures.readers import UserModel as UserModel
+from calipers.measures.readers import user_model as user_model
 from calipers.measures.registry import Measure as Measure
 from calipers.measures.registry import measure as measure
 from calipers.measures.values import AtLeast as AtLeast

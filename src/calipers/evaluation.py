@@ -206,19 +206,21 @@ def _costed(
     homes = [(read if name in costly else rest, name) for name in named]
     place = [home.measures.index(name) for home, name in homes]
     assert rest.coverage is not None
-    errors = {
-        new: home.coverage.sampled[old] for new, ((home, _), old) in enumerate(zip(homes, place, strict=True))
-        if home.coverage is not None and old in home.coverage.sampled
-    }  # fmt: skip
+    assert read.coverage is not None
+    errors = {True: read.coverage.sampled, False: dict(rest.coverage.sampled)}
+    drawn = [errors[name in costly].get(old) for (_, name), old in zip(homes, place, strict=True)]
     rest.coverage.sampled.clear()
-    rest.coverage.sampled.update(errors)
+    rest.coverage.sampled.update({new: error for new, error in enumerate(drawn) if error is not None})
     return replace(
         rest,
         measures=tuple(named),
         values=np.stack([home.values[old] for (home, _), old in zip(homes, place, strict=True)]),
         reasons=np.stack([home.reasons[old] for (home, _), old in zip(homes, place, strict=True)]),
         definitions=tuple(home.definitions[old] for (home, _), old in zip(homes, place, strict=True)),
-        metadata={**rest.metadata, "exactness": {**rest.metadata["exactness"], **read.metadata["exactness"]}},
+        metadata={
+            **rest.metadata,
+            **{key: {**rest.metadata[key], **read.metadata[key]} for key in ("exactness", "standard_error")},
+        },
     )
 
 

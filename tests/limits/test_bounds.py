@@ -47,7 +47,7 @@ def undefined_to_nan(value: oracle.Number | None) -> float:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", sorted(MEASURES))
+@pytest.mark.parametrize("name", [name for name in sorted(MEASURES) if cal.parse(name).form.extremes == "exact"])
 def test_bounds_are_those_of_all_rankings(name: str) -> None:
     measure = MEASURES[name]
     with warnings.catch_warnings():

@@ -22,8 +22,8 @@ PRINTED = [
     "SetAP(rel=2)", "NumRet(rel=1)", "NumRet(rel=2)", "NumRel(rel=2)", "NumQ", "IPrec@0.1", "IPrec(rel=2)@0.55",
     "infAP(rel=2)", "Judged@10", "Judged", "Compat(p=0.8,normalize=False)", "INST(T=2.0,max_rel=3)",
     "INST(max_rel=3,min_rel=1)", "BPM(T=2.0,max_rel=3)@20",
-    "NERR8(max_rel=3)@10", "NERR10(p=0.8)", "NERR11(T=2.0)", "INSQ(max_rel=3)", "SDCG(max_rel=3)@10",
-    "Accuracy(rel=2)@5", "Success(rel=2)@5",
+    "NERR8(max_rel=3)@10", "NERR10(p=0.8)", "NERR11(T=2.0)",
+    "INSQ(max_rel=3)", "SDCG(max_rel=3)@10", "Accuracy(rel=2)@5", "Success(rel=2)@5",
     "ERR@20",
 ]  # fmt: skip
 

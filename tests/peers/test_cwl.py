@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,3 +72,42 @@ def test_cwl_eval_agrees(costly: bool, require: Any) -> None:
             paid = [costs[d] if costly else np.nan for d in ranked]
             theirs.measure(ranking.Ranking(query, gains, paid))
             np.testing.assert_allclose(got, theirs.get_scores(), rtol=1e-9, atol=1e-9, err_msg=f"{name} {query}")
+
+
+def test_costs_are_read_from_a_file_and_refused_where_they_are_none(tmp_path: Path) -> None:
+    pools, run = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"x": 3.0, "a": 2.0, "c": 1.0}}
+    file = tmp_path / "costs.txt"
+    file.write_text("x 4\na 2\n")
+    found = cal.evaluate(pools, run, ["TBG(halflife=2)", "P@2", "ETC(P@2)"], costs=file, warn=False)
+    assert found["TBG(halflife=2)"][0, 0] == pytest.approx(2**-2 + 2**-3)  # after x, and after x and a
+    assert found["P@2"][0, 0] == 0.5
+    assert found["ETC(P@2)"][0, 0] == pytest.approx(4 + 2)
+    assert "1 document of 3 that are retrieved have no cost: they count 1" in found.notes
+    tied = {"q": dict.fromkeys(run["q"], 1.0)}
+    orders = [{"q": dict(zip(order, (3, 2, 1), strict=True))} for order in permutations(run["q"])]
+    mean = np.mean([cal.evaluate(pools, each, ["TBG(halflife=2)"], costs=file, warn=False).values for each in orders])
+    assert cal.evaluate(pools, tied, ["TBG(halflife=2)"], costs=file, warn=False).values.item() == pytest.approx(mean)
+    for text, said in (
+        ("x 4 5", "expected 2 fields"),
+        ("x -1", "not a number above 0"),
+        ("x 1\nx 2", "second cost"),
+        ("", "no"),
+    ):
+        file.write_text(text)
+        with pytest.raises(cal.CalipersError, match=said):
+            cal.evaluate(pools, run, ["TBG"], costs=file)
+    with pytest.raises(cal.CalipersError, match="no measure depends on costs: P@2"):
+        cal.evaluate(pools, run, ["P@2"], costs={"x": 1.0})
+    with pytest.raises(cal.CalipersError, match="neither falling weights"):
+        cal.parse("EU(ERR)")
+
+
+def test_a_reader_of_one_list() -> None:
+    model = cal.user_model("RBP(p=0.5)", [1, 0, 1], depth=60)
+    assert model.W.sum() == pytest.approx(1)
+    assert model.L[:2].tolist() == [0.5, 0.25]
+    assert model.readings == pytest.approx({"EU": 0.625, "ETU": 1.25, "EC": 1, "ETC": 2, "ED": 2})
+    paid = cal.user_model("U-measure(L=10)", [1, 1], costs=[4, 4])
+    assert paid.readings["ETU"] == pytest.approx(1 + 0.6)
+    with pytest.raises(cal.CalipersError, match="one for each grade"):
+        cal.user_model("RBP", [1, 0], costs=[1])

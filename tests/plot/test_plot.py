@@ -44,12 +44,14 @@ def charts() -> dict[str, Any]:
         "power_curves": plot.power_curves(cal.plan(scores, 0.1)),
         "budget_frontier": plot.budget_frontier(cal.plan_budget(qrels, runs, 60, "nDCG@{2,5}")),
         "difference_scatter": plot.difference_scatter(difference),
+        "user_models": plot.user_models([cal.user_model(name, [0, 1, 0]) for name in ("RBP", "INST")]),
     }
 
 
 NAMES = [
     "means", "between_bounds", "differences", "unjudged", "query_map", "expected_histogram", "significance_curves",
     "tool_causes", "dendrogram", "heat_map", "power_curves", "budget_frontier", "difference_scatter",
+    "user_models",
 ]  # fmt: skip
 
 

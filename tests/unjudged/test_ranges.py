@@ -120,12 +120,28 @@ MEASURES: dict[str, oracle.Measure] = {
     "F(beta=2,rel=2)@3": partial(oracle.f_measure, k=3, beta=2, rel=2),
     "NCG@2": partial(oracle.ndcg, k=2, discount="none"),
     "Hits@2": partial(oracle.hits, k=2),
+    **{
+        f"{what}(NERR8(gain=linear,max_grade=2)@3)": partial(
+            oracle.reading,
+            what=what,
+            goes_on=lambda i, g, _: (1 - g) if i < 3 else 0,
+            depth=3,
+            gain="linear",
+            max_grade=TOP,
+        )
+        for what in ("EU", "ETU", "ED")
+    },
+    "ED(INST(T=2),depth=4)": partial(
+        oracle.reading, what="ED", goes_on=lambda i, g, gained: ((i + 3 - gained) / (i + 4 - gained)) ** 2, depth=4
+    ),
+    "BPM(T=2)@3": partial(oracle.reading, what="EU", goes_on=lambda i, g, gained: int(gained < 2 and i < 3), depth=4),
+    "EU(RBP(p=0.5),depth=4)": partial(oracle.reading, what="EU", goes_on=lambda *_: Fraction(1, 2), depth=4),
     "RPrec": oracle.r_precision,
     "RPrec@2": partial(oracle.r_precision, k=2),
     "SN-DCG@2": partial(oracle.sn_dcg, k=2),
 }
 NOT_CLOSED = ("SN-DCG@2",)
-EXACT_PAIRS = ("nDCG", "DCG", "SDCG", "P", "Recall", "RBP", "F", "NCG", "Hits")
+EXACT_PAIRS = ("nDCG", "DCG", "SDCG", "P", "Recall", "RBP", "F", "NCG", "Hits", "EU(RBP")
 
 
 def ranges(case: Case, **options: Any) -> cal.Ranges:

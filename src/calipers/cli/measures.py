@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
-from calipers.cli.options import MeasureNames
+from calipers.cli.options import MeasureNames, draw, plot_option, words
 from calipers.cli.output import Output, output
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.measures.readers import UserModel
 
 
 @click.command("measures")
 @click.argument("names", nargs=-1, metavar="[MEASURE]...", type=MeasureNames())
+@plot_option("C, W and L of the readers of measures: the chances to go on, to look at a rank, and to stop")
+@click.option("--ranking", metavar="GRADES", default="0", help="The grades of the list that they read, as 0,1,0,2.")
 @output
-def command(names: tuple[str, ...], output: Output) -> None:
+def command(names: tuple[str, ...], plot: str | None, ranking: str, output: Output) -> None:
     """All measures, one line each; or all about some: formula, parameters, other names, properties, citation.
 
     \b
     calipers measures
     calipers measures nDCG
     calipers measures "RBP(p=0.5)" alpha-nDCG
+    calipers measures RBP "INST(T=2)" RR --plot readers.html --ranking 0,1,0,0,1
     """
+    if plot is not None:
+        models = _models(names, ranking)
+        draw(plot, lambda charts: charts.user_models(models))
     if names:
         from calipers.axioms.cards import measure_card
         from calipers.axioms.examined_measures import words_of
@@ -36,3 +46,14 @@ def command(names: tuple[str, ...], output: Output) -> None:
         for each in sorted(declared(reads), key=lambda each: each.name.lower())
     ]
     output.write(Table(("measure", "what it is", "other names"), tuple(rows)))
+
+
+def _models(names: tuple[str, ...], ranking: str) -> list[UserModel]:
+    from calipers.measures.grammar import parse_all
+    from calipers.measures.readers import user_model
+
+    try:
+        grades = [float(grade) for grade in words(ranking)]
+    except ValueError:
+        raise CalipersError(f"--ranking '{ranking}' is not a list of grades, as 0,1,0,2") from None
+    return [user_model(measure, grades) for _, measure in parse_all(names)]

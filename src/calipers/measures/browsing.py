@@ -40,7 +40,7 @@ from calipers.measures.forms.browsing import (
     ranks_read,
     read,
 )
-from calipers.measures.registry import LARGEST, NEEDED, Measure, alias, measure
+from calipers.measures.registry import LARGEST, NEEDED, Measure, measure
 from calipers.measures.user_models import worth_of
 from calipers.measures.values import DISCOUNTS, FLAT, Geometric, InverseSquare, Weights
 
@@ -141,9 +141,6 @@ def time_biased_gain(halflife: float, rel: float, gain: Any, max_grade: float | 
 def u_measure(L: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """What a reader gains whose attention falls evenly to nothing over a text of length L."""
     return read(Fading(worth_of(rel, gain, max_grade), limit=above_zero(L, "U-measure", "L")), "ETU", DEPTH)
-
-
-alias("NDCG-k", "SDCG")
 
 
 def _deep(cutoff: int) -> int:

@@ -89,3 +89,4 @@ def hit(cutoff: int | None, gain: Any) -> Form:
 
 alias("ndcg_burges", "nDCG", gain="exp")
 alias("MeanNDCG", "nDCG", averaged="cutoffs")
+alias("NDCG-k", "SDCG")

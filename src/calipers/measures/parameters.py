@@ -90,7 +90,10 @@ PARAMETERS = {
         f"{name}.of": Parameter("the measure whose reader goes down the list", takes="a measure")
         for name in ("EU", "ETU", "EC", "ETC", "ED")
     },
-    "depth": Parameter("the ranks that a reader is followed down", takes="a whole number of at least 1"),
+    **{
+        f"{name}.depth": Parameter("the ranks that a reader is followed down", takes="a whole number of at least 1")
+        for name in ("EU", "ETU", "EC", "ETC", "ED")
+    },
     "K": Parameter("what the reader is willing to spend: documents, or as --costs counts; written behind the @",
                    takes=_ANY),
     "BPM.T": Parameter("the gain that ends the search", takes=_ANY),

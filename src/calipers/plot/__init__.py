@@ -8,7 +8,7 @@ from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, sta
 from calipers.plot.fusion import fusion_scatter
 from calipers.plot.information import dendrogram, difference_scatter, heat_map, ric_scatter, tau_scatter
 from calipers.plot.judges import confusion, slopes, survival
-from calipers.plot.measures import significance_curves, system_scores
+from calipers.plot.measures import significance_curves, system_scores, user_models
 from calipers.plot.missing_judgments import decided_order, difference_ranges, judging_curves, score_ranges
 from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
@@ -48,4 +48,5 @@ __all__ = [
     "tau_scatter",
     "tool_causes",
     "unjudged",
+    "user_models",
 ]

@@ -1,4 +1,4 @@
-"""Charts of measures: how many pairs of systems they tell apart, and how they order systems."""
+"""Charts of measures: the readers that they model, how many pairs of systems they tell apart, how they order these."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 from calipers.plot.drawing import RULE, altair, numbers, palette, rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from calipers.measures.readers import UserModel
     from calipers.metaeval.power import DiscriminativePower
     from calipers.metaeval.study import MetaEvaluation
 
@@ -61,4 +64,35 @@ def system_scores(meta: MetaEvaluation, of_set: str = "all") -> Any:
             tooltip=[alt.Tooltip("system:N"), alt.Tooltip("measure:N"), *numbers("score")],
         )
         .properties(width=420, height=300, title=f"Mean scores of the systems, {of_set} queries")
+    )
+
+
+def user_models(models: Sequence[UserModel], ranks: int = 20) -> Any:
+    """C, W and L of the readers of some measures over the first ranks: the chance of going on, the share of the
+    attention, and the chance of stopping.
+    """
+    alt = altair()
+    names = [repr(model.measure) for model in models]
+    rows = [
+        {"measure": name, "rank": rank + 1, "function": function, "value": float(values[rank])}
+        for name, model in zip(names, models, strict=True)
+        for function, values in (("C", model.C), ("W", model.W), ("L", model.L))
+        for rank in range(min(ranks, len(values)))
+    ]
+    return (
+        alt.Chart(rows_of(rows))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("rank:Q", title="rank"),
+            y=alt.Y("value:Q", title="C: goes on, W: attention, L: stops"),
+            color=alt.Color("measure:N", title="measure", sort=names, scale=palette(names)),
+            strokeDash=alt.StrokeDash("function:N", title="function", sort=["C", "W", "L"]),
+            tooltip=[
+                alt.Tooltip("measure:N"),
+                alt.Tooltip("function:N"),
+                *numbers("rank", format="d"),
+                *numbers("value"),
+            ],
+        )
+        .properties(width=420, height=300, title="How readers go down the list")
     )

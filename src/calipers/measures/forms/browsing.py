@@ -288,7 +288,7 @@ class Read(Record):
     def _of(self, lists: Lists, start: int, stop: int, width: int) -> Floats:
         gain, cost = dense(lists, self.of.value, start, stop, width)
         top = staged(gain, cost)
-        goes_on = self._goes_on(top)
+        goes_on = self.goes_on(top)
         first = tallied(self.what, top, goes_on)
         reaches = np.prod(goes_on, axis=1)
         if width == self.depth or not (reaches > 0).any():
@@ -297,8 +297,7 @@ class Read(Record):
         different, which = np.unique(ends, axis=0, return_inverse=True)
         which = which.reshape(-1)
         found = [
-            tallied(self.what, rest, self._goes_on(rest))
-            for rest in (self._rest(row[None], width) for row in different)
+            tallied(self.what, rest, self.goes_on(rest)) for rest in (self._rest(row[None], width) for row in different)
         ]
         total = first
         for name in Tally._names:
@@ -312,7 +311,7 @@ class Read(Record):
         nothing = np.zeros((len(ends), len(rank)))
         return Stage(rank, nothing, nothing + 1.0, nothing + ends[:, :1], ends[:, 1:] + (rank - width))
 
-    def _goes_on(self, at: Stage) -> Floats:
+    def goes_on(self, at: Stage) -> Floats:
         """C, 0 from where every reader has stopped."""
         chance = self.of.goes_on(at)
         last = self.depth if self.of.ends else self.of.cutoff

@@ -1,0 +1,64 @@
+"""How the reader of a measure goes down one list: C, W and L of its ranks, and what comes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Pool
+from calipers.measures.browsing import DEPTH, browser_of
+from calipers.measures.forms.browsing import READINGS, Read, ranks_read, staged, tallied
+from calipers.measures.grammar import parse
+from calipers.measures.registry import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class UserModel:
+    """The reader of a measure on one list. C, W and L have a number for each rank.
+
+    >>> model = user_model("RBP(p=0.5)", [1, 0, 1])
+    >>> model.C[:2], model.W[:3], model.readings["ED"]
+    (array([0.5, 0.5]), array([0.5  , 0.25 , 0.125]), 2.0)
+    """
+
+    measure: Measure
+    gain: Floats
+    cost: Floats
+    C: Floats  # the chance of going on from the rank
+    W: Floats  # the share of the attention that it gets
+    L: Floats  # the chance that it is the last
+    readings: dict[str, float]  # EU, ETU, EC, ETC and ED
+
+
+def user_model(
+    measure: str | Measure, grades: Sequence[float], *, costs: Sequence[float] | None = None, depth: int = DEPTH
+) -> UserModel:
+    """How the reader of a measure goes down a list of documents of these grades.
+
+    measure: one with falling weights of ranks, or a chance of going on from each: RBP, INST, P@10, nDCG@10, AP, RR,
+        BPM, IFT-C1 ... costs: of these documents; 1 each without them. depth: the ranks that the reader is followed
+        down; those below the list hold nothing, and cost 1.
+
+    >>> user_model("RR", [0, 1, 0]).L[:3]
+    array([0., 1., 0.])
+    """
+    parsed = parse(measure) if isinstance(measure, str) else measure
+    grade = np.asarray(grades, np.float64)
+    if grade.ndim != 1 or not len(grade) or not np.isfinite(grade).all():
+        raise CalipersError("the grades of a list are numbers, one for each rank from the first on")
+    paid = np.ones(len(grade)) if costs is None else np.asarray(costs, np.float64)
+    if paid.shape != grade.shape or not (np.isfinite(paid) & (paid > 0)).all():
+        raise CalipersError("costs are numbers above 0, one for each grade")
+    bound = parsed.bind(Pool(np.array([0, len(grade)]), grade))
+    browser, ranks = browser_of(bound), ranks_read(depth, "user_model")
+    gain, cost = np.zeros((1, ranks)), np.ones((1, ranks))
+    shown = min(len(grade), ranks)
+    gain[0, :shown], cost[0, :shown] = browser.value(grade)[:shown], paid[:shown]
+    at = staged(gain, cost)
+    goes_on = Read(browser, "ED", ranks).goes_on(at)
+    seen = np.cumprod(np.append(1.0, goes_on[0, :-1]))
+    readings = {what: float(tallied(what, at, goes_on).value(what)[0]) for what in READINGS}
+    return UserModel(bound, gain[0], cost[0], goes_on[0], seen / seen.sum(), seen * (1.0 - goes_on[0]), readings)
