@@ -33,9 +33,9 @@ from calipers.measures.forms import Form
 from calipers.measures.forms.browsing import (
     Bejeweled,
     Browser,
-    Fading,
+    FadingReader,
     Foraging,
-    Satisfied,
+    SatisfiedReader,
     above_zero,
     ranks_read,
     read,
@@ -85,13 +85,13 @@ def bejeweled_player(
 @measure("NERR8", cutoff=NEEDED, rel=1, gain=None, max_grade=LARGEST)
 def nearly_err_flat(cutoff: int, rel: float, gain: Any, max_grade: float | None) -> Form:
     """The gain per document of a reader of at most k documents who stops where one satisfies."""
-    return read(Satisfied(worth_of(rel, gain, max_grade), FLAT.up_to(cutoff)), "EU", _deep(cutoff))
+    return read(SatisfiedReader(worth_of(rel, gain, max_grade), FLAT.up_to(cutoff)), "EU", _deep(cutoff))
 
 
 @measure("NERR9", cutoff=NEEDED, rel=1, gain=None, max_grade=LARGEST)
 def nearly_err(cutoff: int, rel: float, gain: Any, max_grade: float | None) -> Form:
     """NERR8 for a reader who also tires as one over the rank, as the reader of ERR does."""
-    return read(Satisfied(worth_of(rel, gain, max_grade), DISCOUNTS["zipf"].up_to(cutoff)), "EU", _deep(cutoff))
+    return read(SatisfiedReader(worth_of(rel, gain, max_grade), DISCOUNTS["zipf"].up_to(cutoff)), "EU", _deep(cutoff))
 
 
 @measure("NERR10", p=0.9, rel=1, gain=None, max_grade=LARGEST)
@@ -99,14 +99,14 @@ def nearly_err_persistent(p: float, rel: float, gain: Any, max_grade: float | No
     """NERR8 for a reader who goes on with probability p where a document does not satisfy, as in RBP."""
     if not 0 <= p < 1:
         raise CalipersError(f"p={p} of 'NERR10' is not a probability below 1")
-    return read(Satisfied(worth_of(rel, gain, max_grade), Weights(Geometric(p))), "EU", DEPTH)
+    return read(SatisfiedReader(worth_of(rel, gain, max_grade), Weights(Geometric(p))), "EU", DEPTH)
 
 
 @measure("NERR11", T=1, rel=1, gain=None, max_grade=LARGEST)
 def nearly_err_patient(T: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """NERR8 for a reader who goes on as that of INSQ where a document does not satisfy."""
     weights = Weights(InverseSquare(above_zero(T, "NERR11", "T")))
-    return read(Satisfied(worth_of(rel, gain, max_grade), weights), "EU", DEPTH)
+    return read(SatisfiedReader(worth_of(rel, gain, max_grade), weights), "EU", DEPTH)
 
 
 @measure("IFT-C1", T=2, b1=0.9, R1=10, rel=1, gain=None, max_grade=LARGEST)
@@ -133,14 +133,14 @@ def foraging(
 @measure("TBG", halflife=224, rel=1, gain=None, max_grade=LARGEST)
 def time_biased_gain(halflife: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """What a reader gains whose attention halves with each halflife that was spent above a document."""
-    faded = Fading(worth_of(rel, gain, max_grade), halflife=above_zero(halflife, "TBG", "halflife"))
+    faded = FadingReader(worth_of(rel, gain, max_grade), halflife=above_zero(halflife, "TBG", "halflife"))
     return read(faded, "ETU", DEPTH)
 
 
 @measure("U-measure", L=1000, rel=1, gain=None, max_grade=LARGEST, aliases=("UMeasure",))
 def u_measure(L: float, rel: float, gain: Any, max_grade: float | None) -> Form:
     """What a reader gains whose attention falls evenly to nothing over a text of length L."""
-    return read(Fading(worth_of(rel, gain, max_grade), limit=above_zero(L, "U-measure", "L")), "ETU", DEPTH)
+    return read(FadingReader(worth_of(rel, gain, max_grade), limit=above_zero(L, "U-measure", "L")), "ETU", DEPTH)
 
 
 def _deep(cutoff: int) -> int:

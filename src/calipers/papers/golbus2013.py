@@ -69,7 +69,7 @@ class Collection:
     folder: Path
     judgments: Judgments
     runs: tuple[RememberedRun, ...]
-    fused: dict[tuple[Fusion, int], dict[tuple[str, int], Floats]] = field(default_factory=dict)  # see fused_rics
+    fused: dict[tuple[PaperFusion, int], dict[tuple[str, int], Floats]] = field(default_factory=dict)  # see fused_rics
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
@@ -318,7 +318,7 @@ BEST_3 = {
 AGREEMENT = ("tau", "rho", "RMSE")
 
 
-class Fusion(NamedTuple):
+class PaperFusion(NamedTuple):
     """A way to fuse, and how what it leaves open is read: the normalisation, or the order that a sort starts from; the
     votes that an oracle counts; and whether unjudged documents are fused.
     """
@@ -410,7 +410,7 @@ def drawn_groups(known: Collection, reading: Reading, samples: int) -> Drawn:
     return Drawn(joint_values(known, samples, cut), ric, *chance_values(known, min(samples, BY_CHANCE), cut))
 
 
-def _fusion(name: str, reading: Reading) -> Fusion:
+def _fusion(name: str, reading: Reading) -> PaperFusion:
     how, votes = "", ""
     if name.startswith("comb"):
         how = reading["normalisation"]
@@ -418,7 +418,7 @@ def _fusion(name: str, reading: Reading) -> Fusion:
         how = reading["Condorcet starts from"]
     elif name != "naive":
         how, votes = reading["oracles start from"], reading["votes"]
-    return Fusion(name, how, votes, reading["unjudged"])
+    return PaperFusion(name, how, votes, reading["unjudged"])
 
 
 def groups_of_systems(known: Collection, samples: int) -> list[list[int]]:
@@ -453,7 +453,7 @@ def chance_values(known: Collection, samples: int, cut: int) -> tuple[Floats, Fl
     return np.array(null), np.array(corrected)
 
 
-def fused_rics(known: Collection, wanted: Sequence[Fusion], samples: int) -> None:
+def fused_rics(known: Collection, wanted: Sequence[PaperFusion], samples: int) -> None:
     """Remember RIC of each group's fusions that are not known yet: for whole and shortened lists, and for each cut."""
     fresh = [fusion for fusion in dict.fromkeys(wanted) if (fusion, samples) not in known.fused]
     if not fresh:
@@ -485,7 +485,7 @@ def fused_rics(known: Collection, wanted: Sequence[Fusion], samples: int) -> Non
         }
 
 
-def _score(ballots: Ballots, fusion: Fusion) -> Floats:
+def _score(ballots: Ballots, fusion: PaperFusion) -> Floats:
     if fusion.votes:
         return sorted_score(ballots, fusion.name, _start(ballots, fusion.how), fusion.votes)
     if fusion.name == "condorcet":

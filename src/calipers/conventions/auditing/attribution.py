@@ -40,6 +40,7 @@ SWITCHES: dict[str, tuple[str, ...]] = {
     "largest grade": ("max_grade",),
     "fractions of grades": ("whole_grades",),
     "grades below 0": ("labels",),
+    "documents named as their query": ("drops_query",),
     "further parameters": ("parameters",),
 }
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments, Run
 from calipers.collection.run_names import distinct_names
-from calipers.conventions import Convention
+from calipers.conventions import PLAIN, Convention
 from calipers.conventions.profile import Policy
 from calipers.evaluation import in_batches, scored
 from calipers.lists import Floats, Lists, Pool
@@ -22,7 +22,7 @@ from calipers.native.columns import Precision, Retrieved
 from calipers.results.scores import Reason, Scores
 
 Read = tuple[bool, float | None]  # whether grades lose their fraction, and what lower ones are raised to
-Setting = tuple[str, str, Precision, Read, Policy, Policy]  # all that a score depends on
+Setting = tuple[str, str, Precision, bool, Read, Policy, Policy]  # all that a score depends on
 
 
 @dataclass(eq=False)
@@ -34,14 +34,14 @@ class Rescorer:
     depth: int | None = None
     jobs: int | None = None
     progress: Callable[[int], None] | None = None
-    _read: dict[Precision, list[Retrieved]] = field(default_factory=dict)
-    _lists: dict[tuple[Precision, Read, str], Lists] = field(default_factory=dict)
+    _read: dict[tuple[Precision, bool], list[Retrieved]] = field(default_factory=dict)
+    _lists: dict[tuple[Precision, bool, Read, str], Lists] = field(default_factory=dict)
     _scored: dict[Setting, Scores] = field(default_factory=dict)
     _measures: dict[tuple[str, Convention], Measure] = field(default_factory=dict)
     _known: dict[Read, Judgments] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        first = self.retrieved("double")
+        first = self.retrieved(PLAIN)
         if all(not len(run.query) for run in first):
             raise self.judgments.not_answered(next((run.unjudged[0] for run in first if len(run.unjudged)), None))
 
@@ -53,26 +53,28 @@ class Rescorer:
     def queries(self) -> tuple[str, ...]:
         return self.judgments.queries
 
-    def retrieved(self, precision: Precision) -> list[Retrieved]:
-        """What each system retrieved, its scores compared in single precision or as they are."""
-        if precision not in self._read:
+    def retrieved(self, convention: Convention) -> list[Retrieved]:
+        """What each system retrieved, as the convention reads it: its scores in single precision or as they are."""
+        key = convention.precision, convention.drops_query
+        if key not in self._read:
             found: list[Retrieved] = []
-            for batch in in_batches(self.runs, self.judgments, self.depth or 0, precision, self.jobs):
+            runs = convention.runs(self.runs)
+            for batch in in_batches(runs, self.judgments, self.depth or 0, convention.precision, self.jobs):
                 found.extend(batch)
                 if self.progress:
                     self.progress(len(batch))
-            self._read[precision] = found
-        return self._read[precision]
+            self._read[key] = found
+        return self._read[key]
 
     def lists(self, convention: Convention) -> Lists:
         """The lists, in the order that the convention gives to ties."""
-        key = (convention.precision, self._read_as(convention), convention.ties)
+        key = (convention.precision, convention.drops_query, self._read_as(convention), convention.ties)
         if key not in self._lists:
             plain = replace(convention, ties="average")
             if convention.ties != "average":
                 self._lists[key] = self.lists(plain).under(convention.ties)
             else:
-                self._lists[key] = Lists.of(self.known(convention).pool, self.retrieved(convention.precision))
+                self._lists[key] = Lists.of(self.known(convention).pool, self.retrieved(convention))
         return self._lists[key]
 
     def _read_as(self, convention: Convention) -> Read:
@@ -99,8 +101,8 @@ class Rescorer:
     def tied(self, *conventions: Convention) -> NDArray[np.bool_]:
         """[system, query]: whether documents share a score, in the precision of one of the conventions."""
         tied = np.zeros((len(self.runs), len(self.queries)), bool)
-        for precision in {convention.precision for convention in conventions}:
-            for row, run in enumerate(self.retrieved(precision)):
+        for convention in conventions:
+            for row, run in enumerate(self.retrieved(convention)):
                 tied[row, run.query] |= run.tied > 0
         return tied
 
@@ -108,7 +110,7 @@ class Rescorer:
     def length(self) -> NDArray[Any]:
         """[system, query]: documents retrieved."""
         length = np.zeros((len(self.runs), len(self.queries)), np.int64)
-        for row, run in enumerate(self.retrieved("double")):
+        for row, run in enumerate(self.retrieved(PLAIN)):
             length[row, run.query] = run.length
         return length
 
@@ -125,6 +127,7 @@ class Rescorer:
             repr(self.measure(name, convention)),
             convention.ties,
             convention.precision,
+            convention.drops_query,
             self._read_as(convention),
             convention.empty,
             convention.missing,

@@ -104,7 +104,7 @@ class ByRank(Browser):
         return 0 if reading in ("EC", "ETC", "ED") else 1
 
 
-class Satisfied(Browser):
+class SatisfiedReader(Browser):
     """A reader who stops where a document satisfies: C(i) = (1 - gain(i)) * w(i + 1) / w(i).
 
     One document more of a gain g adds V_j to the gains looked at and takes V_(j+1) = c V_j (1 - g) at most from those
@@ -244,7 +244,7 @@ class Foraging(Browser):
         return -1 if self.rate is None else 1 if self.goal is None else None
 
 
-class Fading(Browser):
+class FadingReader(Browser):
     """A reader whose attention fades with what was spent above a document: C(i) = D(spent(i)) / D(spent(i - 1))."""
 
     spends = True
@@ -300,7 +300,7 @@ class Read(Record):
             tallied(self.what, rest, self.goes_on(rest)) for rest in (self._rest(row[None], width) for row in different)
         ]
         total = first
-        for name in Tally._names:
+        for name in ReadingTally._names:
             below = np.concatenate([getattr(each, name) for each in found])[which]
             total = total.changed(**{name: getattr(total, name) + reaches * below})
         return total.value(self.what)
@@ -318,7 +318,7 @@ class Read(Record):
         return chance if last is None else np.where(at.rank < last, chance, 0.0)
 
 
-class Tally(Record):
+class ReadingTally(Record):
     """What the ranks of some lists add to the sums of a reading."""
 
     viewed: Floats
@@ -333,11 +333,11 @@ class Tally(Record):
         return np.asarray(self.weighed / self.viewed)
 
 
-def tallied(what: str, at: Stage, goes_on: Floats) -> Tally:
+def tallied(what: str, at: Stage, goes_on: Floats) -> ReadingTally:
     """The sums over these ranks, for a reader who looks at the first of them."""
     viewed = np.cumprod(np.hstack([np.ones((len(goes_on), 1)), goes_on[:, :-1]]), axis=1)
     one, total = (at.cost, at.spent) if what in ("EC", "ETC") else (at.gain, at.gained)
-    return Tally(viewed.sum(axis=1), (viewed * one).sum(axis=1), (viewed * (1.0 - goes_on) * total).sum(axis=1))
+    return ReadingTally(viewed.sum(axis=1), (viewed * one).sum(axis=1), (viewed * (1.0 - goes_on) * total).sum(axis=1))
 
 
 def dense(lists: Lists, value: Value, start: int, stop: int, width: int) -> tuple[Floats, Floats]:

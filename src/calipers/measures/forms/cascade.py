@@ -97,9 +97,9 @@ class Cascade(Form):
 
     @property
     def browser(self) -> Browser | None:
-        from calipers.measures.forms.browsing import Satisfied
+        from calipers.measures.forms.browsing import SatisfiedReader
 
-        return Satisfied(self.stop, FLAT.up_to(self.weight.cutoff)) if self.stops_surely else None
+        return SatisfiedReader(self.stop, FLAT.up_to(self.weight.cutoff)) if self.stops_surely else None
 
     def gain_alone(self, pool: Pool) -> Floats:
         return pool.worth(self.stop)
@@ -109,10 +109,10 @@ class Cascade(Form):
         return self.weight.cutoff
 
     def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
-        from calipers.measures.forms.extreme_orders import Satisfied
+        from calipers.measures.forms.extreme_orders import SatisfiedReader
 
         weight = self.weight.falling(ranks, above=best)
-        return None if weight is None else Satisfied(weight[0], value, gain, exact=weight[1])
+        return None if weight is None else SatisfiedReader(weight[0], value, gain, exact=weight[1])
 
     def plan(self) -> Plan | None:
         return described(self.stop).plan(self.weight.plan("first")) if self.stops_surely else None

@@ -15,7 +15,7 @@ FEW = 4  # systems, below which clusters and curves over pairs of systems show n
 
 
 @dataclass(frozen=True)
-class Kind:
+class SectionKind:
     """A section that a page may have: its title, what makes it, and whether it has anything to say of this material."""
 
     title: str
@@ -31,26 +31,26 @@ def _several_queries(material: Material) -> bool:
     return len(material.scores.queries) > 1
 
 
-SECTIONS: dict[str, Kind] = {
-    "systems": Kind("Systems and scores", systems.section),
-    "changes": Kind("What changed", changes.section, lambda material: _systems(material) == 2),
-    "between": Kind("Between random and ideal", between.section),
-    "differs": Kind(
+SECTIONS: dict[str, SectionKind] = {
+    "systems": SectionKind("Systems and scores", systems.section),
+    "changes": SectionKind("What changed", changes.section, lambda material: _systems(material) == 2),
+    "between": SectionKind("Between random and ideal", between.section),
+    "differs": SectionKind(
         "Who really differs", differs.section, lambda material: _systems(material) > 2 and _several_queries(material)
     ),
-    "judges": Kind("What other judges would say", judges.section, lambda material: material.judges is not None),
-    "unjudged": Kind("What is not judged", unjudged.section),
-    "plan": Kind(
+    "judges": SectionKind("What other judges would say", judges.section, lambda material: material.judges is not None),
+    "unjudged": SectionKind("What is not judged", unjudged.section),
+    "plan": SectionKind(
         "What these queries can show",
         plan.section,
         lambda material: _systems(material) > 1 and _several_queries(material),
     ),
-    "queries": Kind("Query map", queries.section),
-    "tools": Kind("What the tools would say", tools.section),
-    "measures": Kind("Which measure to trust", measures.section),
-    "alike": Kind("Which systems are alike", alike.section, lambda material: _systems(material) >= FEW),
-    "quality": Kind("Data quality", quality.section),
-    "method": Kind("How it was computed", method.section),
+    "queries": SectionKind("Query map", queries.section),
+    "tools": SectionKind("What the tools would say", tools.section),
+    "measures": SectionKind("Which measure to trust", measures.section),
+    "alike": SectionKind("Which systems are alike", alike.section, lambda material: _systems(material) >= FEW),
+    "quality": SectionKind("Data quality", quality.section),
+    "method": SectionKind("How it was computed", method.section),
 }
 
 
@@ -61,7 +61,7 @@ def check_sections(names: Iterable[str]) -> None:
             raise UnknownName.among("section", name, SECTIONS)
 
 
-def sections_of(material: Material) -> dict[str, Kind]:
+def sections_of(material: Material) -> dict[str, SectionKind]:
     """The sections of one page: those that are wanted and have something to say."""
     wanted = material.choices.sections or tuple(SECTIONS)
     found = {name: kind for name, kind in SECTIONS.items() if name in wanted and kind.applies(material)}
