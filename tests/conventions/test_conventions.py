@@ -80,7 +80,7 @@ VECTORS: list[tuple[list[int], int, dict[str, float]]] = [
         5,
         {"definition": 0.864220, "letor4": 0.742424, "trec_eval": 0.870236, "letor4:stated": 0.864220},
     ),
-    ([0, 0, 0, 0, 0], 5, dict.fromkeys(CONVENTIONS, 0.0) | dict.fromkeys(ONE_IF_EMPTY, 1.0)),
+    ([0, 0, 0, 0, 0], 5, dict.fromkeys(set(CONVENTIONS) - {"ntcireval"}, 0.0) | dict.fromkeys(ONE_IF_EMPTY, 1.0)),
     ([2, 1, 0], 5, dict.fromkeys(CONVENTIONS, 1.0) | dict.fromkeys(ZERO_IF_SHORT, 0.0)),
     ([0, 1, 2], 10, {"definition": 0.586883, "letor3:stated": 0.586883} | dict.fromkeys(ZERO_IF_SHORT, 0.0)),
 ]
