@@ -2,7 +2,7 @@
 
 DATA is a folder with trec/trec8-adhoc, trec/trec9-web, trec/dl19-passage and trec/qrels. The parts are
 
-    figure-2 figure-3 figure-5   the pictures of reproduce.md; figure 3 takes minutes: 100 groups of systems are fused
+    figure-2 figure-3 figure-5   the pictures of reproduce.md; figure 3 takes minutes: 200 groups of systems are fused
     weights estimators           tables of information.md
     FILE.csv                     verdicts of reproduce.md: `calipers reproduce golbus2013 --format csv -o FILE.csv`
 """
@@ -32,7 +32,6 @@ from calipers.plot.drawing import altair
 from calipers.results.tables import Table
 
 IMAGES = Path(__file__).resolve().parent / "images"
-POINTS = 100  # groups in the picture of figure 3
 SPLITS = 60
 WEIGHED = (
     "RIC",
@@ -62,7 +61,7 @@ def figure_2(data: Path) -> None:
 
 def figure_3(data: Path) -> None:
     """RIC of fusions against the joint RIC of ten systems of TREC 8; and what the values are on average."""
-    drawn = paper.drawn_groups(collection(data, "TREC 8"), paper.BEST_3, POINTS)
+    drawn = paper.drawn_groups(collection(data, "TREC 8"), paper.BEST_3, paper.SAMPLES)
     save(plot.fusion_scatter(cast("Any", SimpleNamespace(joint=drawn.joint, ric=drawn.ric))), "3")
     print(f"joint {drawn.joint.mean():.3f}, shuffled {drawn.null.mean():.3f}, corrected {drawn.corrected.mean():.3f}")
     for name, ric in drawn.ric.items():
