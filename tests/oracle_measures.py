@@ -35,6 +35,19 @@ GAP_NAME = "GAP(t=[0.5,0.25,0.25])"
 graded: dict[str, Any] = {"max_grade": LARGEST}
 
 MEASURES: dict[str, oracle.Measure] = {
+    **cutoffs("Q", oracle.q_measure, ALL),
+    **cutoffs("Q(rel=2,beta=0.5,gain=exp,norm=R)", oracle.q_measure, (None, 3), rel=2, beta=0.5, gain="exp", norm="R"),
+    "O-measure": oracle.o_measure,
+    "O-measure(rel=2,beta=3)": partial(oracle.o_measure, rel=2, beta=3),
+    "P-measure": oracle.p_measure,
+    "P-measure(beta=2,gain=exp)": partial(oracle.p_measure, beta=2, gain="exp"),
+    "P-plus": partial(oracle.p_measure, mean=True),
+    "P-plus(rel=2,beta=0)": partial(oracle.p_measure, rel=2, beta=0, mean=True),
+    "NCU(stop=rank,gamma=0.75)": partial(oracle.ncu_rank, gamma=Fraction(3, 4)),
+    "NCU(beta=0,stop=rank,gamma=1)": partial(oracle.ncu_rank, gamma=1, beta=0),
+    **cutoffs("ERR(gain=linear)", oracle.stops, (None, 3), gain="linear", **{"max_grade": LARGEST}),
+    **cutoffs("nERR", oracle.stops, ALL, share=True, **{"max_grade": LARGEST}),
+    **cutoffs("nERR(gain=linear)", oracle.stops, (3,), share=True, gain="linear", **{"max_grade": LARGEST}),
     **cutoffs("P", oracle.precision, CUT),
     **cutoffs("P(rel=2)", oracle.precision, CUT, rel=2),
     **cutoffs("Recall", oracle.recall, ALL),

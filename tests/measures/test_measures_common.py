@@ -32,7 +32,7 @@ EXAMPLES = examples()
 PLAIN = [name for name in EXAMPLES if not isinstance(cal.parse(name).form, Normalised)]
 # Not better for more relevant documents higher up: what the list shows of the judgments, counts, and
 # self-normalised scores, which a relevant document far down can lower. RIC rewards the wrong order like the right one.
-NOT_INCREASING = ("SN-", "Judged", "unj", "RBP-residual", "Num", "RIC")
+NOT_INCREASING = ("SN-", "Judged", "unj", "RBP-residual", "Num", "RIC", "P-measure", "P-plus")
 # Not the mean over the orders of a tie: RIC takes each tied pair half each way.
 TIES_BY_HALVES = ("RIC",)
 # The length of the whole list is part of the measure. Compat (the depth of its overlap) and Accuracy (pairs of
