@@ -559,3 +559,101 @@ def lowest(measure: Measure, pool: Sequence[Grade], empty: Number | None = 0) ->
         return None
     counted = [empty if value is None else value for value in values]
     return min(value for value in counted if value is not None)
+
+
+# --- blended ratios: the measures of NTCIR ----------------------------------------------------------------
+
+
+def blended_ratio(
+    ranking: Sequence[Entry], pool: Sequence[Grade], r: int, rel: Grade, beta: Grade, gain: Gain
+) -> Number:
+    """(C(r) + beta cg(r)) / (r + beta cg*(r)); documents below rel gain nothing."""
+
+    def gained(entries: Sequence[Entry]) -> Number:
+        return sum((gain_of(entry, gain) for entry in entries if relevant(entry, rel)), Fraction(0))
+
+    ideal = by_gain([grade for grade in pool if relevant(grade, rel)], gain)
+    beta = Fraction(beta)
+    return (count(ranking[:r], rel) + beta * gained(ranking[:r])) / (r + beta * gained(ideal[:r]))
+
+
+def _ratios(ranking: Sequence[Entry], pool: Sequence[Grade], rel: Grade, beta: Grade, gain: Gain) -> dict[int, Number]:
+    """The blended ratio at the rank of each relevant document."""
+    ranks = [r for r, entry in enumerate(ranking, 1) if relevant(entry, rel)]
+    return {r: blended_ratio(ranking, pool, r, rel, beta, gain) for r in ranks}
+
+
+def q_measure(
+    ranking: Sequence[Entry], pool: Sequence[Grade], k: int | None = None, rel: Grade = 1, beta: Grade = 1,
+    gain: Gain = "linear", norm: str = "min",
+) -> Number | None:  # fmt: skip
+    total = count(pool, rel)
+    if not total:
+        return None
+    ratios = _ratios(cut(ranking, k), pool, rel, beta, gain)
+    return sum(ratios.values(), Fraction(0)) / (total if k is None or norm == "R" else min(total, k))
+
+
+def o_measure(
+    ranking: Sequence[Entry], pool: Sequence[Grade], rel: Grade = 1, beta: Grade = 1, gain: Gain = "linear"
+) -> Number | None:
+    ratios = _ratios(ranking, pool, rel, beta, gain)
+    return None if not count(pool, rel) else ratios[min(ratios)] if ratios else Fraction(0)
+
+
+def p_measure(
+    ranking: Sequence[Entry], pool: Sequence[Grade], rel: Grade = 1, beta: Grade = 1, gain: Gain = "linear",
+    mean: bool = False,
+) -> Number | None:  # fmt: skip
+    if not count(pool, rel):
+        return None
+    ratios = _ratios(ranking, pool, rel, beta, gain)
+    if not ratios:
+        return Fraction(0)
+    best = max(entry for entry in ranking if entry is not None)
+    preferred = next(r for r, entry in enumerate(ranking, 1) if entry == best)
+    upto = [ratio for r, ratio in ratios.items() if r <= preferred]
+    return sum(upto, Fraction(0)) / len(upto) if mean else ratios[preferred]
+
+
+def ncu_graded(
+    ranking: Sequence[Entry], pool: Sequence[Grade], rel: Grade = 1, beta: Grade = 1, gain: Gain = "linear"
+) -> Number | None:
+    total = sum((gain_of(grade, gain) for grade in pool if relevant(grade, rel)), Fraction(0))
+    ratios = _ratios(ranking, pool, rel, beta, gain)
+    stopped = sum((gain_of(ranking[r - 1], gain) * ratio for r, ratio in ratios.items()), Fraction(0))
+    return stopped / total if total else None
+
+
+def ncu_rank(
+    ranking: Sequence[Entry],
+    pool: Sequence[Grade],
+    gamma: Grade,
+    rel: Grade = 1,
+    beta: Grade = 1,
+    gain: Gain = "linear",
+) -> Number | None:
+    if not count(pool, rel):
+        return None
+    gamma = Fraction(gamma)
+    ratios = _ratios(ranking, pool, rel, beta, gain)
+    return sum((gamma**c * ratios[r] for c, r in enumerate(sorted(ratios))), Fraction(0)) / sum(
+        gamma**c for c in range(count(pool, rel))
+    )
+
+
+def stops(
+    ranking: Sequence[Entry], pool: Sequence[Grade], max_grade: Grade, k: int | None = None, gain: Gain = "exp",
+    share: bool = False,
+) -> Number | None:  # fmt: skip
+    """ERR where a document satisfies with its gain / (that of the largest grade + 1), or its share of the ideal's."""
+    total: Number = Fraction(0)
+    through: Number = Fraction(1)
+    for rank, entry in enumerate(cut(ranking, k), 1):
+        stop = gain_of(entry, gain) / (gain_of(max_grade, gain) + 1)
+        total += through * stop / rank
+        through *= 1 - stop
+    if not share:
+        return total
+    ideal = stops(sorted(pool, reverse=True), pool, max_grade, k, gain)
+    return total / ideal if ideal else None

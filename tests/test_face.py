@@ -141,8 +141,8 @@ def test_the_stub_has_the_lazy_names_from_the_same_modules(package: Any) -> None
 
 READERS = [
     cal.read_qrels, cal.read_judgments, cal.read_letor, cal.read_subtopics, cal.read_run, cal.read_runs, cal.read_texts,
-    cal.read_preferences, cal.read_several_judges, cal.read_scores, cal.read_convention, cal.text.read_summaries,
-    cal.text.read_preferences, rankers.read_letor_data,
+    cal.read_preferences, cal.read_several_judges, cal.read_samples, cal.read_scores, cal.read_convention,
+    cal.text.read_summaries, cal.text.read_preferences, rankers.read_letor_data,
 ]  # fmt: skip
 # Of readers, in this order; then what only one has.
 OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "max_unpacked", "name", "memory"]

@@ -54,6 +54,7 @@ _HOMES = {
     "information.preference_ric": ("PreferenceRic", "preference_ric"),
     "information.difference": ("InformationDifference", "information_difference", "same_group_share"),
     "information.ric_validation": ("RicStudy", "ric_study"),
+    "collection.samples": ("SampledJudgments", "read_samples"),
     "collection.several_judges": ("SeveralJudges", "read_several_judges"),
     "collection.subtopics": ("SubtopicJudgments", "read_subtopics"),
     "collection.preferences": ("Preferences", "read_preferences"),

@@ -20,6 +20,8 @@ from calipers.collection.model import Run as Run
 from calipers.collection.preferences import Preferences as Preferences
 from calipers.collection.preferences import read_preferences as read_preferences
 from calipers.collection.repeated import Rollup as Rollup
+from calipers.collection.samples import SampledJudgments as SampledJudgments
+from calipers.collection.samples import read_samples as read_samples
 from calipers.collection.several_judges import SeveralJudges as SeveralJudges
 from calipers.collection.several_judges import read_several_judges as read_several_judges
 from calipers.collection.simulate import simulate as simulate

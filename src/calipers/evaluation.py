@@ -322,6 +322,10 @@ def _of_three(judgments: Mapping[Any, Any], kind: str) -> Judgments:
         from calipers.collection.several_judges import SeveralJudges
 
         return SeveralJudges.from_judges(judgments)
+    if kind == "samples":
+        from calipers.collection.samples import SampledJudgments
+
+        return SampledJudgments.from_strata(judgments)
     from calipers.collection.subtopics import SubtopicJudgments
 
     return SubtopicJudgments.from_subtopics(judgments)
@@ -343,6 +347,7 @@ NEEDS = {
     "subtopics": "judgments by subtopic",
     "preferences": "preferences",
     "judges": "judgments of several judges",
+    "samples": "judgments of a sample",
 }
 
 

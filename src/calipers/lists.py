@@ -33,6 +33,7 @@ SAID_OF = {
     "subtopics": "judgments by subtopic (query subtopic document grade)",
     "preferences": "preferences (query group subgroup document level)",
     "judges": "judgments of several judges (query judge document grade)",
+    "samples": "judgments of a sample (query 0 document stratum grade)",
 }
 TIE_RULES = ("average", "docid", "docid-ascending", "input", "best", "worst")
 

@@ -17,6 +17,7 @@ from calipers.limits.normalisation import Normalised
 from calipers.lists import Lists
 from calipers.measures.forms.base import OPAQUE, Denominator, Form
 from calipers.measures.forms.free import Deterministic
+from calipers.measures.forms.global_gain import OfGlobalGain
 from calipers.measures.forms.intents import Blend, IntentAware
 from calipers.measures.registry import examples
 from calipers.measures.values import Discount, GivenDiscount, GivenWorth, Worth
@@ -26,7 +27,7 @@ FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopi
 # Declared to have no formula of their own: functions of whole lists, and counts whose name says all.
 WITHOUT_FORMULA = {
     "Deterministic", "Free", "Worthy", "Counted", "OfPool", "Unjudged", "GradesBetween", "PairInformation",
-    "IntentAware", "Blend", "MultiplePrefix", "Pairwise",
+    "IntentAware", "Blend", "Sharp", "MultiplePrefix", "Pairwise",
 }  # fmt: skip
 
 
@@ -72,7 +73,7 @@ def collection() -> Lists:
 @pytest.mark.parametrize("form", parts(Form), ids=lambda form: type(form).__name__)
 def test_what_a_form_says_it_is_made_of_gives_its_score(form: Form) -> None:
     """Whatever it declares of worths and weights, of a divisor, and of a form inside."""
-    if any(isinstance(part, IntentAware | Blend) for part in walk(form)):
+    if any(isinstance(part, IntentAware | Blend | OfGlobalGain) for part in walk(form)):
         return
     lists = collection()
     score = form.score(lists)

@@ -33,7 +33,9 @@ PLAIN = [name for name in EXAMPLES if not isinstance(cal.parse(name).form, Norma
 # Not better for more relevant documents higher up: what the list shows of the judgments, counts, and
 # self-normalised scores, which a relevant document far down can lower. RIC rewards the wrong order like the right one.
 # What is spent is no score. A forager whose goal is reached earlier gains less per document at times.
-NOT_INCREASING = ("SN-", "Judged", "unj", "RBP-residual", "Num", "RIC", "EC(", "ETC(", "ED(", "IFT-C1")
+NOT_INCREASING = (
+    "SN-", "Judged", "unj", "RBP-residual", "Num", "RIC", "EC(", "ETC(", "ED(", "IFT-C1", "P-measure", "P-plus",
+)  # fmt: skip
 # Not the mean over the orders of a tie: RIC takes each tied pair half each way.
 TIES_BY_HALVES = ("RIC",)
 # The length of the whole list is part of the measure. Compat (the depth of its overlap) and Accuracy (pairs of

@@ -54,7 +54,7 @@ def test_every_measure_has_a_card_by_its_name(declaration: Declaration) -> None:
 def test_a_card_has_parameters_and_other_names() -> None:
     card = str(measure_card("nDCG"))
     assert "| gain | linear | linear, exp, a table as {1:3,2:9} | what a grade is worth: the grade, or 2^grade " in card
-    assert "- **Other names:** ndcg_burges (gain=exp), meanndcg (averaged=cutoffs), ndcg, ndcg_cut_K" in card
+    assert "- **Other names:** ndcg_burges (gain=exp), meanndcg (averaged=cutoffs), msndcg, ndcg, ndcg_cut_K" in card
     assert "alpha-nDCG@k = alpha-DCG@k / " in str(measure_card("alpha-nDCG@5"))
 
 

@@ -245,7 +245,6 @@ _OF_TEXT = re.compile(r"(v[12]?\()?(rouge|b[ae]rt_?score|bleu|chrf|meteor)[-_ ]?
 _NOT_OF_RANKINGS = {
     **dict.fromkeys(("kappa", "cohen", "krippendorff"), "it is about judges: see calipers judges"),
     **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see inform and metaeval"),
-    **dict.fromkeys(("q-measure", "q_measure", "q"), "nDCG@10 and GAP are near to it, for graded judgments"),
 }
 
 

@@ -23,7 +23,7 @@ from calipers.plurals import counted
 # What a convention says of the parameters of a measure, from its name and those that are given.
 Defaults = Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
 LONGEST_WORD = 100  # characters of a parameter's value
-_NAME = re.compile(r"((?:11)?[^\W\d_][\w.#-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
+_NAME = re.compile(r"((?:11)?[^\W\d_][\w.#+-]*?)(\(.*\))?(?:@([^@()]+?))?(?:-l(\d+))?$", re.DOTALL)
 
 
 def parse(text: str, defaults: Defaults | None = None) -> Measure:

@@ -107,6 +107,17 @@ PARAMETERS = {
     "R2": Parameter("how strictly the rate A is expected: 0 not at all", takes=_ANY),
     "halflife": Parameter("the cost over which attention halves, as seconds", takes=_ANY),
     "L": Parameter("the cost after which there is no attention left, as characters", takes=_ANY),
+    "NCU.gamma": Parameter("with stop=rank: how much less often each further relevant document is the last one read",
+                           takes=_SHARE),
+    "stop": Parameter("where readers stop: at relevant documents all alike, by grade, or mostly at the first ones",
+                      ("uniform", "graded", "rank")),
+    "stops": Parameter("with stop=graded: how often readers stop at a grade, where that is not its gain", takes=_TABLE),
+    "Q.norm": Parameter("divided by the relevant documents (R), or by the cutoff where that is smaller (min)",
+                        ("R", "min")),
+    **{
+        f"{name}.beta": Parameter("how much gains count beside the number of relevant documents", takes=_ANY)
+        for name in ("Q", "O-measure", "P-measure", "P-plus", "NCU", "D-Q", "D#-Q")
+    },
     "of": Parameter("the measure that is normalised, with its own cutoff and parameters", takes="a measure"),
     "population": Parameter(
         "what a random ranking shuffles: judged documents and the unjudged ones above them, judged ones, or those "

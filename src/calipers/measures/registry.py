@@ -35,7 +35,7 @@ _NUMBERS = frozenset({"max_grade", "recall", "multiple"})  # whatever their defa
 CO_VARKEYWORDS = 8  # of a code object, as in `inspect`
 COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
 Average = Literal["arithmetic", "geometric", "sum"]
-Reads = Literal["grades", "subtopics", "preferences", "judges"]
+Reads = Literal["grades", "subtopics", "preferences", "judges", "samples"]
 
 
 class Declaration(Record):
@@ -189,8 +189,8 @@ def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
 _COMMON = ("limits.normalisation", "measures.gain", "measures.precision", "measures.preference", "measures.sets",
            "measures.user_models")  # fmt: skip
 _FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.browsing", "measures.diversity",
-             "measures.information", "measures.interpolated", "measures.preference_pairs", "measures.several_judges",
-             "measures.trec")  # fmt: skip
+             "measures.information", "measures.interpolated", "measures.ntcir", "measures.preference_pairs",
+             "measures.sampled", "measures.several_judges", "measures.trec")  # fmt: skip
 
 
 @cache
@@ -314,6 +314,7 @@ FOR_WHAT = {
     "subtopics": "ERR-IA, alpha-nDCG, D#-nDCG and the like",
     "preferences": "prefs_simp, prefs_pair, prefs_avgjg and the like",
     "judges": "map_avgjg, P_avgjg and the like",
+    "samples": "xinfAP, infNDCG and statAP",
 }
 
 

@@ -22,6 +22,7 @@ from calipers.measures.forms import TOTAL_WEIGHT, Cascade, Complement, Form, Lin
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.values import (
     DISCOUNTS,
+    GAINS,
     AtLeast,
     GainFrom,
     Geometric,
@@ -29,6 +30,7 @@ from calipers.measures.values import (
     Judged,
     LinearGain,
     ShareOfLargest,
+    StopByGain,
     StopProbability,
     Value,
     Weights,
@@ -43,10 +45,10 @@ def reciprocal_rank(cutoff: int | None, rel: float) -> Form:
     return Cascade(DISCOUNTS["zipf"].up_to(cutoff), AtLeast(rel))
 
 
-@measure("ERR", cutoff=None, max_grade=LARGEST)
-def expected_reciprocal_rank(cutoff: int | None, max_grade: float | None) -> Form:
+@measure("ERR", cutoff=None, max_grade=LARGEST, gain="exp")
+def expected_reciprocal_rank(cutoff: int | None, max_grade: float | None, gain: Any) -> Form:
     """The mean of one over the rank at which a reader, satisfied by better documents more often, stops."""
-    return Cascade(DISCOUNTS["zipf"].up_to(cutoff), StopProbability(1.0 if max_grade is None else max_grade))
+    return Cascade(DISCOUNTS["zipf"].up_to(cutoff), stop_of(gain, max_grade))
 
 
 @measure("RBP", cutoff=None, p=0.8, rel=1, gain=None, max_grade=LARGEST)
@@ -93,6 +95,13 @@ def _persistence(p: float) -> Weights:
     if not 0 <= p < 1:
         raise CalipersError(f"p={p} of 'RBP' is not a probability below 1")
     return Weights(Geometric(p))
+
+
+def stop_of(gain: Any, max_grade: float | None) -> Value:
+    """How likely a reader is satisfied: gain / (gain of the largest grade + 1), which is ERR's for gain=exp."""
+    largest = 1.0 if max_grade is None else max_grade
+    value = gain_of(gain)
+    return StopProbability(largest) if value == GAINS["exp"] else StopByGain(value, largest)
 
 
 def worth_of(rel: float, gain: Any, max_grade: float | None) -> Value:

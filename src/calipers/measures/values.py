@@ -235,6 +235,38 @@ class StopProbability(Worth):
         return _share(ExponentialGain()(_not_above(grade, self.max_grade)), most, self.max_grade)
 
 
+class StopByGain(Worth):
+    """gain / (gain of the largest grade + 1): how likely a reader is satisfied and stops."""
+
+    unit = True
+    chance = True
+    certain = False
+    gain: Value
+    max_grade: float
+
+    @property
+    def formula(self) -> str:
+        return f"g / (G + 1), g being {described(self.gain).formula}, and G that of the largest grade"
+
+    def __call__(self, grade: Floats) -> Floats:
+        with np.errstate(over="ignore"):
+            most = float(self.gain(np.array([self.max_grade]))[0]) + 1.0
+            return _share(self.gain(_not_above(grade, self.max_grade)), most, self.max_grade)
+
+
+class ShareOf(Worth):
+    """The grade, which is a gain already, over the gain of the largest grade + 1."""
+
+    formula = "what it gains / (the gain of the largest grade + 1)"
+    gain: Value
+    max_grade: float
+
+    def __call__(self, grade: Floats) -> Floats:
+        with np.errstate(over="ignore"):
+            most = float(self.gain(np.array([self.max_grade]))[0]) + 1.0
+        return _share(np.maximum(grade, 0.0), most, self.max_grade)
+
+
 def _share(gain: Floats, most: float, max_grade: float) -> Floats:
     """The gains by what the largest grade is worth. Infinite ones stay so, and are refused by those who ask."""
     if np.isfinite(most):

@@ -520,6 +520,9 @@ class Share(Wrapper):
     def divisor(self) -> Denominator:
         return self.by
 
+    def extremes_of(self, population: Population, best: bool) -> Exactness:
+        return self.of.extremes_of(population, best)
+
     @property
     def weighted_sum(self) -> Linear | None:
         return self.of.weighted_sum if self.of.divisor is None else None

@@ -1,0 +1,206 @@
+"""Estimates of AP and nDCG where only a sample of the pool was judged, stratum by stratum.
+
+With N the documents of a stratum and n those of them that were judged, a judged document stands for N / n. R^ is the
+sum of that over the relevant ones. Of the documents above rank i, those of stratum s are N_s(i), n_s(i) of them judged
+and r_s(i) relevant; e = 0.00001.
+
+    xinfAP    = sum over relevant documents at ranks i of N/n * (1 + inferred(i)) / i / R^
+    inferred(i) = sum over strata s of N_s(i) * (r_s(i) + e) / (n_s(i) + 2e)
+    infNDCG@k = sum over ranks i <= k of N/n * gain(grade_i) / log2(i + 1) / the same for the estimated ideal list
+    statAP    = sum over relevant documents at ranks i of N/n * (1 + relevant documents above, estimated) / i / R^
+
+statAP counts a relevant document above, of another stratum, N / n times, and of the same one (N - 1) / (n - 1) times:
+then its numerator has the right mean over all samples.
+
+Yilmaz, Kanoulas & Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008
+(xinfAP, infNDCG).
+Aslam & Pavlu, A practical sampling strategy for efficient retrieval evaluation, Northeastern University 2007 (statAP).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
+from calipers.lists import Floats, Ints, Lists, Pool, Population
+from calipers.measures.forms import Denominator, Deterministic, Form
+from calipers.measures.registry import measure
+from calipers.measures.trec import EPSILON
+from calipers.measures.values import DISCOUNTS, Value, Weights, gain_of
+from calipers.record import Record
+
+if TYPE_CHECKING:
+    from calipers.collection.samples import SampledPool
+
+
+@measure("xinfAP", rel=1, reads="samples")
+def extended_inferred_average_precision(rel: float) -> Form:
+    """AP where a sample of each stratum of the pool was judged: precisions are estimated stratum by stratum."""
+    return Deterministic(StratifiedPrecisions(_above_0("xinfAP", rel))) / EstimatedRelevant(rel)
+
+
+@measure("statAP", rel=1, reads="samples")
+def statistical_average_precision(rel: float) -> Form:
+    """AP where a sample of each stratum of the pool was judged: each relevant document stands for several."""
+    return Deterministic(WeighedPrecisions(_above_0("statAP", rel))) / EstimatedRelevant(rel)
+
+
+@measure("infNDCG", cutoff=None, gain="linear", reads="samples")
+def inferred_ndcg(cutoff: int | None, gain: Any) -> Form:
+    """nDCG where a sample of each stratum of the pool was judged: gains count for those of their share."""
+    of = WeighedGains(DISCOUNTS["log2"].up_to(cutoff), gain_of(gain))
+    return of / EstimatedIdeal()
+
+
+# -- pieces ------------------------------------------------------------------------------------------
+
+
+def samples_of(pool: Pool) -> SampledPool:
+    """The pool as one of a stratified sample."""
+    if pool.kind != "samples":
+        raise CalipersError("this measure needs judgments of a sample (query 0 document stratum grade)")
+    return cast("SampledPool", pool)
+
+
+def _above(lists: Lists, counted: Any) -> Floats:
+    """For each row the sum of what is counted over the rows above it, in the same list."""
+    total = np.concatenate([[0.0], np.cumsum(counted)])
+    return np.asarray(total[:-1] - total[lists.offsets[:-1][lists.list]])
+
+
+class StratifiedPrecisions(Record):
+    """The estimated precisions at relevant documents, weighed; of lists without ties."""
+
+    reader = "That of AP, whose precisions are estimated where documents are not judged."
+    ignores_unjudged = True
+    rel: float
+
+    def __call__(self, lists: Lists) -> Floats:
+        pool = samples_of(lists.pool)
+        stratum = pool.number[lists.document]
+        relevant, judged = lists.grade >= self.rel, lists.grade >= 0
+        found = np.zeros(len(stratum))
+        for s in range(int(stratum.max(initial=-1)) + 1):
+            inside = stratum == s
+            share = (_above(lists, inside & relevant) + EPSILON) / (_above(lists, inside & judged) + 2 * EPSILON)
+            found += _above(lists, inside) * share
+        return lists.sum(np.where(relevant, pool.weight[lists.document] * (1.0 + found) / lists.first, 0.0))
+
+
+class WeighedPrecisions(Record):
+    """The precisions at relevant documents, with the relevant ones above weighed by their chance of being judged."""
+
+    reader = StratifiedPrecisions.reader
+    ignores_unjudged = True
+    rel: float
+
+    def __call__(self, lists: Lists) -> Floats:
+        pool = samples_of(lists.pool)
+        stratum, weight = pool.number[lists.document], pool.weight[lists.document]
+        pair = pool.pair_weight[lists.document]
+        relevant = lists.grade >= self.rel
+        found = _above(lists, weight * relevant)
+        for s in range(int(stratum.max(initial=-1)) + 1):
+            inside = stratum == s
+            found += np.where(inside, (pair - weight) * _above(lists, inside & relevant), 0.0)
+        return lists.sum(np.where(relevant, weight * (1.0 + found) / lists.first, 0.0))
+
+
+class EstimatedRelevant(Denominator):
+    """R^: how many documents of the pool are relevant, by the sample."""
+
+    of_query = True
+    formula = "R^"
+    rel: float
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        pool = samples_of(lists.pool)
+        key = ("estimated relevant", self.rel)
+        return pool.once(key, lambda: pool.sum(np.where(pool.grade >= self.rel, pool.weight, 0.0)))[lists.query]
+
+
+class WeighedGains(Form):
+    """The sum of weight(rank) * gain(grade) * the documents that it stands for; in a tie, the mean of its weights."""
+
+    weight: Weights
+    gain: Value
+
+    def score(self, lists: Lists) -> Floats:
+        top = lists.top(self.weight.cutoff)
+        return top.sum(self._gains(lists.pool)[top.document] * self.weight.mean(top.first, top.last))
+
+    def _gains(self, pool: Pool) -> Floats:
+        sampled = samples_of(pool)
+        return np.asarray(np.where(pool.grade >= 0, pool.worth(self.gain), 0.0) * sampled.weight)
+
+    def best_order(self, population: Population) -> Lists:
+        return population.once(("best", self), lambda: self._ordered(population, best=True))
+
+    def worst_order(self, population: Population) -> Lists:
+        return population.once(("worst first", self), lambda: self._ordered(population, best=False))
+
+    def _ordered(self, population: Population, best: bool) -> Lists:
+        """By what each judged document stands for: later ranks weigh less."""
+        gain = self._gains(population.pool)[population.document]
+        member = np.repeat(np.arange(len(population.size)), population.judged)
+        order = np.lexsort((-gain if best else gain, member))
+        rank: Ints = np.arange(1, len(order) + 1) - np.repeat(population.offsets[:-1], population.judged)
+        if not best:
+            rank = rank + np.repeat(population.size - population.judged, population.judged)
+        return Lists(
+            pool=population.pool,
+            query=population.query,
+            length=population.size,
+            offsets=population.offsets,
+            document=population.document[order],
+            first=rank,
+            last=rank,
+        )
+
+    @property
+    def reach(self) -> int | None:
+        return self.weight.cutoff
+
+    def formula(self, letters: dict[str, str]) -> str:
+        letters["w_i"] = self.weight.discount.formula
+        return "sum over judged documents at ranks i <= k of N/n * w_i * gain"
+
+
+class EstimatedIdeal(Denominator):
+    """What the ideal list of the estimated numbers of documents of each grade would get.
+
+    Numbers that are not whole end inside a rank, which then counts by its share.
+    """
+
+    of_query = True
+    formula = "the same for the ideal list of the estimated numbers of each grade"
+
+    def __call__(self, form: Form, lists: Lists) -> Floats:
+        of = cast("WeighedGains", form)
+        return lists.pool.once(("estimated ideal", of), lambda: self._ideal(of, samples_of(lists.pool)))[lists.query]
+
+    def _ideal(self, of: WeighedGains, pool: SampledPool) -> Floats:
+        gain = np.where(pool.grade >= 0, pool.worth(of.gain), 0.0)
+        kept = np.flatnonzero(gain > 0)
+        order = kept[np.lexsort((-gain[kept], pool.query[kept]))]
+        weight, query = pool.weight[order], pool.query[order]
+        end = np.cumsum(weight)
+        before = np.concatenate([[0.0], end])[np.searchsorted(query, np.arange(pool.queries))]
+        end = end - before[query]
+        deepest = int(np.ceil(end.max(initial=0.0))) + 1
+        discount = of.weight.of_ranks(deepest)
+        discount = np.append(discount, np.zeros(deepest - len(discount)))
+        total = np.concatenate([[0.0], np.cumsum(discount)])
+        reached = np.interp(np.stack([end - weight, end]), np.arange(len(total)), total)
+        return np.bincount(query, gain[order] * (reached[1] - reached[0]), pool.queries).astype(np.float64)
+
+
+def _above_0(name: str, rel: float) -> float:
+    if not rel > 0:
+        raise CalipersError(f"rel={rel} of '{name}' must be above 0: a grade below 0 says that it was not sampled")
+    return rel
