@@ -256,7 +256,8 @@ _bert = together(
     click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU where there is one]."),
     click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True,
                  help="Texts that are encoded together."),
-    click.option("--cache", metavar="FOLDER", type=FILE, help="Keep the vectors of texts there."),
+    click.option("--cache", metavar="FOLDER", type=FILE,
+                 help="Keep the vectors of texts, and the scores of random ones, there."),
     click.option("--mixed/--no-mixed", default=None,
                  help="Half precision inside the model [default: on a CUDA device only]."),
     click.option("--generator", metavar="MODEL", help="Encoder-decoder model of BARTScore: as for --encoder."),
@@ -506,7 +507,9 @@ def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
         matcher = bert.matcher(summaries, no_encoder)
     generator = bert.likelihoods() if "BARTScore" in bases else None
     with progress(steps(summaries, names), "texts") as advance:
-        return evaluate_summaries(summaries, names, scoring.options, matcher, advance, generator=generator, warn=False)
+        return evaluate_summaries(
+            summaries, names, scoring.options, matcher, advance, generator=generator, cache=bert.cache, warn=False
+        )
 
 
 def _say(found: TextScores, strict: bool, summary_level: bool = False) -> None:
