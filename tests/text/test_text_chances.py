@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,10 @@ import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, registry, rouge
-from calipers.text.meteor import meteor
+from calipers.text.meteor import MeteorScorer, meteor
 from calipers.text.options import CHANCES
 from calipers.text.random_texts import RandomTexts, drawn_places
+from calipers.text.registry import TextTask
 from calipers.text.tokens import cut_to, source_sentences, unicode_words, written_words
 
 SOURCE = "The cat sat. A dog ran to the cat! It went off."
@@ -173,6 +175,32 @@ def test_words_sentences_and_beginnings() -> None:
     assert source_sentences("He paid $3.50 to J. Smith. 'Go!' It was 7 p.m. on Sunday") == [
         "He paid $3.50 to J. Smith.", "'Go!'", "It was 7 p.m. on Sunday"]  # fmt: skip
     assert source_sentences(" \n ") == []
+
+
+def test_scores_of_random_texts_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By measure, its options, references and texts; what is spoilt is made again."""
+    asked, shuffled = "V2(METEOR) E(ROUGE-W)", TextOptions(chance="shuffled")
+    first = evaluate_summaries(GIVEN, asked, shuffled, cache=tmp_path).scores.values
+    files = sorted(tmp_path.rglob("*.npy"))
+    assert len(files) == 2 * len(GIVEN.documents)
+    scored: list[str] = []
+    whole = MeteorScorer.scores
+
+    def noted(self: MeteorScorer, tasks: list[TextTask], *rest: Any) -> list[Any]:
+        scored.extend(text for task in tasks for text in task.texts)
+        return whole(self, tasks, *rest)
+
+    monkeypatch.setattr(MeteorScorer, "scores", noted)
+    assert (evaluate_summaries(GIVEN, asked, shuffled, cache=tmp_path).scores.values == first).all()
+    assert len(scored) == 4, "the candidates only"
+    for file in files:
+        file.write_bytes(b"spoilt")
+    assert (evaluate_summaries(GIVEN, asked, shuffled, cache=tmp_path).scores.values == first).all()
+    evaluate_summaries(GIVEN, asked, TextOptions(chance="shuffled", several="mean"), cache=tmp_path)
+    assert len(list(tmp_path.rglob("*.npy"))) == 2 * len(files)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CalipersError, match="cannot be a folder for scores"):
+        evaluate_summaries(GIVEN, asked, cache=tmp_path / "file")
 
 
 # -- people ------------------------------------------------------------------------------------------------

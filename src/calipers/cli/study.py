@@ -316,7 +316,7 @@ def text(data: str, choices: TextChoices, no_charts: bool, safe_csv: bool, folde
 
     \b
     calipers study text data.jsonl -o study4/
-    calipers study text data.jsonl -m "chrF BLEU METEOR" --chance sentences --chance lead --upper human -o study5/
+    calipers study text data.jsonl -m "chrF BLEU METEOR" --chance sentences --chance lead -o study5/
     """
     from calipers.cli.options import words
     from calipers.papers.study_page import write_study

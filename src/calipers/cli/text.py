@@ -256,7 +256,8 @@ _bert = together(
     click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU where there is one]."),
     click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True,
                  help="Texts that are encoded together."),
-    click.option("--cache", metavar="FOLDER", type=FILE, help="Keep the vectors of texts there."),
+    click.option("--cache", metavar="FOLDER", type=FILE,
+                 help="Keep the vectors of texts, and the scores of random ones, there."),
     click.option("--mixed/--no-mixed", default=None,
                  help="Half precision inside the model [default: on a CUDA device only]."),
     click.option("--generator", metavar="MODEL", help="Encoder-decoder model of BARTScore: as for --encoder."),
@@ -283,7 +284,7 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
-    calipers text score data.jsonl -m "METEOR V2(METEOR)" --chance sentences --upper human
+    calipers text score data.jsonl -m "METEOR V2(METEOR)" --chance sentences
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
     calipers text score --candidates a.txt --candidates b.txt --references r.txt --source s.txt -m "rouge1 V2(rougeL)"
     calipers text score answers.jsonl -m "EM F1 NuggetRecall CitationPrecision CitationRecall nDCG@10"
@@ -506,7 +507,9 @@ def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
         matcher = bert.matcher(summaries, no_encoder)
     generator = bert.likelihoods() if "BARTScore" in bases else None
     with progress(steps(summaries, names), "texts") as advance:
-        return evaluate_summaries(summaries, names, scoring.options, matcher, advance, generator=generator, warn=False)
+        return evaluate_summaries(
+            summaries, names, scoring.options, matcher, advance, generator=generator, cache=bert.cache, warn=False
+        )
 
 
 def _say(found: TextScores, strict: bool, summary_level: bool = False) -> None:

@@ -34,6 +34,7 @@ from calipers.text.pretrained import (
     check_model,
     device_of,
     expanded,
+    fingerprint,
     libraries,
     mixed_precision,
     open_pretrained,
@@ -79,6 +80,11 @@ class Generator:
     def name(self) -> str:
         return short_name(self.model) + " mixed" * self.mixed
 
+    @property
+    def kept_by(self) -> str:
+        """What its likelihoods are kept under."""
+        return f"{fingerprint(self.model, self._network)} {self.longest}" + " mixed" * self.mixed
+
     def log_likelihoods(self, pairs: Iterable[Pair], progress: Progress | None = None) -> dict[Pair, float]:
         """The mean log-probability of the second text's tokens given the first text; 0 tokens are NaN."""
         wanted = dict.fromkeys(pairs)
@@ -123,6 +129,7 @@ class BartScorer(Scorer):
     def __init__(self, generator: Generator, options: TextOptions, parts: frozenset[str]) -> None:
         self.name = f"BARTScore({generator.name})"
         self._generator, self._several = generator, options.several
+        self.identity = f"{generator.kept_by} {sorted(parts)} {options.several}"
         wanted = parts or frozenset(PARTS)
         self._parts = wanted | ({"precision", "recall"} if "f1" in wanted else frozenset())
 

@@ -107,7 +107,9 @@ class MeteorScorer(Scorer):
 
 def _prepare(context: Context, _: str) -> Scorer:
     """Words matched as they are or by their stems; recall counts most, and broken order costs."""
-    return MeteorScorer(tokenizer_of(context.options.tokenizer), context.options.several)
+    scorer = MeteorScorer(tokenizer_of(context.options.tokenizer), context.options.several)
+    scorer.identity = f"METEOR {context.options.tokenizer} {context.options.several}"
+    return scorer
 
 
 declare(TextDeclaration("METEOR", _prepare))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from calipers.text.bounded_scores import Progress
     from calipers.text.likelihood import Generator
     from calipers.text.options import TextOptions
+    from calipers.text.score_cache import ScoreCache
     from calipers.text.summaries import Document, Summaries
 
 ONE = ("",)  # the parts of a measure that is one number
@@ -58,6 +59,7 @@ class Context:
     matcher: Matcher | None = None
     generator: Generator | None = None
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)  # that are asked for, by measure
+    kept: ScoreCache | None = None  # the scores of random texts
     shared: dict[str, Any] = field(default_factory=dict)  # what measures of one family work out once
 
 
@@ -76,6 +78,7 @@ class Scorer(ABC):
 
     name: str  # with all that makes its figures
     signature: str = ""  # of the library that does it
+    identity: str = ""  # what its scores depend on beside the texts; nothing where that is not known
 
     @abstractmethod
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:

@@ -59,6 +59,8 @@ class RougeScorer(Scorer):
 
     def __init__(self, name: str, texts: RougeTexts) -> None:
         self.name, self._texts = name, texts
+        options = texts.options
+        self.identity = f"{name} {options.tokenizer} {options.stem} {options.several}"
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         found = []

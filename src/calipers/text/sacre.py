@@ -45,6 +45,7 @@ class SacreScorer(Scorer):
         self.name, self._several = name, several
         self._metrics = load("sacrebleu.metrics", extra="translation", what=WHAT)
         self.signature = ""
+        self.identity = f"{name} {several} sacrebleu {load('sacrebleu', extra='translation', what=WHAT).__version__}"
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         known = cache(self._metric)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import TextOptions
 from calipers.text.random_texts import RandomTexts, lengths_beside
 from calipers.text.registry import Context, Expectation, Scorer, TextDeclaration, TextTask
+from calipers.text.score_cache import ScoreCache
 from calipers.text.summaries import Summaries
 from calipers.text.tokens import tokenizer_of
 
@@ -81,12 +83,13 @@ def evaluate_summaries(
     progress: Progress | None = None,
     *,
     generator: Generator | None = None,
+    cache: str | os.PathLike[str] | None = None,
     warn: bool = True,
 ) -> TextScores:
     """Score the summaries of all systems on all documents.
 
-    A `matcher` is needed for BERTScore: `calipers.text.matcher(calipers.text.Encoder("roberta-large"))`. warn: give the
-    notes as one CalipersWarning.
+    A `matcher` is needed for BERTScore: `calipers.text.matcher(calipers.text.Encoder("roberta-large"))`. cache: a
+    folder that keeps the scores of random texts. warn: give the notes as one CalipersWarning.
 
     >>> from calipers.text import Document, Summaries
     >>> given = Summaries.of([Document("d1", ("the cat on the mat",), "the cat sat on the mat the end")],
@@ -99,7 +102,8 @@ def evaluate_summaries(
     """
     asked = tuple(text_measures(measures if isinstance(measures, str) else list(measures)))
     parts = {each.base: frozenset(m.part for m in asked if m.base == each.base) for each in asked}
-    context = Context(summaries, options or TextOptions(), matcher, generator, parts)
+    kept = None if cache is None else ScoreCache(cache)
+    context = Context(summaries, options or TextOptions(), matcher, generator, parts, kept)
     _check(asked, context)
     bases = {measure.base: measure.declaration for measure in asked}
     scorers = {base: declaration.prepare(context, base) for base, declaration in bases.items()}
@@ -172,7 +176,9 @@ def bounded(
     bounds: dict[str, Any] = {}
     if expects:
         chance = options.chance or declaration.chance or ""
-        given = scorer.expected(tasks) if scorer.knows(chance) else _scored(scorer, tasks, chance, drawn, share)
+        given = (
+            scorer.expected(tasks) if scorer.knows(chance) else _scored(context, scorer, tasks, chance, drawn, share)
+        )
         drawn_itself = context.options.draws if scorer.knows(chance) else None
         bounds = _gathered(shape, rows, given, declaration.share) | {"chance": chance, "drawn": drawn_itself}
     shares = None if declaration.share is None else share(parts)
@@ -236,12 +242,18 @@ def human_ceiling(
 
 
 def _scored(
-    scorer: Scorer, tasks: Sequence[TextTask], chance: str, drawn: RandomTexts, share: Callable[[Floats], Floats]
+    context: Context,
+    scorer: Scorer,
+    tasks: Sequence[TextTask],
+    chance: str,
+    drawn: RandomTexts,
+    share: Callable[[Floats], Floats],
 ) -> list[Expectation]:
     """What random texts score, one by one; the same text of a document once."""
     groups = [drawn.beside(chance, task.document, task.texts) for task in tasks]
     known = [{text: i for i, text in enumerate(dict.fromkeys(t for g in each.groups for t in g))} for each in groups]
-    scores = scorer.scores([TextTask(task.document, tuple(texts)) for task, texts in zip(tasks, known, strict=True)])
+    random = [TextTask(task.document, tuple(texts)) for task, texts in zip(tasks, known, strict=True)]
+    scores = scorer.scores(random) if context.kept is None else context.kept.scores(scorer, random)
     found = []
     for each, place, values in zip(groups, known, scores, strict=True):
         mean, error, shares = [], [], []

@@ -1,0 +1,52 @@
+"""Scores of random texts, kept in a folder: one file per measure and document, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from calipers._version import __version__
+from calipers.atomic_files import replacing
+from calipers.errors import CalipersError
+from calipers.lists import Floats
+from calipers.text.registry import Scorer, TextTask
+
+
+class ScoreCache:
+    """What a measure gave to texts. Measures that do not say what they depend on are scored anew."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder) / "scores"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CalipersError(f"cannot be a folder for scores: {error.strerror}", file=str(folder)) from None
+
+    def scores(self, scorer: Scorer, tasks: list[TextTask]) -> list[Floats]:
+        """Of each task, from the folder where it has them."""
+        if not scorer.identity:
+            return scorer.scores(tasks)
+        paths = [self._path(scorer.identity, task) for task in tasks]
+        found = [_read(path, len(task.texts)) for path, task in zip(paths, tasks, strict=True)]
+        missing = [i for i, each in enumerate(found) if each is None]
+        for i, made in zip(missing, scorer.scores([tasks[i] for i in missing]) if missing else [], strict=True):
+            found[i] = made
+            with replacing(str(paths[i])) as temporary, open(temporary, "wb") as file:
+                np.save(file, made)
+        return [each for each in found if each is not None]
+
+    def _path(self, identity: str, task: TextTask) -> Path:
+        what = [__version__, identity, task.document.references, task.document.source, task.texts]
+        return self.folder / f"{sha256(json.dumps(what).encode()).hexdigest()}.npy"
+
+
+def _read(path: Path, texts: int) -> Floats | None:
+    try:
+        found = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None  # not there, or spoilt: it is made again
+    return np.asarray(found) if found.ndim == 2 and len(found) == texts and found.dtype == np.float64 else None
