@@ -76,7 +76,7 @@ def test_every_example_runs_as_written(
     if example.startswith(("calipers train", "calipers rank", "calipers evaluate S5")):
         Require().module("lightgbm")
         _trained(folder, monkeypatch)
-    if example.startswith(("calipers report", "calipers demo")) or "--plot" in example:
+    if example.startswith(("calipers report", "calipers text report", "calipers demo")) or "--plot" in example:
         Require().module("altair")
     monkeypatch.chdir(folder)
     code, (out, err) = _ended(typed[example], monkeypatch), capfd.readouterr()

@@ -269,6 +269,7 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("text", "compare", "summaries.jsonl", "-m", "rouge1", "--baseline", "V"),
     ("text", "meta", "summaries.jsonl", "-m", "rouge1 rouge2", "--samples", "20", "--table", "agreement,tests,power"),
     ("text", "meta", "summaries.jsonl", "-m", "rouge1", "--table", "properties"),
+    ("text", "report", "summaries.jsonl", "-m", "rouge1", "-o", "{out}"),
     ("text", "score", "--candidates", "a.run", "--references", "R", "-m", "V2(rougeL)"),
     ("audit", "qrels", "a.run", "-m", "M"),
     ("inform", "ric", "qrels", "a.run", "b.run"),

@@ -33,7 +33,7 @@ COMMANDS = {
     "train": "Train a ranker on learning-to-rank files: nine methods, any measure.",
     "rank": "Score the documents of learning-to-rank files with a trained model.",
     "study": "Experiments of the papers on your data: letor, conventions, fusion.",
-    "text": "Summaries: ROUGE and BERTScore between their bounds, and how they agree with people.",
+    "text": "Summaries and answers: scores between their bounds, tests, agreement with people, a report.",
     "report": "Everything about some runs on one HTML page, which needs no network.",
     "reproduce": "The printed figures of the papers against computed ones, cell by cell.",
     "convert": "Write judgments or a run in another format.",

@@ -99,6 +99,16 @@ def optional_systems(command: Command) -> Command:
 
 
 TYPED = "calipers.typed"  # in the context: the command line, where it is another than the shell's
+
+
+def typed_command() -> str:
+    """The command line as it was typed."""
+    import shlex
+
+    typed: str | None = click.get_current_context().meta.get(TYPED)
+    return typed or shlex.join(["calipers", *sys.argv[1:]])
+
+
 MOST_GIGABYTES = 1e9  # more than any machine has: infinity and what is no number are refused with it
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -14,11 +12,11 @@ from calipers.cli.option_groups import together
 from calipers.cli.options import (
     FILE,
     OUTPUT,
-    TYPED,
     note,
     population_option,
     progress,
     show,
+    typed_command,
     warn,
 )
 from calipers.cli.policies import ListPolicies, lists, significance_options
@@ -101,15 +99,9 @@ def command(
     with progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
         page, notes = report_page(
             known, runs, list(wanted), choices, judges=inputs.read_judges(judges) if judges else None, texts=texts,
-            command=_command(), progress=advance, jobs=lists.jobs, **lists.policies,
+            command=typed_command(), progress=advance, jobs=lists.jobs, **lists.policies,
         )  # fmt: skip
     warn(notes, lists.strict)  # as an error it leaves no page behind
     write_whole(output, page)
     note(f"{counted(len(runs), 'system')}, {counted(len(known.queries), 'query')}, {len(page) / 1e6:.2f} MB")
     show(f"{output}\n")
-
-
-def _command() -> str:
-    """As it was typed."""
-    typed: str | None = click.get_current_context().meta.get(TYPED)
-    return typed or shlex.join(["calipers", *sys.argv[1:]])

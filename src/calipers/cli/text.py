@@ -41,7 +41,7 @@ ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
 BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
 
 
-LATER = ("compare", "meta")  # in files of their own
+LATER = ("compare", "meta", "report")  # in files of their own
 
 
 class _TextCommands(click.Group):
@@ -68,6 +68,7 @@ def command() -> None:
     calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     calipers text correlate data.jsonl --human coherence,relevance
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
+    calipers text report data.jsonl -o summaries.html
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
 
     DATA is a file of JSON lines, one object per document and system (id, system, summary, references, source, human),
@@ -103,6 +104,12 @@ class SummaryFiles:
     @property
     def name(self) -> str:
         return self.data or ", ".join(self.candidates)
+
+    def files(self) -> dict[str, str]:
+        """What is read, each with its role."""
+        roles = {"texts": (self.data,), "candidates": self.candidates, "references": self.references,
+                 "source": (self.source,), "judgments": (self.judgments,)}  # fmt: skip
+        return {path: role for role, paths in roles.items() for path in paths if path is not None}
 
     def open(self) -> Summaries:
         found = self._read()
@@ -289,7 +296,7 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
     calipers text score --candidates a.txt --candidates b.txt --references r.txt --source s.txt -m "rouge1 V2(rougeL)"
     calipers text score answers.jsonl -m "EM F1 NuggetRecall CitationPrecision CitationRecall nDCG@10"
     """
-    scores = _all_scores(data, scoring, bert, strict)
+    _, scores, _ = _all_scored(data, scoring, bert, strict)
     output.write(scores.per_query() if per_document else scores.mean())
 
 
@@ -472,13 +479,18 @@ def _range(values: Sequence[int]) -> str:
     return f"{min(values)}" if min(values) == max(values) else f"{min(values)} to {max(values)}"
 
 
-def _all_scores(data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool) -> Scores:
-    """Under the measures of texts, and those of rankings beside them."""
+def _all_scored(
+    data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool
+) -> tuple[Summaries, Scores, TextScores | None]:
+    """The texts, their scores under all measures, and those of texts with their bounds."""
+    import numpy as np
+
     from calipers.text.answer_retrieval import retrieval_scores, side_by_side, split_measures
 
     summaries = data.open()
     texts, rankings = split_measures(scoring.measures)
     found: list[Scores] = []
+    scored = None
     if texts or not rankings:
         scored = _scored(summaries, replace(scoring, measures=tuple(texts)), bert)
         _say(scored, strict)
@@ -486,13 +498,11 @@ def _all_scores(data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool) 
     if rankings:
         found.append(retrieval_scores(summaries, rankings, data.judged()))
     scores = found[0] if len(found) == 1 else side_by_side(*found)
-    import numpy as np
-
     there = np.array([[text is not None for text in row] for row in summaries.texts])
     for name, lacking in zip(scores.measures, (np.isnan(scores.values) & there).sum(axis=(1, 2)).tolist(), strict=True):
         if lacking:
             note(f"{name}: {lacking} of {int(there.sum())} undefined; left out")
-    return scores
+    return summaries, scores, scored
 
 
 def _scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:

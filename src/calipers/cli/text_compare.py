@@ -9,7 +9,7 @@ import click
 from calipers.cli.compare import SHOWN, ComparisonMethod, compared_tables, conclude, method_options, say_compared
 from calipers.cli.options import note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.text import Bert, Scoring, SummaryFiles, _all_scores, _bert, _data, _measures, _rouge, _scoring
+from calipers.cli.text import Bert, Scoring, SummaryFiles, _all_scored, _bert, _data, _measures, _rouge, _scoring
 from calipers.plurals import counted
 
 
@@ -47,7 +47,7 @@ def command(
     """
     from calipers.stats.comparison import compare
 
-    scores = _all_scores(data, scoring, bert, strict)
+    _, scores, _ = _all_scored(data, scoring, bert, strict)
     compared = compare(scores, **vars(replace(method, seed=scoring.rouge.seed)))
     note(
         f"{counted(len(scores.systems), 'system')}, {counted(len(scores.queries), 'document')}, in the place of queries"

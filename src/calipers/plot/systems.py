@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.errors import CalipersError, chosen_measure
 from calipers.plot.drawing import BETTER, COLOURS, NEITHER, RULE, WORSE, altair, cell_size, name_axis, numbers, rows_of
+from calipers.plurals import plural_of
 
 if TYPE_CHECKING:
     from calipers.limits.pool_bounds import Bounds
@@ -48,10 +50,15 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
 
     The scale is that of V2: (A - E) / (U - E) above a random ranking, (A - E) / E below it.
     """
-    alt = altair()
     name = scores.measures[chosen_measure(measure, scores.measures)]
+    return on_the_scale(scores.systems, placed(scores, bounds, name), name)
+
+
+def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = "query") -> Any:
+    """Each system by its scores on the scale of V2: [system, query]."""
+    alt = altair()
     rows = []
-    for system, values in zip(scores.systems, placed(scores, bounds, name), strict=True):
+    for system, values in zip(systems, placed, strict=True):
         defined = values[~np.isnan(values)]
         if len(defined):
             low, middle, high = np.quantile(defined, (0.25, 0.5, 0.75)).tolist()
@@ -68,7 +75,7 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
     tooltip = [
         alt.Tooltip("system:N"),
         *numbers("mean", "low=lower quartile", "median", "high=upper quartile"),
-        *numbers("above=queries above random", format=".0%"),
+        *numbers(f"above={plural_of(unit)} above random", format=".0%"),
     ]
     bars = base.mark_bar(color=COLOURS[5], opacity=0.45, height=8).encode(x=x, x2="high:Q", tooltip=tooltip)
     side = alt.condition("datum.mean < 0", alt.value(WORSE), alt.value(BETTER))

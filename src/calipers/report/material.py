@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
@@ -102,6 +102,20 @@ class Material:
     texts: Texts = field(default_factory=Texts)
     unranged: dict[str, str] = field(default_factory=dict)  # measures without ranges, and why
 
+    unit: ClassVar[str] = "query"  # what systems are scored on
+
+    def sections(self) -> dict[str, Any]:
+        """The sections of the page, by key: their titles, and what makes them."""
+        from calipers.report.sections import sections_of
+
+        return sections_of(self)
+
+    def verdict(self) -> list[str]:
+        """The paragraph for a reader who reads nothing else."""
+        from calipers.report.verdict import verdict
+
+        return verdict(self)
+
     @property
     def measure(self) -> str:
         """The measure that speaks for the others: the first."""
@@ -137,8 +151,7 @@ class Material:
     @cached_property
     def order(self) -> list[int]:
         """The systems by the first measure, best first; those without a mean last."""
-        mean = [row[1] for row in self.scores.mean().rows]
-        return sorted(range(len(mean)), key=lambda s: (mean[s] != mean[s], -float(mean[s] or 0.0)))
+        return best_first(self.scores)
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -270,6 +283,12 @@ class Material:
             test=c.test, correction=c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed, warn=False,
             **self.policies,
         )  # fmt: skip
+
+
+def best_first(scores: Scores) -> list[int]:
+    """The systems by their means under the first measure; those without a mean last."""
+    mean = [row[1] for row in scores.mean().rows]
+    return sorted(range(len(mean)), key=lambda s: (mean[s] != mean[s], -float(mean[s] or 0.0)))
 
 
 def gather(

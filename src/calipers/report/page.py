@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 from calipers._version import __version__
 from calipers.atomic_files import check_output, write_whole
@@ -19,10 +19,10 @@ from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
-from calipers.report.material import Material, ReportOptions, Texts, gather
+from calipers.report.material import ReportOptions, Texts, gather
 from calipers.report.section import Detail, Section
-from calipers.report.sections import check_sections, sections_of
-from calipers.report.verdict import verdict
+from calipers.report.sections import check_sections
+from calipers.results.scores import Scores
 
 LIMIT = 20_000_000  # bytes above which a page is thinned
 SCRIPTS = ("tables.js", "charts.js", "rankings.js", "theme.js")
@@ -35,6 +35,21 @@ LEVELS = (
     Detail(measures=1, systems=100, top=5, points=300),
     Detail(measures=1, systems=60, top=0, points=300),
 )
+
+
+class AnyMaterial(Protocol):
+    """What a page is made of, whatever it is about."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def subtitle(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def scores(self) -> Scores: ...
+    def verdict(self) -> list[str]: ...
+    def sections(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -123,8 +138,7 @@ def report_page(
     **policies: Unpack[Policies],
 ) -> tuple[bytes, tuple[str, ...]]:
     """The page that `write_report` writes, and what a user should know about it."""
-    for module in ("jinja2", "altair", "vl_convert"):  # before the work, not after it
-        load(module, extra="report", what="reports")
+    check_packages()
     check_sections(choices.sections)
     material = gather(
         judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress, **policies
@@ -133,7 +147,13 @@ def report_page(
     return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
 
 
-def compose(material: Material, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
+def check_packages() -> None:
+    """Whether what a page is made with is there: before the work, not after it."""
+    for module in ("jinja2", "altair", "vl_convert"):
+        load(module, extra="report", what="reports")
+
+
+def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
     """The page, thinned until it is small enough, and what to say about it."""
     notes: list[str] = []
     text, size = "", 0
@@ -151,10 +171,10 @@ def compose(material: Material, progress: Callable[[int], None] | None = None) -
     return text, tuple(notes)
 
 
-def make(material: Material, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
+def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """The sections; one that cannot be made says why."""
     placed = []
-    for key, kind in sections_of(material).items():
+    for key, kind in material.sections().items():
         try:
             placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
         except CalipersError as error:
@@ -164,7 +184,7 @@ def make(material: Material, detail: Detail, progress: Callable[[int], None] | N
     return placed
 
 
-def render(material: Material, placed: list[PlacedSection], detail: Detail) -> str:
+def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -> str:
     """The page as text."""
     charts = {name: spec for each in placed if each.section for name, spec in each.section.charts.items()}
     shown = {each.key: each.section for each in placed if each.section}
@@ -175,7 +195,7 @@ def render(material: Material, placed: list[PlacedSection], detail: Detail) -> s
         .render(
             material=material,
             title=material.title,
-            verdict=verdict(material),
+            verdict=material.verdict(),
             placed=placed,
             findings=[section.finding for section in shown.values() if section.finding],
             thinned=detail.said(),

@@ -8,7 +8,6 @@ from typing import Any
 
 from calipers.plurals import counted
 from calipers.report.embedded_data import chart_spec
-from calipers.report.material import Material
 
 ALL = ""  # the chart does not depend on the measure
 
@@ -44,7 +43,7 @@ class Detail:
         return "; ".join(parts)
 
 
-Maker = Callable[[Material, Detail], Section]
+Maker = Callable[[Any, Detail], Section]  # of the material of a page
 
 
 def by_measure(names: Mapping[str, Any]) -> dict[str, Any]:

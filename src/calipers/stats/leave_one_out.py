@@ -92,7 +92,7 @@ def _decided(
     ]  # fmt: skip
 
 
-def influence_warnings(found: Table, comparison: Comparison) -> list[str]:
+def influence_warnings(found: Table, comparison: Comparison, unit: str = "query") -> list[str]:
     """One sentence per measure about the pairs that one query decides."""
     texts = []
     by = "" if comparison.metadata["test"] == "t" else ", as judged by the t test"
@@ -101,10 +101,10 @@ def influence_warnings(found: Table, comparison: Comparison) -> list[str]:
         if not rows:
             continue
         many = int(comparison.significant[m].sum())
-        named = ", ".join(f"{a} and {b} (query {q})" for _, a, b, q, *_ in rows[:NAMED])
+        named = ", ".join(f"{a} and {b} ({unit} {q})" for _, a, b, q, *_ in rows[:NAMED])
         more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
         texts.append(
             f"{len(rows)} of {many} significant {'pair' if many == 1 else 'pairs'} under {measure} would not be "
-            f"significant without one query{by}: {named}{more}"
+            f"significant without one {unit}{by}: {named}{more}"
         )
     return texts

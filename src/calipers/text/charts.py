@@ -64,3 +64,23 @@ def correlation_chart(correlation: HumanCorrelation, level: str = "system", coef
     return (zero + bars + points).properties(width=220).facet(alt.Facet("human:N", title=None), columns=2).properties(
         title=f"Agreement with people, {level} level, intervals over documents"
     )  # fmt: skip
+
+
+def agreement_chart(correlation: HumanCorrelation, level: str = "system", coefficient: str = "tau-b") -> Any:
+    """All measures' correlations with people, with intervals, in one panel: measures beside each other per aspect."""
+    alt = altair()
+    chosen = [f for f in correlation.found if (f.level, f.coefficient) == (level, coefficient) and f.value == f.value]
+    rows = [{"measure": f.measure, "human": f.aspect, "value": f.value, "low": f.low, "high": f.high} for f in chosen]
+    measures = list(dict.fromkeys(f.measure for f in chosen))
+    aspects = list(dict.fromkeys(f.aspect for f in chosen))
+    y = alt.Y("human:N", sort=aspects, title=None, axis=alt.Axis(labelLimit=300))
+    beside = alt.YOffset("measure:N", sort=measures)
+    color = alt.Color("measure:N", sort=measures, title=None, scale=palette(measures))
+    tooltip = ["measure:N", "human:N", *(alt.Tooltip(f"{each}:Q", format=".4f") for each in ("value", "low", "high"))]
+    base = alt.Chart(rows_of(rows)).encode(y=y, yOffset=beside, color=color, tooltip=tooltip)
+    bars = base.mark_rule().encode(x=alt.X("low:Q", title=coefficient), x2="high:Q")
+    points = base.mark_circle(size=60, opacity=1).encode(x="value:Q")
+    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x="at:Q")
+    return (bars + zero + points).properties(
+        width=480, height=max(120, 14 * len(rows)), title=f"Agreement with people, {level} level"
+    )

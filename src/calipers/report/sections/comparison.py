@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
+from calipers.plurals import plural_of
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, count, name, number, p_value, plain_rows
 from calipers.report.section import Detail, Section, by_measure
@@ -38,11 +39,11 @@ def section(material: Material, detail: Detail) -> Section:
         f"pairs may differ by chance alone. Under {found.measures[0]} {significant:,} of {pairs:,} pairs differ "
         f"({how}, alpha {found.alpha:g}).",
         values={
-            "counts": _counts(found),
+            "counts": _counts(found, plural_of(material.unit)),
             "wins": _wins(found),
             "measure": found.measures[0],
             "baseline": "",
-            "decided": influence_warnings(influence(material.scores, found), found),
+            "decided": influence_warnings(influence(material.scores, found), found, material.unit),
         },
         charts={"differs": by_measure({m: plot.differences(shown, m) for m in measures})},
         finding=(
@@ -61,11 +62,11 @@ def _against(material: Material, found: Comparison, how: str) -> Section:
         f"{better:,} of {len(found.a):,} are significantly better than {baseline} and {worse:,} significantly worse "
         f"({how}, alpha {found.alpha:g}).",
         values={
-            "counts": _counts(found),
+            "counts": _counts(found, plural_of(material.unit)),
             "wins": _differences(found),
             "measure": first,
             "baseline": baseline,
-            "decided": influence_warnings(influence(material.scores, found), found),
+            "decided": influence_warnings(influence(material.scores, found), found, material.unit),
         },
         charts={"differs": by_measure({m: plot.against_baseline(found, m) for m in found.measures})},
         finding=(f"{better:,} of {len(found.a):,}", f"systems significantly better than {baseline} in {first}"),
@@ -103,14 +104,14 @@ def _first(material: Material, found: Comparison, detail: Detail) -> Comparison:
     )  # fmt: skip
 
 
-def _counts(found: Comparison) -> Grid:
+def _counts(found: Comparison, units: str) -> Grid:
     columns = (
         Column("measure", numeric=False),
         Column("pairs"),
         Column("p below alpha", title="before the correction"),
         Column("significant", title="after the correction"),
         Column("smallest p"),
-        Column("pairs that miss queries", title="queries that are undefined for one of the two systems"),
+        Column(f"pairs that miss {units}", title=f"{units} that are undefined for one of the two systems"),
     )
     incomplete = {row[0]: row[1] for row in found.incomplete().rows}
     rows: list[list[Cell]] = []

@@ -9,6 +9,7 @@ from calipers.limits.normalisation import what_is_shuffled
 from calipers.plot.vega import notice
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, name, number, plain_rows
+from calipers.report.provenance import Provenance
 from calipers.report.section import Detail, Section
 
 
@@ -20,7 +21,7 @@ def section(material: Material, detail: Detail) -> Section:
             "command": about.command,
             "versions": about.versions,
             "parameters": parameters(material),
-            "files": _files(material),
+            "files": files(about),
             "notice": notice(),
         },
     )
@@ -55,7 +56,8 @@ def _policy(value: Any, otherwise: str) -> str:
     return otherwise if value is None else f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def _files(material: Material) -> Grid:
+def files(about: Provenance) -> Grid:
+    """The files that were read, with their hashes."""
     columns = (
         Column("file", numeric=False),
         Column("as", numeric=False),
@@ -64,6 +66,6 @@ def _files(material: Material) -> Grid:
     )
     rows = [
         [name(f.name), Cell(f.role, f.role), number(f.size, ",d"), Cell(f.sha256 or "–", f.sha256, kind="hash")]
-        for f in material.provenance.files
+        for f in about.files
     ]
     return Grid("files", columns, plain_rows(rows), "files")

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from calipers import plot
+from calipers.plurals import counted, plural_of
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, by_measure
@@ -21,11 +22,12 @@ def section(material: Material, detail: Detail) -> Section:
     sentence = f"{best} has the highest mean {material.measure}, {top:.4f}. "
     if len(scores.queries) > 1:
         sentence += (
-            f"The small figures are the half-width of the {LEVEL:.0%} interval of the mean over {len(scores.queries)} "
-            "queries; intervals that overlap do not yet say that two systems are alike."
+            f"The small figures are the half-width of the {LEVEL:.0%} interval of the mean over "
+            f"{counted(len(scores.queries), material.unit)}; intervals that overlap do not yet say that two systems "
+            "are alike."
         )
     else:
-        sentence += "There is one query only, so there are no intervals."
+        sentence += f"There is one {material.unit} only, so there are no intervals."
     charts = {m: plot.means(scores, m, LEVEL) for m in scores.measures if _defined(material, m)}
     return Section(
         sentence,
@@ -43,7 +45,7 @@ def _grid(material: Material) -> Grid:
     scores = material.scores
     mean, (low, high) = scores.mean(), mean_intervals(scores, LEVEL)
     columns = [Column("system", numeric=False)]
-    columns += [Column(m, interval=True, title="mean over the queries") for m in scores.measures]
+    columns += [Column(m, interval=True, title=f"mean over the {plural_of(material.unit)}") for m in scores.measures]
     largest = [max((v for v in _floats(mean.column(m)) if v == v), default=math.nan) for m in scores.measures]
     rows = []
     for s in material.order:

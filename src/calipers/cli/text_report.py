@@ -1,0 +1,73 @@
+"""The command `calipers text report`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from calipers.atomic_files import write_whole
+from calipers.cli.option_groups import together
+from calipers.cli.options import OUTPUT, note, progress, show, strict_option, typed_command, warn
+from calipers.cli.policies import significance_options
+from calipers.cli.text import Bert, Scoring, SummaryFiles, _all_scored, _bert, _data, _measures, _rouge, _scoring
+from calipers.plurals import counted
+
+if TYPE_CHECKING:
+    from calipers.report.material import ReportOptions
+
+SECTIONS = 7  # of the page
+
+
+@click.command("report")
+@_scoring
+@_data
+@_measures
+@together("choices", "calipers.report.material:ReportOptions")
+@click.option("-o", "--output", default="summaries.html", show_default=True, metavar="FILE", type=OUTPUT,
+              help="The page to write.")  # fmt: skip
+@click.option("--title", default="", help="Title of the page [default: the systems and the file].")
+@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
+              help="How many documents the page shows with what systems wrote.")  # fmt: skip
+@significance_options("holm", seeded=False)
+@_rouge
+@_bert
+@strict_option
+def command(
+    data: SummaryFiles, scoring: Scoring, bert: Bert, choices: ReportOptions, output: str, strict: bool
+) -> None:
+    """Everything about some summaries or answers on one HTML page, which asks no server for anything.
+
+    Scores with intervals, between chance and the upper bound, who really differs, how measures agree with people, which
+    measure tells systems apart, the documents on which systems differ most with what they wrote, and how all of it was
+    computed. Where only one measure can be shown, it is the first.
+
+    \b
+    calipers text report data.jsonl -o summaries.html
+    calipers text report data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --title "Our summaries" -o summaries.html
+    calipers text report answers.jsonl -m "F1 NuggetRecall nDCG@10" -o answers.html
+    """
+    from calipers.report.page import check_packages
+    from calipers.report.texts import text_report_page
+
+    check_packages()
+    summaries, scores, found = _all_scored(data, scoring, bert, strict)
+    options = scoring.options
+    with progress(SECTIONS, "sections") as advance:
+        page, notes = text_report_page(
+            summaries, scores, found, choices.changed(seed=scoring.rouge.seed),
+            files=data.files(), command=typed_command(), progress=advance,
+            parameters={
+                "words": f"{options.tokenizer}{', stems' if options.stem else ''}",
+                "several references": options.several,
+                "length of random texts": options.length,
+                "random texts": options.chance or "those of each measure",
+                "upper bound": options.upper,
+                "encoder": bert.encoder or "none",
+            },
+        )  # fmt: skip
+    warn(notes, strict)
+    write_whole(output, page)
+    documents = counted(len(scores.queries), "document")
+    note(f"{counted(len(scores.systems), 'system')}, {documents}, {len(page) / 1e6:.2f} MB")
+    show(f"{output}\n")

@@ -1,0 +1,243 @@
+"""What a report says of texts: chance and the upper bound, people, measures, and the texts themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calipers import plot
+from calipers.errors import CalipersError
+from calipers.plot.systems import on_the_scale
+from calipers.plot.vega import notice
+from calipers.plurals import counted
+from calipers.report.page_tables import Cell, Column, Grid, Row, name, number, plain_rows, share
+from calipers.report.section import Detail, Section, by_measure, one
+from calipers.report.sections.method import files
+from calipers.results.tables import Table
+
+if TYPE_CHECKING:
+    from calipers.report.texts import TextMaterial
+    from calipers.text.measure_names import TextMeasure
+
+LONGEST = 1500  # characters of a text that the page shows
+SAMPLES = 500  # of documents, for intervals of correlations
+
+
+def chance(material: TextMaterial, detail: Detail) -> Section:
+    """Each system from what random texts get to the upper bound."""
+    known = bounded(material)
+    scores = material.scores
+    charts: dict[str, Any] = {}
+    rows, above = [], 0
+    for shown, measure in known.items():
+        assert material.found is not None
+        of = material.found.measured[measure.base]
+        placed = of.value(replace(measure, normal="V2"))
+        above = int((_means(placed) > 0).sum()) if not charts else above
+        charts[shown] = on_the_scale(scores.systems, placed, shown, material.unit)
+        if measure.normal and replace(measure, normal="") in known.values():
+            continue  # the row of the measure itself says it
+        expected, own = of.value(replace(measure, normal="E")), of.value(replace(measure, normal=""))
+        best = np.nanmax(_means(own)) if not measure.lower else np.nanmin(_means(own))
+        rows.append([
+            name(shown), number(float(np.nanmean(expected))), number(float(np.nanmean(own))), number(float(best)),
+            number(float(np.nanmean(placed))), Cell(of.chance, of.chance), Cell(of.exactness, of.exactness),
+            number(of.error_of_mean),
+        ])  # fmt: skip
+    columns = (
+        Column("measure", numeric=False),
+        Column("chance", title="mean score of random texts"),
+        Column("systems", title="mean score of the systems"),
+        Column("best system"),
+        Column("V2", title="mean of where systems stand: 0 is chance, 1 the upper bound"),
+        Column("random texts", numeric=False),
+        Column("exactness", numeric=False),
+        Column("± error", title="standard error of a system's mean expected score"),
+    )
+    first = next(iter(known))
+    return Section(
+        "Each system from what random texts would get (the dashed line) to the upper bound. The dot is the mean over "
+        "the documents, the bar the middle half of them: a bar across the line means that on many documents a text "
+        "that knows nothing but the source would do as well.",
+        values={"grid": Grid("chance", columns, plain_rows(rows), "measures", tools=False)},
+        charts={"chance": by_measure(charts)},
+        finding=(f"{above} of {len(scores.systems)}", f"systems better than chance, by {first}"),
+    )
+
+
+def people(material: TextMaterial, detail: Detail) -> Section:
+    """How well the measures agree with people."""
+    from calipers.text.charts import agreement_chart
+    from calipers.text.human_agreement import human_correlation
+    from calipers.text.meta_evaluation import TextMetaEvaluation
+
+    human, found = material.summaries.human, material.found
+    if len(material.scores.systems) < 3:
+        raise CalipersError("two systems have no correlation: at least three are needed")
+    correlation = human_correlation(
+        material.scores, human, ["system"], ["tau-b"], samples=SAMPLES, seed=material.choices.seed
+    )
+    best = max(correlation.found, key=lambda each: each.value if each.value == each.value else -2.0)
+    grid = None
+    if found is not None:
+        meta = TextMetaEvaluation.of(found, human, samples=SAMPLES, seed=material.choices.seed)
+        grid = _grid("agreement", meta.agreement(["system", "summary"]), "measures, aspects and levels",
+                     {"measure", "human", "level"})  # fmt: skip
+    return Section(
+        f"Kendall's tau-b of each measure with people over the means of systems, with {counted(SAMPLES, 'sample')} of "
+        f"documents for the intervals. The highest is that of {best.measure} with {best.aspect}, {best.value:.3f} "
+        f"[{best.low:.3f}, {best.high:.3f}]; where intervals overlap, nothing is said about which measure is better.",
+        values={"grid": grid},
+        charts={"people": one(agreement_chart(correlation))},
+        finding=(f"{best.value:.2f}", f"Kendall's tau-b of {best.measure} with {best.aspect}"),
+    )
+
+
+def trust(material: TextMaterial, detail: Detail) -> Section:
+    """How many pairs of systems each measure tells apart."""
+    power = material.power
+    best = max(power.families, key=lambda each: power[each.name] if power[each.name] == power[each.name] else -1.0)
+    columns = (
+        Column("measure", numeric=False),
+        Column("pairs"),
+        Column("tells apart", title="share of the pairs of systems that differ significantly, before correction"),
+    )
+    rows = [
+        [name(family.name), number(len(levels), "d"), share(power[family.name])]
+        for family, levels in zip(power.families, power.levels, strict=True)
+    ]
+    return Section(
+        f"The lower a curve, the more pairs of systems its measure tells apart: {best.name} tells most, "
+        f"{power[best.name]:.0%} of them (before correction). That says how steady a measure is, not whether it is "
+        "right.",
+        values={"grid": Grid("trust", columns, plain_rows(rows), "measures", tools=False)},
+        charts={"power": one(plot.significance_curves(power, detail.points))},
+    )
+
+
+def texts(material: TextMaterial, detail: Detail) -> Section:
+    """The documents on which systems differ most, and what they wrote."""
+    scores, summaries = material.scores, material.summaries
+    values = scores.values[0]
+    there = ~np.isnan(values).all(axis=0)
+    low, high = (np.where(there, f(values), np.nan) for f in (_least, _most))
+    order = np.argsort(-np.nan_to_num(high - low, nan=-1.0), kind="stable").tolist()
+    top = material.choices.top if detail.top is None else min(detail.top, material.choices.top)
+    columns = (
+        Column("document", numeric=False),
+        Column(f"mean {material.measure}"),
+        Column("lowest"),
+        Column("highest"),
+        Column("difference"),
+        Column("best system", numeric=False),
+        Column("worst system", numeric=False),
+    )
+    means = np.divide(np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0), out=np.full(len(there), np.nan),
+                      where=there)  # fmt: skip
+    rows = []
+    for d in order:
+        best, worst = _most(values[:, d : d + 1], True), _least(values[:, d : d + 1], True)
+        apart = high[d] > low[d]  # also where nobody has a score: no
+        ends = [scores.systems[int(place[0])] if apart else "" for place in (best, worst)]
+        figures = [number(float(each[d])) for each in (means, low, high, high - low)]
+        rows.append(Row((name(scores.queries[d]), *figures, *map(name, ends))))
+    return Section(
+        f"Documents by how far the systems are apart in {material.measure}. What they wrote about the first {top} "
+        "stands below." if top else f"Documents by how far the systems are apart in {material.measure}.",
+        values={
+            "grid": Grid("texts", columns, tuple(rows), "documents"),
+            "shown": [_document(material, d) for d in order[:top] if there[d]],
+            "measure": material.measure,
+            "summaries": summaries,
+        },
+    )  # fmt: skip
+
+
+def method(material: TextMaterial, detail: Detail) -> Section:
+    """What is needed to make the page again."""
+    c = material.choices
+    given = {
+        "measures": " ".join(material.scores.measures),
+        **material.parameters,
+        "test": f"{c.test}, correction {c.correction}, alpha {c.alpha:g}",
+        "seed": c.seed,
+        "documents shown": c.top,
+    }
+    if lower := material.less_is_better:
+        given["less is better under"] = ", ".join(lower)
+    notes = [] if material.found is None else [*material.found.notes]
+    given["left out or empty"] = "; ".join(notes) or "nothing"
+    return Section(
+        "The same command on files with the same hashes gives the same page, byte for byte, under the same versions.",
+        values={
+            "command": material.provenance.command,
+            "versions": material.provenance.versions,
+            "parameters": [(key, str(value)) for key, value in given.items()],
+            "files": files(material.provenance),
+            "notice": notice(),
+        },
+    )
+
+
+def bounded(material: TextMaterial) -> dict[str, TextMeasure]:
+    """The measures whose chance is known, by the names that tables have."""
+    found = material.found
+    if found is None:
+        return {}
+    return {
+        shown: measure
+        for shown, measure in zip(found.scores.measures, found.asked, strict=True)
+        if found.measured[measure.base].expected is not None
+    }
+
+
+def _document(material: TextMaterial, d: int) -> dict[str, Any]:
+    document = material.summaries.documents[d]
+    values = material.scores.values[0, :, d]
+    order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable").tolist()
+    written = [
+        (material.scores.systems[s], number(float(values[s])).text, _short(material.summaries.texts[s][d] or ""))
+        for s in order
+        if material.summaries.texts[s][d] is not None
+    ]
+    return {
+        "id": document.id,
+        "source": None if document.source is None else _short(document.source),
+        "references": [_short(each) for each in document.references[:3]],
+        "more": max(0, len(document.references) - 3),
+        "written": written,
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+
+
+def _grid(key: str, table: Table, what: str, names: set[str]) -> Grid:
+    columns = tuple(Column(column, numeric=column not in names) for column in table.columns)
+    rows = [
+        [
+            name(str(cell)) if column in names else number(cell, ".4f" if isinstance(cell, float) else "d")
+            for column, cell in zip(table.columns, row, strict=True)
+        ]
+        for row in table.rows
+    ]
+    return Grid(key, columns, plain_rows(rows), what)
+
+
+def _means(values: Any) -> Any:
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1)
+
+
+def _least(values: Any, place: bool = False) -> Any:
+    known = np.nan_to_num(values, nan=np.inf)
+    return known.argmin(axis=0) if place else known.min(axis=0)
+
+
+def _most(values: Any, place: bool = False) -> Any:
+    known = np.nan_to_num(values, nan=-np.inf)
+    return known.argmax(axis=0) if place else known.max(axis=0)

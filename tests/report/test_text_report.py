@@ -1,0 +1,123 @@
+"""The report on summaries and answers: what it says, and that it opens in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from calipers.cli.commands import root
+from calipers.errors import CalipersError
+from calipers.text import evaluate_summaries, read_summaries
+from conftest import Require
+from example_files import _summaries
+
+HOSTILE = '</script><img src=x onerror="alert(1)">\u202e{{7*7}}'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    Require().module("altair")
+    where = tmp_path_factory.mktemp("texts")
+    _summaries(where)
+    return where
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(root, [str(each) for each in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit | CalipersError):
+        raise result.exception
+    return result
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Path:
+    path = folder / "summaries.html"
+    lines = (folder / "data.jsonl").read_text(encoding="utf-8").splitlines()
+    first = json.loads(lines[0]) | {"summary": HOSTILE}
+    odd = folder / "odd.jsonl"
+    odd.write_text("\n".join([json.dumps(first), *lines[1:]]), encoding="utf-8")
+    shown = run("text", "report", odd, "-m", "ROUGE-1 V2(ROUGE-1) ROUGE-L", "-o", path, "--title", "Ours", "--top", "3")
+    assert shown.exception is None, shown.output
+    assert "3 systems, 6 documents" in shown.stderr
+    return path
+
+
+def test_sections_and_figures(page: Path, folder: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    keys = re.findall(r'<section id="(\w+)"', text)
+    assert keys == ["top", "systems", "chance", "differs", "people", "trust", "texts", "method"]
+    assert "Nothing to show here" not in text
+    assert "6 documents" in text
+    assert "queries" not in re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.S)
+    found = evaluate_summaries(read_summaries(folder / "odd.jsonl"), "ROUGE-1 V2(ROUGE-1)").scores.mean()
+    for system in ("s0", "s1", "s2"):
+        assert f'data-value="{found[system, "ROUGE-1"]!r}"' in text
+        assert f'data-value="{found[system, "V2(ROUGE-1)"]!r}"' in text
+    assert text.count('<details class="texts">') == 3
+    assert "<img src=x" not in text
+    assert "SHA-256" in text
+
+
+def test_answers_have_no_chance_and_nobody_judged_them(folder: Path) -> None:
+    path = folder / "answers.html"
+    shown = run("text", "report", folder / "answers.jsonl", "-m", "NuggetRecall nDCG@10", "-o", path, "--strict")
+    assert shown.exception is None, shown.output
+    keys = re.findall(r'<section id="(\w+)"', path.read_text(encoding="utf-8"))
+    assert keys == ["top", "systems", "differs", "trust", "texts", "method"]
+
+
+def test_a_page_is_ordered_by_what_is_better(folder: Path, require: Require) -> None:
+    require.module("sacrebleu")
+    refused = run("text", "report", folder / "data.jsonl", "-m", "TER ROUGE-1", "-o", folder / "no.html")
+    assert "less is better under TER: name another first, as V2(TER)" in str(refused.exception)
+    assert not (folder / "no.html").exists()
+
+
+@pytest.fixture
+def opened(page: Path, require: Require) -> Iterator[Any]:
+    require.module("playwright")
+    program = require.tool("chromium", "chromium-browser", "google-chrome")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        found: Any = browser.new_page(viewport={"width": 1300, "height": 900})
+        found.set_default_timeout(60_000)
+        found.heard = []
+        found.on("request", lambda request: found.heard.append(request.url))
+        found.on("pageerror", lambda error: found.heard.append(str(error)))
+        found.on("console", lambda said: found.heard.append(said.text) if said.type in ("error", "warning") else None)
+        found.on("dialog", lambda dialog: (found.heard.append("dialog"), dialog.dismiss()))
+        found.goto(page.as_uri())
+        found.wait_for_selector("body[data-charts=drawn]")
+        yield found
+        browser.close()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_opens_in_a_browser(opened: Any, page: Path) -> None:
+    for _ in range(3):
+        opened.mouse.wheel(0, 4000)
+    assert opened.heard == [page.as_uri()]  # no other request, no complaint
+    for figure in opened.query_selector_all(".chart"):
+        box = figure.query_selector("svg, canvas").bounding_box()
+        assert box["width"] > 100, figure.get_attribute("data-chart")
+        assert box["height"] > 40
+    assert len(opened.query_selector_all(".chart")) == 5
+    opened.locator('[data-grid="systems"] thead th').nth(0).locator("button").click()
+    names = opened.locator('[data-grid="systems"] tbody td:nth-child(1)').all_inner_texts()
+    assert sorted(names) in (names, names[::-1])
+    opened.select_option("#measure", "V2(ROUGE-1)")
+    opened.wait_for_selector("body[data-charts=drawn]")
+    details = opened.locator("details.texts")
+    texts = details.evaluate_all("all => all.map(each => { each.open = true; return each.textContent; })")
+    assert len(texts) == 3
+    assert any("onerror" in text for text in texts)  # as text
+    assert opened.evaluate("document.querySelectorAll('details.texts img').length") == 0
