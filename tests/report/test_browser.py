@@ -316,7 +316,7 @@ def test_a_finger_does_what_a_pointer_does(browser: Any, by_systems: dict[int, P
     cell.tap()
     assert "No: " in page.inner_text("#tip")
     assert "Hover" not in page.inner_text("main")
-    bar = page.locator('[data-chart="changes"] .mark-rect path').first
+    bar = page.locator('[data-chart="changes"] .layer_1_marks path').first
     bar.scroll_into_view_if_needed()
     bar.tap(force=True)
     page.wait_for_selector("dialog[open]")

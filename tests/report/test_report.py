@@ -237,6 +237,16 @@ def test_two_systems_are_an_old_and_a_new_one(tmp_path: Path) -> None:
     assert shown["lists"][0]["t"][0] == "The document ..."
 
 
+def test_of_many_systems_ranges_are_those_of_the_first_measure(
+    simulated: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calipers.report.material.MANY", 3)
+    write_report(simulated.qrels, simulated.runs, tmp_path / "r.html", "nDCG@10 AP", sections=["unjudged"])
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert list(block(text, "charts-data")["ranges"]) == ["nDCG@10"]
+    assert "No ranges of AP: of more than 3 systems" in text
+
+
 def test_a_baseline_and_chosen_sections(simulated: Any, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     names = cal.evaluate(simulated.qrels, simulated.runs, "AP").systems

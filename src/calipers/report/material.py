@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from calipers.unjudged.score_ranges import Ranges
 
 SEED = 42
+MANY = 30  # systems, above which ranges are those of the first measure
 QUERY_TEXT, DOCUMENT_TEXT = 300, 160  # characters of a text that are shown
 
 
@@ -251,6 +253,14 @@ class Material:
         if self.policies.get("condensed"):
             raise CalipersError("unjudged documents are left out (condensed), so no judgment can change a score")
         taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
+        first, *others = self.plain.measures
+        if others and len(self.scores.systems) > MANY:
+            with suppress(CalipersError):  # the first has none: then all are tried
+                found = ranges(self.judgments, self.whole, first, warn=False, **taken)
+                self.unranged |= dict.fromkeys(
+                    others, f"of more than {MANY} systems only the first measure has them here"
+                )
+                return found
         return ranges(self.judgments, self.whole, self.plain.measures, refused=self.unranged, warn=False, **taken)
 
     @cached_property

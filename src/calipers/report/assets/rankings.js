@@ -16,7 +16,7 @@ const shown = (value) => (value === null || value === undefined ? "–" : value.
 function look(grade) {
   if (grade === null) return ["unjudged", "?", "unjudged"];
   if (grade <= 0) return ["nothing", String(grade), `grade ${grade}`];
-  return [grade / data.most > 0.55 ? "grade deep" : "grade", String(grade), `grade ${grade}`];
+  return ["grade", String(grade), `grade ${grade}`];
 }
 
 function cell(query, place, rank) {

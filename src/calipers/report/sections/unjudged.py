@@ -5,11 +5,11 @@ from __future__ import annotations
 from calipers import plot
 from calipers.errors import CalipersError
 from calipers.plurals import counted, verb
-from calipers.report.material import Material
+from calipers.report.material import MANY, Material
 from calipers.report.page_tables import Column, Grid, Row, count, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
 
-FEW = 30  # systems of which the pairs are looked at under every measure
+FEW = MANY  # systems of which the pairs are looked at under every measure
 
 
 def section(material: Material, detail: Detail) -> Section:
