@@ -26,7 +26,8 @@ MEASURES = {
     "IPrec@0.1 IPrec@0.55 IPrec(rel=2)@0.3 infAP infAP(rel=2)",
     "cwl_eval": "RBP(rel=1) RBP(rel=2,p=0.5) RBP(rel=1,p=0.95) SDCG(max_rel=3)@10 SDCG(max_rel=3,min_rel=0)@5 "
     "INST(max_rel=3) INST(T=2.5,max_rel=2) INST(max_rel=3,min_rel=1) INSQ(max_rel=3) "
-    "INSQ(T=3.0,max_rel=3,min_rel=1) SDCG(max_rel=2)@5",
+    "INSQ(T=3.0,max_rel=3,min_rel=1) SDCG(max_rel=2)@5 BPM(max_rel=3)@10 BPM(T=2.5,max_rel=3,min_rel=1)@20 "
+    "NERR8(max_rel=3)@5 NERR9(max_rel=3)@9 NERR10(p=0.8,max_rel=3) NERR11(T=2.0,max_rel=3,min_rel=1)",
     "accuracy": "Accuracy Accuracy@15 Accuracy(rel=2)@12 Accuracy(rel=3)",  # it fails where all are relevant
     "compat": "Compat Compat(p=0.8,normalize=False)",
     "judged": "Judged@5 Judged@10",
@@ -135,8 +136,7 @@ def test_accuracy_leaves_queries_out(require: Any) -> None:
 
 def test_what_is_not_known_here_is_left_to_others(require: Any) -> None:
     library = require.module("ir_measures")
-    for name in ("BPM(max_rel=3)@10", "NERR8(max_rel=3)@5", "INST(T=0.25,max_rel=3)"):
-        assert not library.calipers.supports(library.parse_measure(name)), name
+    assert not library.calipers.supports(library.parse_measure("INST(T=0.25,max_rel=3)"))
     assert not library.calipers.supports(library.INSQ(max_rel=3, min_rel=-1))  # grade 0 gains more than unjudged there
 
 

@@ -159,12 +159,13 @@ def _also(parse: Callable[[str], Any], otherwise: Callable[[str], Any]) -> Calla
 
 # -- the provider --------------------------------------------------------------------------------------
 
-# How each measure of theirs is called here. Not: BPM and NERR.
+# How each measure of theirs is called here.
 _PLAIN = {
     "P": "P", "RR": "RR", "Rprec": "RPrec", "AP": "AP", "nDCG": "nDCG", "R": "Recall", "Bpref": "bpref",
     "NumRet": "NumRet", "NumQ": "NumQ", "NumRel": "NumRel", "SetAP": "SetAP", "SetF": "SetF", "SetP": "SetP",
     "SetR": "SetR", "Success": "Success", "IPrec": "IPrec", "infAP": "infAP", "Judged": "Judged", "RBP": "RBP",
     "ERR": "ERR", "SDCG": "SDCG", "Compat": "Compat", "Accuracy": "Accuracy", "INST": "INST", "INSQ": "INSQ",
+    "BPM": "BPM", "NERR8": "NERR8", "NERR9": "NERR9", "NERR10": "NERR10", "NERR11": "NERR11",
 }  # fmt: skip
 _OF_SUBTOPICS = {
     "ERR_IA": "ERR-IA", "nERR_IA": "nERR-IA", "alpha_DCG": "alpha-DCG", "alpha_nDCG": "alpha-nDCG", "NRBP": "NRBP",
