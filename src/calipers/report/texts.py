@@ -39,18 +39,18 @@ class TextMaterial:
 
     def sections(self) -> dict[str, Any]:
         """The sections of the page, by key: their titles, and what makes them."""
-        from calipers.report.sections import Kind, comparison, systems
+        from calipers.report.sections import SectionKind, comparison, systems
         from calipers.report.sections import text as about
 
         several = len(self.scores.systems) > 1 and len(self.scores.queries) > 1
         found = {
-            "systems": (True, Kind("Systems and scores", systems.section)),
-            "chance": (bool(about.bounded(self)), Kind("Between chance and the upper bound", about.chance)),
-            "differs": (several, Kind("Who really differs", comparison.section)),
-            "people": (bool(self.summaries.human), Kind("Agreement with people", about.people)),
-            "trust": (several, Kind("Which measure to trust", about.trust)),
-            "texts": (True, Kind("Where systems differ most", about.texts)),
-            "method": (True, Kind("How it was computed", about.method)),
+            "systems": (True, SectionKind("Systems and scores", systems.section)),
+            "chance": (bool(about.bounded(self)), SectionKind("Between chance and the upper bound", about.chance)),
+            "differs": (several, SectionKind("Who really differs", comparison.section)),
+            "people": (bool(self.summaries.human), SectionKind("Agreement with people", about.people)),
+            "trust": (several, SectionKind("Which measure to trust", about.trust)),
+            "texts": (True, SectionKind("Where systems differ most", about.texts)),
+            "method": (True, SectionKind("How it was computed", about.method)),
         }
         return {key: kind for key, (applies, kind) in found.items() if applies}
 
