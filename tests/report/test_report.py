@@ -199,12 +199,12 @@ def test_the_verdict_says_who_leads_how_certain_that_is_and_what_would_change_it
     said = verdict_of((tmp_path / "r.html").read_text(encoding="utf-8"))
     scores = cal.evaluate(FORTY, runs, "RR")
     lead = float(scores["RR"][0].mean() - scores["RR"][1].mean())
-    p = cal.compare(scores).p_adjusted[0][0]
+    found = cal.compare(scores)
+    p, low, high = found.p_adjusted[0][0], found.outcomes[0].low[0], found.outcomes[0].high[0]
     assert said.startswith("good leads 3 systems with a mean RR of 0.9333 over 40 queries, ")
     assert f"{lead:.4f} above fair." in said
-    assert (
-        f"It beats 1 of the 2 others significantly, but not fair; the lead over fair may be chance (p {p:.4f})." in said
-    )
+    assert "It beats 1 of the 2 others significantly, but not fair; the lead over fair may be chance" in said
+    assert f"(adjusted p {p:.4f}, 0.95 interval {low:+.4f} to {high:+.4f})." in said
     gain = scores["RR"][0] - scores["RR"][1]
     needed = cal.plan(cal.as_scores(np.array([gain, 0 * gain])), lead).queries[0]
     assert f"about {needed} queries would show it" in said

@@ -78,21 +78,28 @@ def _certainty(material: Material, found: Comparison) -> list[str]:
     sure = found.significant[0][mine]
     others = np.where(found.a == leader, found.b, found.a)[mine]
     place = int(np.flatnonzero(others == second)[0])
-    p = float(found.p_adjusted[0][mine][place])
+    how = _tested(found, int(np.flatnonzero(mine)[place]), leader)
     equal = sorted((int(s) for s in others[~sure]), key=material.order.index)
     if not equal:
-        return [
-            f"That is certain as far as these queries go: it beats every other system (p {p_text(p)} against the next)."
-        ]
+        return [f"That is certain as far as these queries go: it beats every other system ({how} against the next)."]
     listed = ", ".join(names[s] for s in equal[:NAMED])
     listed += f" and {counted(len(equal) - NAMED, 'other')}" if len(equal) > NAMED else ""
     sentence = f"It beats {int(sure.sum()):,} of the {len(others):,} others significantly, but not {listed}"
     if second in equal:
         return [
-            f"{sentence}; the lead over {names[second]} may be chance (p {p_text(p)})."
+            f"{sentence}; the lead over {names[second]} may be chance ({how})."
             + _more_queries(material, leader, second)
         ]
     return [sentence + "."]
+
+
+def _tested(found: Comparison, pair: int, leader: int) -> str:
+    """The p value of a pair, and the interval of the leader's lead."""
+    outcome = found.outcomes[0]
+    ends = (float(outcome.low[pair]), float(outcome.high[pair]))
+    low, high = ends if found.a[pair] == leader else (-ends[1], -ends[0])
+    said = f"adjusted p {p_text(float(found.p_adjusted[0][pair]))}"
+    return said if math.isnan(low) else f"{said}, {1 - found.alpha:.4g} interval {low:+.4f} to {high:+.4f}"
 
 
 def _against(material: Material, found: Comparison) -> list[str]:
