@@ -246,6 +246,11 @@ class Form(Record):
         """Whether it depends on what documents cost, where that is known."""
         return False
 
+    @property
+    def of_each_judge(self) -> Form | None:
+        """What is averaged over judges, if it is a mean over them."""
+        return None
+
     # -- what is known of the form -------------------------------------------------------------------
 
     def plan(self) -> Plan | None:

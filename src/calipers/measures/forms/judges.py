@@ -19,6 +19,10 @@ class OverJudges(Wrapper):
     """The mean over judges of a form of the list, read by the grades of that judge; 0 where it is undefined for one."""
 
     @property
+    def of_each_judge(self) -> Form:
+        return self.of
+
+    @property
     def extremes(self) -> Exactness:
         return "sorted"
 

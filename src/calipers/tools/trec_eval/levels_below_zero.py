@@ -15,7 +15,7 @@ import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.intents import by_part
-from calipers.measures.forms.judges import OverJudges, judges_of
+from calipers.measures.forms.judges import judges_of
 
 JUDGED_BELOW_ZERO = -2  # what trec_eval codes such documents as; unjudged ones are -1
 
@@ -40,11 +40,11 @@ class ComparedLists:
 
     def score(self, form: Form, root: str) -> Floats:
         """The score of each list; infinite where trec_eval divides by an R of 0, and 0 where the score is undefined."""
-        if isinstance(form, OverJudges):
+        if (of_judge := form.of_each_judge) is not None:
             pool = judges_of(self.lists.pool)
             longer = replace(self.lists, length=self._length, memo={})
             parts = by_part(longer, pool.graded, pool.document, pool.starts)
-            of_judges = ComparedLists(parts.lists, self.level).score(form.of, root)
+            of_judges = ComparedLists(parts.lists, self.level).score(of_judge, root)
             judges = np.diff(pool.starts)[self.lists.query]
             return np.bincount(parts.parent, of_judges, len(self.lists)) / judges
         lists = self._lowest if root in FROM_THE_BOTTOM else self._all
