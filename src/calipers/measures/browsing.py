@@ -31,6 +31,7 @@ from typing import Any
 from calipers.errors import CalipersError
 from calipers.measures.forms import Form
 from calipers.measures.forms.browsing import (
+    MOST_RANKS,
     Bejeweled,
     Browser,
     FadingReader,
@@ -144,8 +145,10 @@ def u_measure(L: float, rel: float, gain: Any, max_grade: float | None) -> Form:
 
 
 def _deep(cutoff: int) -> int:
-    """As deep as a cutoff goes; no list is followed further than that."""
-    return ranks_read(cutoff, "NERR")
+    """As deep as a cutoff goes."""
+    if cutoff > MOST_RANKS:
+        raise CalipersError(f"cutoff {cutoff} is above {MOST_RANKS:,}, down to which a reader is followed")
+    return cutoff
 
 
 def _three(name: str, **parameters: float) -> tuple[float, float, float]:

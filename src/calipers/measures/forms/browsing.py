@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CELLS = 1 << 20  # ranks that are worked on at once
+MOST_RANKS = 1 << 20  # that a reader is followed down
 READINGS = {
     "EU": "sum over ranks i of W(i) * gain(i)",
     "ETU": "sum over ranks i of L(i) * (gain(1) + ... + gain(i))",
@@ -489,8 +490,8 @@ def read(browser: Browser, what: str, depth: int) -> Form:
 
 def ranks_read(depth: float, name: str) -> int:
     """A number of ranks that a reader is followed down."""
-    if not isinstance(depth, int) or isinstance(depth, bool) or not 1 <= depth <= CELLS:
-        raise CalipersError(f"depth={depth} of '{name}' is not a whole number from 1 to {CELLS:,}")
+    if not isinstance(depth, int) or isinstance(depth, bool) or not 1 <= depth <= MOST_RANKS:
+        raise CalipersError(f"depth={depth} of '{name}' is not a whole number from 1 to {MOST_RANKS:,}")
     return depth
 
 
