@@ -109,10 +109,10 @@ class Cascade(Form):
         return self.weight.cutoff
 
     def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
-        from calipers.measures.forms.extreme_orders import SatisfiedReader
+        from calipers.measures.forms.extreme_orders import Satisfied
 
         weight = self.weight.falling(ranks, above=best)
-        return None if weight is None else SatisfiedReader(weight[0], value, gain, exact=weight[1])
+        return None if weight is None else Satisfied(weight[0], value, gain, exact=weight[1])
 
     def plan(self) -> Plan | None:
         return described(self.stop).plan(self.weight.plan("first")) if self.stops_surely else None
