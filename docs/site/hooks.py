@@ -29,6 +29,7 @@ ROOMS = {
     "unjudged": "What is not judged",
     "stats": "Tests and intervals",
     "changes": "Old against new",
+    "attention": "Exposure",
     "planning": "How many queries",
     "judging": "Judges",
     "metaeval": "Judging measures",

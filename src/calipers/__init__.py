@@ -43,6 +43,7 @@ _HOMES = {
     "planning.sample_size": ("SampleSizePlan", "plan"),
     "planning.budget": ("BudgetPlan", "plan_budget"),
     "changes.difference": ("Difference", "DocumentChange", "MeanChange", "QueryChange", "difference"),
+    "attention.expected_exposure": ("Exposure", "exposure"),
     "changes.check": ("Check", "Decision", "check"),
     "stats.correlation": ("rank_correlation",),
     "stats.rank_biased_overlap": ("rbo",),

@@ -1,6 +1,8 @@
 from calipers import plot as plot
 from calipers import text as text
 from calipers._version import __version__ as __version__
+from calipers.attention.expected_exposure import Exposure as Exposure
+from calipers.attention.expected_exposure import exposure as exposure
 from calipers.axioms.cards import Card as Card
 from calipers.axioms.cards import measure_card as measure_card
 from calipers.axioms.verdicts import Counterexample as Counterexample

@@ -1,0 +1,1 @@
+"""What attention documents and groups of them get from rankings."""
