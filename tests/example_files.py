@@ -177,8 +177,8 @@ def _summaries(folder: Path) -> None:
                 file.write(json.dumps(made) + "\n")
     kept = [json.loads(line) for line in (folder / "data.jsonl").read_text(encoding="utf-8").splitlines()]
     for name, lines in (
-        ("a.txt", [each["summary"] for each in kept if each["system"] == "s0"]),
-        ("b.txt", [each["summary"] for each in kept if each["system"] == "s1"]),
+        ("old.txt", [each["summary"] for each in kept if each["system"] == "s0"]),
+        ("new.txt", [each["summary"] for each in kept if each["system"] == "s1"]),
         ("r.txt", [each["references"][0] for each in kept if each["system"] == "s0"]),
         ("s.txt", [each["source"] for each in kept if each["system"] == "s0"]),
     ):

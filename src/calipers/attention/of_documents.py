@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.lists import Floats
+from calipers.lists import Floats, Ints
 
 MODELS = ("rbp", "cascade")
+NOBODY = 1e-18  # of the readers: ranks that fewer reach make no difference
 
 
 def attention(score: Floats, stop: Floats, patience: float, model: str = "rbp") -> Floats:
@@ -34,8 +35,10 @@ def attention(score: Floats, stop: Floats, patience: float, model: str = "rbp") 
         means = np.add.reduceat(reached, starts) / sizes if len(score) else reached
         found[order] = np.repeat(means, sizes)
         return found
+    found[:] = 0.0
     left = 1.0
-    for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
+    seen = starts[weight[starts] > NOBODY]
+    for start, size in zip(seen.tolist(), sizes.tolist(), strict=False):
         tied = goes_on[start : start + size]
         found[order[start : start + size]] = left * weight[start] * _inside(tied, weight[:size])
         left *= float(np.prod(tied))
@@ -44,20 +47,37 @@ def attention(score: Floats, stop: Floats, patience: float, model: str = "rbp") 
 
 def _inside(goes_on: Floats, weight: Floats) -> Floats:
     """The attention of each of some tied documents, of readers who come as far as the tie."""
-    found = np.empty(len(goes_on))
-    for value in np.unique(goes_on):
-        others = np.delete(goes_on, np.argmax(goes_on == value))
-        found[goes_on == value] = float((weight * _mean_products(others)).mean())
-    return found
+    size = len(goes_on)
+    weight = weight[weight > NOBODY]
+    values, kind, count = np.unique(goes_on, return_inverse=True, return_counts=True)
+    found = np.empty(len(values))
+    for place in range(len(values)):
+        others = count - (np.arange(len(values)) == place)
+        products = _mean_products(values, others, len(weight))
+        found[place] = (weight[: len(products)] * products).sum() / size
+    return found[kind]
 
 
-def _mean_products(values: Floats) -> Floats:
-    """The mean of the products of p of the values, for p = 0, 1, ...: every step is a mean, so nothing overflows."""
-    mean = np.zeros(len(values) + 1)
-    mean[0] = 1.0
-    if len(values) and (values == values[0]).all():
-        return np.asarray(values[0] ** np.arange(len(values) + 1))
-    for n, value in enumerate(values.tolist(), 1):
-        p = np.arange(1, n + 1)
-        mean[1 : n + 1] = (n - p) / n * mean[1 : n + 1] + p / n * value * mean[:n]
+def _mean_products(values: Floats, counts: Ints, most: int) -> Floats:
+    """The mean of the products of p of some numbers, p = 0, 1, ... below most; counts of them have each of the values.
+
+    One value after the other: of p numbers k have the new value with the probabilities of the hypergeometric
+    distribution.
+    """
+    mean, size = np.ones(1), 0
+    for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        p = np.arange(min(size + count + 1, most))[:, None]
+        k = np.arange(min(count + 1, most))[None, :]
+        before = p - k
+        possible = (before >= 0) & (before <= size)
+        before = np.where(possible, before, 0)
+        likely = np.exp(_log_choices(count, k) + _log_choices(size, before) - _log_choices(size + count, p))
+        mean = np.where(possible, likely * value**k * mean[np.minimum(before, len(mean) - 1)], 0.0).sum(axis=1)
+        size += count
     return mean
+
+
+def _log_choices(n: int, k: Ints) -> Floats:
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
