@@ -293,7 +293,7 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
     calipers text score data.jsonl -m "METEOR V2(METEOR)" --chance sentences
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
-    calipers text score --candidates old.txt --candidates new.txt --references r.txt --source s.txt -m "rouge1 V2(rougeL)"
+    calipers text score --candidates old.txt --candidates new.txt --references r.txt --source s.txt -m "rouge1"
     calipers text score answers.jsonl -m "EM F1 NuggetRecall CitationPrecision CitationRecall nDCG@10"
     """
     _, scores, _ = _all_scored(data, scoring, bert, strict)

@@ -185,6 +185,7 @@ def compare(
             "queries": counted.queries,
             "like": about(scores, "system").get("like"),
             "exactness": about(scores, "system").get("exactness", {}),
+            "standard_error": {},  # what is drawn is known on the workers alone
         },
     )
 
