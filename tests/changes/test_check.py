@@ -288,7 +288,18 @@ def test_the_workflow_of_the_manual_works(
         ["evaluate", "qrels.txt", "old.run", "-m", "nDCG@10 RR", "-q", "--format", "json", "-o", "eval/baseline.json"]
     )
     capfd.readouterr()
-    called = [shlex.split(line.partition(">>")[0]) for line in re.findall(r"calipers (\w[^-].*\n.*)", workflow)]
+    given = dict(re.findall(r"^          ([a-z-]+): \"?([^\"\n]+)\"?$", workflow, re.MULTILINE))
+    options = {"--baseline": "baseline", "-m": "measures", "--max-drop": "max-drop", "--junit": "junit"}
+    called = [
+        [
+            "check",
+            given["judgments"],
+            given["run"],
+            "--annotate",
+            *(part for name, key in options.items() for part in (name, given[key])),
+        ],
+        *(shlex.split(line.partition(">>")[0]) for line in re.findall(r"calipers (\w[^-].*\n.*)", workflow)),
+    ]
     assert [call[0] for call in called] == ["check", "diff"]
     assert [commands.run(call) for call in called] == [1, 0]
     out = capfd.readouterr().out

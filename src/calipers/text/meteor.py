@@ -33,8 +33,10 @@ Places = dict[str, list[int]]
 def meteor(candidate: Sequence[str], reference: Sequence[str]) -> float:
     """METEOR of one text against one reference, both as words.
 
-    >>> meteor(["the", "cats", "sat"], ["the", "cat", "sat", "down"]) == (3/4 / (0.9 + 0.1 * 3/4)) * (1 - 0.5 / 3**3)
-    True
+    All three words match in one chunk: (3/4 / (0.9 + 0.1 * 3/4)) * (1 - 0.5 / 3^3).
+
+    >>> round(meteor(["the", "cats", "sat"], ["the", "cat", "sat", "down"]), 12)
+    0.754985754986
     """
     return _of(candidate, *_indexed(tuple(reference)), len(reference))
 
