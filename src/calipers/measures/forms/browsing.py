@@ -405,6 +405,10 @@ class Browsed(Wrapper):
 
     @property
     def reach(self) -> int | None:
+        return None  # the orders of a tie are drawn for all of it, so that what is left out would change the draw
+
+    @property
+    def deepest_rank(self) -> int | None:
         cutoff = self.browser.cutoff
         return self.reading.depth if cutoff is None else min(cutoff, self.reading.depth)
 
