@@ -394,7 +394,7 @@ def test_nothing_scores_above_what_is_attainable(candidate: list[str], reference
         (lambda: rouge("a", []), "no reference"),
         (lambda: rouge("a", "b", tokenizer="latin"), "unknown tokenizer 'latin'; there are unicode, ascii"),
         (lambda: rouge("a", "b", several="min"), "unknown way 'min'"),
-        (lambda: rouge("a", "b", names=["ROUGE-W"]), "unknown measure 'ROUGE-W'"),
+        (lambda: rouge("a", "b", names=["ROUGE-X"]), "unknown measure 'ROUGE-X'"),
         (lambda: expected_rouge("", "a", 3), "no words to draw"),
         (lambda: expected_rouge("...", "a", 3), "no words to draw"),
         (lambda: expected_rouge("a b", "a", -1), "not a number of words"),

@@ -26,7 +26,7 @@ except ImportError:
     from calipers.native import plain as scanner  # type: ignore[no-redef]
 
     if not _ASKED:
-        warn_user(SLOW)
+        warn_user([SLOW])
 
 COMPILED = scanner.COMPILED
 ColumnScanner = scanner.ColumnScanner
