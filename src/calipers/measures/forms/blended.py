@@ -116,22 +116,34 @@ class RankWeights(Record):
         return sums + further, products + count - total * further
 
 
-class Blended(Form):
+class OfBlendedRatios(Form):
+    """What forms of blended ratios have in common: gains of documents from a grade on, and beta."""
+
+    gain: Value
+    rel: float
+    beta: float
+
+    @property
+    def worth(self) -> OneAndGain:
+        return OneAndGain(self.gain, self.rel, self.beta)
+
+    @property
+    def level(self) -> float:
+        return self.rel
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(grade >= self.rel)
+
+
+class Blended(OfBlendedRatios):
     """The sum over ranks i <= k of stop_i * BR(i).
 
     In a tie of m documents after s ranks, with stops S and numerators U in all, whose products add up to P, and A above
     it, rank s + j gets h(s + j) / m * (P + S A + (j - 1) / (m - 1) * (S U - P)).
     """
 
-    gain: Value
-    rel: float
-    beta: float
     cutoff: int | None = None
     stop: Value | None = None  # how likely a reader stops at a document; None: at all relevant ones alike
-
-    @property
-    def worth(self) -> OneAndGain:
-        return OneAndGain(self.gain, self.rel, self.beta)
 
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel)).top(self.cutoff)
@@ -174,19 +186,12 @@ class Blended(Form):
         return self.cutoff
 
     @property
-    def level(self) -> float:
-        return self.rel
-
-    @property
     def small_terms(self) -> bool:
         return self.stop is None
 
     @property
     def sorted_is_best(self) -> bool:
         return self.stop is None
-
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(grade >= self.rel)
 
     def formula(self, letters: dict[str, str]) -> str:
         _letters(letters, self.gain, self.rel, self.beta)
@@ -201,7 +206,7 @@ class Blended(Form):
         return f"Stops at a relevant document, {how}, and asks for the blended ratio there (Sakai & Robertson 2008)."
 
 
-class RankBiasedBlended(Form):
+class RankBiasedBlended(OfBlendedRatios):
     """The sum over relevant documents, the c-th at rank i, of gamma^(c - 1) * BR(i).
 
     In a tie of m documents, n of them relevant, after s ranks with C relevant documents and the numerator A, rank s + j
@@ -209,14 +214,7 @@ class RankBiasedBlended(Form):
     the c + 1 have the mean numerator of the tie.
     """
 
-    gain: Value
-    rel: float
-    beta: float
     gamma: float
-
-    @property
-    def worth(self) -> OneAndGain:
-        return OneAndGain(self.gain, self.rel, self.beta)
 
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel))
@@ -239,15 +237,8 @@ class RankBiasedBlended(Form):
         return groups.sum_by_list(added)
 
     @property
-    def level(self) -> float:
-        return self.rel
-
-    @property
     def sorted_is_best(self) -> bool:
         return True
-
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(grade >= self.rel)
 
     def formula(self, letters: dict[str, str]) -> str:
         _letters(letters, self.gain, self.rel, self.beta)
@@ -279,20 +270,12 @@ class GeometricTotal(Denominator):
         return relevant if self.gamma == 1 else (1.0 - self.gamma**relevant) / (1.0 - self.gamma)
 
 
-class FirstBlended(Form):
+class FirstBlended(OfBlendedRatios):
     """BR at the rank of the first relevant document; 0 where none is found, undefined where there is none.
 
     Of a tie of m documents, n of them relevant, the first one stands at place j with chance C(m - j, n - 1) / C(m, n),
     and is each of them alike.
     """
-
-    gain: Value
-    rel: float
-    beta: float
-
-    @property
-    def worth(self) -> OneAndGain:
-        return OneAndGain(self.gain, self.rel, self.beta)
 
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel))
@@ -310,18 +293,11 @@ class FirstBlended(Form):
         return _where_relevant(lists, self.rel, groups.sum_by_list(added))
 
     @property
-    def level(self) -> float:
-        return self.rel
-
-    @property
     def sorted_is_best(self) -> bool:
         return True
 
     def proved(self) -> Proofs:
         return {"bounded": "a blended ratio, which is at most 1, or 0"}
-
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(grade >= self.rel)
 
     def formula(self, letters: dict[str, str]) -> str:
         _letters(letters, self.gain, self.rel, self.beta)
@@ -332,7 +308,7 @@ class FirstBlended(Form):
         return "Goes down the list to the first relevant document."
 
 
-class Preferred(Form):
+class Preferred(OfBlendedRatios):
     """BR at the preferred rank, that of the first document of the best grade that the list has; or its mean over the
     relevant documents down to that rank. 0 where no relevant document is found, undefined where there is none.
 
@@ -340,14 +316,7 @@ class Preferred(Form):
     j with chance C(m - j, b - 1) / C(m, b); above it in the tie are j - 1 of the m - b others.
     """
 
-    gain: Value
-    rel: float
-    beta: float
     mean: bool
-
-    @property
-    def worth(self) -> OneAndGain:
-        return OneAndGain(self.gain, self.rel, self.beta)
 
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel))
@@ -420,15 +389,8 @@ class Preferred(Form):
             result[i] = ratio.max() if best else ratio.min()
         return result
 
-    @property
-    def level(self) -> float:
-        return self.rel
-
     def proved(self) -> Proofs:
         return {"bounded": "blended ratios are at most 1, and so is their mean"}
-
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(grade >= self.rel)
 
     def formula(self, letters: dict[str, str]) -> str:
         _letters(letters, self.gain, self.rel, self.beta)
