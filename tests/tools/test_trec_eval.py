@@ -316,13 +316,11 @@ def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
         (["-m", "prefs_simp", "qrels", "run"], 4, "'prefs_simp' cannot be calculated from judgments of format qrels"),
         (["-R", "qrels_prefs", "qrels", "run"], 4, "'num_ret' cannot be calculated from judgments of format"),
         (["-Z", "nothing", "qrels", "run"], 2, "nothing"),
-        (["-Z", "qrels", "qrels", "run"], 2, "mean 'a' is not a number"),
         (["-D", "1.q3", "qrels", "run"], 7, "no query of run 'tag' has both"),
         (["-m", "P.0", "qrels", "run"], 2, "cutoff 0 of 'P'"),
         (["-m", "P.5,5", "qrels", "run"], 2, "given twice"),
         (["-m", "P.x", "qrels", "run"], 2, "'x' of 'P' is not a number"),
         (["-m", "ndcg.3", "qrels", "run"], 2, "not of the form grade=gain"),
-        (["-m", "ndcg.1=-2", "qrels", "run"], 2, "at least 0"),
         (["-m", "utility.1,2", "qrels", "run"], 2, "four weights"),
         (["-R", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
         (["-T", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
@@ -348,7 +346,7 @@ def test_no_query_in_common(trec_eval: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [("q1 Q0 a 9 0.5 tag", "twice"), ("q1 Q0 z 9 nan tag", "nan"), ("q1 Q0 z 9", "6 fields")],
+    [("q1 Q0 a 9 0.5 tag", "twice"), ("q1 Q0 z 9", "6 fields")],
 )
 def test_bad_lines(line: str, message: str, trec_eval: Run, tmp_path: Path) -> None:
     (tmp_path / "run").write_text(f"q1 Q0 a 1 3.0 tag\n{line}\n")

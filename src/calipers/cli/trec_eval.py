@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from calipers.cli.printing import show
 from calipers.errors import CalipersError
 from calipers.tools.trec_eval.fast_reports import fast_reports
 from calipers.tools.trec_eval.request import FORMATS, HELP, Request, read_request
-
-if TYPE_CHECKING:
-    from calipers.collection.model import Judgments
 
 
 class _Untouched(click.Command):
@@ -43,8 +38,7 @@ def command(context: click.Context) -> None:
         elif request.help:
             click.echo(HELP + _explained(request), nl=False)
         else:
-            for note in request.notes():
-                click.echo(f"calipers trec_eval: {note}", err=True)
+            _note(request.notes())
             _run(request, fast_path=context.obj)
     except CalipersError as error:
         click.echo(f"calipers trec_eval: {error}", err=True)
@@ -55,33 +49,28 @@ def _run(request: Request, *, fast_path: bool) -> None:
     if fast_path and (printed := fast_reports(request)) is not None:
         show("".join(printed))
         return
-    from calipers.tools.trec_eval.lenient_runs import LenientRun
+    from calipers.tools.trec_eval.lenient_files import LenientRun, read_judgments
     from calipers.tools.trec_eval.report import columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read
-    judgments, *runs = request.files
-    known = _read_judgments(judgments, request.format)
+    judgments, *files = request.files
+    known, notes = read_judgments(judgments, request.format)
     if known.repeated and request.kind == "preferences":
         number = "1 repeated line of preferences counts"
         if known.repeated > 1:
             number = f"{known.repeated} repeated lines of preferences count"
-        click.echo(f"calipers trec_eval: {number} once; trec_eval counts some twice", err=True)
-    for text in reports(known, [LenientRun(run) for run in runs], request, request.jobs):
+        notes.append(f"{number} once; trec_eval counts some twice")
+    runs = [LenientRun(file) for file in files]
+    _note(notes)
+    texts = reports(known, runs, request, request.jobs, note=lambda note: _note([note]))
+    for run, text in zip(runs, texts, strict=True):
+        _note(run.notes())
         show(text)
 
 
-def _read_judgments(path: str, format: str) -> Judgments:
-    if format == "qrels":
-        from calipers.collection.sources import read_qrels
-
-        return read_qrels(path)
-    if format == "qrels_jg":
-        from calipers.collection.several_judges import read_several_judges
-
-        return read_several_judges(path)
-    from calipers.collection.preferences import read_preferences
-
-    return read_preferences(path, format=format)
+def _note(notes: list[str]) -> None:
+    for note in notes:
+        click.echo(f"calipers trec_eval: {note}", err=True)
 
 
 def _explained(request: Request) -> str:

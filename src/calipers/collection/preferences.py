@@ -28,6 +28,7 @@ from calipers.collection.model import Judgments
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
+from calipers.native.columns import Columns
 from calipers.native.ids import Ids, encode
 from calipers.native.plain import LineScanner, number
 from calipers.native.scan_error import ScanError, shown
@@ -133,6 +134,15 @@ class Preferences(Judgments):
         names = Ids.of(judgments.queries).take(query)
         zero = Ids.of(["0"]).take(np.zeros(len(query), np.int64))
         return cls.from_lines([names, zero, zero, judgments.documents], judgments.pool.grade, name=judgments.name)
+
+    @classmethod
+    def from_second_field(cls, columns: Columns, name: str) -> Preferences:
+        """From the lines `query group document level` of a file."""
+        assert columns.second is not None
+        queries = columns.queries.take(columns.query)
+        zero = Ids.of(["0"]).take(np.zeros(len(columns.query), np.int64))
+        texts = [queries, columns.second, zero, columns.documents]
+        return cls.from_lines(texts, columns.value, line=columns.line, name=name)
 
     @classmethod
     def from_rows(cls, rows: Sequence[Row], name: str, line: Ints | None = None) -> Preferences:
@@ -250,12 +260,7 @@ def read_preferences(source: str | Path, *, format: str | None = None, max_unpac
         return Preferences.from_rows(rows, name, line)
     if format != "qrels_prefs":
         raise CalipersError(f"'{format}' is no format of preferences; expected one of {', '.join(FORMATS)}")
-    columns = read_qrels_lines(name, max_unpacked=max_unpacked)
-    assert columns.second is not None
-    queries = columns.queries.take(columns.query)
-    zero = Ids.of(["0"]).take(np.zeros(len(columns.query), np.int64))
-    texts = [queries, columns.second, zero, columns.documents]
-    return Preferences.from_lines(texts, columns.value, line=columns.line, name=name)
+    return Preferences.from_second_field(read_qrels_lines(name, max_unpacked=max_unpacked), name)
 
 
 class PreferenceScanner(LineScanner):

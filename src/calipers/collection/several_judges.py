@@ -20,6 +20,7 @@ from calipers.collection.model import Judgments
 from calipers.collection.subtopics import flat_columns, whole_grades
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
+from calipers.native.columns import Columns
 from calipers.native.ids import Ids
 
 
@@ -72,6 +73,13 @@ class SeveralJudges(Judgments):
         return cls.from_lines(queries, judges, documents, grade, name=name)
 
     @classmethod
+    def from_second_field(cls, columns: Columns, name: str) -> SeveralJudges:
+        """From the lines `query judge document grade` of a file."""
+        assert columns.second is not None
+        queries = columns.queries.take(columns.query)
+        return cls.from_lines(queries, columns.second, columns.documents, columns.value, line=columns.line, name=name)
+
+    @classmethod
     def from_lines(
         cls, query_ids: Ids, judge_ids: Ids, document_ids: Ids, grade: Floats, *, line: Ints | None = None, name: str
     ) -> SeveralJudges:
@@ -113,10 +121,4 @@ class SeveralJudges(Judgments):
 
 def read_several_judges(source: str | Path, *, max_unpacked: int | None = None) -> SeveralJudges:
     """Judgments of several judges from a file of lines `query judge document grade`."""
-    name = str(source)
-    columns = read_columns(name, max_unpacked=max_unpacked)
-    assert columns.second is not None
-    queries = columns.queries.take(columns.query)
-    return SeveralJudges.from_lines(
-        queries, columns.second, columns.documents, columns.value, line=columns.line, name=name
-    )
+    return SeveralJudges.from_second_field(read_columns(source, max_unpacked=max_unpacked), str(source))

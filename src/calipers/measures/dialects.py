@@ -119,6 +119,11 @@ class Root(Record):
         """Whether each parameter makes a measure of its own."""
         return self.reads in (_cutoffs, _fractions)
 
+    @property
+    def takes_fractions(self) -> bool:
+        """Whether its parameters are more than cutoffs."""
+        return self.reads is not None and self.reads is not _cutoffs
+
     def columns(self, text: str = "") -> list[tuple[str, Parameters]]:
         """The name of each of its measures, and the parameters of ours."""
         if self.reads is None or not (text or self.default):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,11 +18,14 @@ from calipers.measures.dialects import KINDLESS, Root
 from calipers.measures.registry import Measure, look_up
 from calipers.native.columns import Retrieved
 from calipers.native.ids import decode, encode
+from calipers.tools.trec_eval.gains_below_zero import score_with_losses
 from calipers.tools.trec_eval.levels_below_zero import ComparedLists, compares
 from calipers.tools.trec_eval.lines import FLOOR, line, text_line, z_line
-from calipers.tools.trec_eval.request import Refused, Request
+from calipers.tools.trec_eval.request import Refused, Request, plain_parameters
 from calipers.tools.trec_eval.run_ids import run_id
 from calipers.tools.trec_eval.zscores import ZScores, converted, read_zscores
+
+UNDEFINED_OF_NOTHING = ("iprec_at_recall_0.00", "11pt_avg")
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,15 @@ class ReportedMeasure:
     root: Root
     measure: Measure | None
     length: int = 10  # of relstring
+    gains: Mapping[float, float] | None = None  # which `measure` does not take: some are below 0
 
     @classmethod
     def all_of(cls, root: Root, text: str, request: Request, convention: Convention) -> list[ReportedMeasure]:
         """The columns of a root with these parameters."""
         columns = []
-        for name, parameters in root.columns(text):
+        plain = plain_parameters(root, text)
+        for its_name, parameters in root.columns(plain):
+            name = f"{root.name}_{text}" if its_name == f"{root.name}_{plain}" else its_name
             if not root.measure:
                 columns.append(cls(name, root, None, max(int(parameters.get("length", 10)), 0)))
                 continue
@@ -51,7 +57,11 @@ class ReportedMeasure:
             if root.kind == "judges":
                 offered["judged_only"] = request.judged_only  # by each judge
             taken = {key: value for key, value in offered.items() if key in declaration.defaults}
-            columns.append(cls(name, root, Measure.of(declaration, {**taken, **fixed, **parameters})))
+            by_hand = None
+            if any(gain < 0 for gain in parameters.get("gains", {}).values()) or "gains" not in declaration.defaults:
+                by_hand = parameters.pop("gains", None)
+            measure = Measure.of(declaration, {**taken, **fixed, **parameters})
+            columns.append(cls(name, root, measure, gains=by_hand))
         return columns
 
     @property
@@ -78,8 +88,14 @@ def columns(request: Request) -> list[ReportedMeasure]:
     ]
 
 
-def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: int | None = None) -> Iterator[str]:
-    """What trec_eval would print for each run."""
+def reports(
+    judgments: Judgments,
+    runs: Sequence[Run],
+    request: Request,
+    jobs: int | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> Iterator[str]:
+    """What trec_eval would print for each run; `note` gets what it would print otherwise."""
     convention = CONVENTIONS[request.convention]
     known = convention.judgments(judgments)
     wanted = columns(request)
@@ -88,13 +104,18 @@ def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: i
     zscores = None if request.zscores is None else read_zscores(request.zscores)
     pairs = request.kind == "preferences"
     named = any(column.root.name == "runid" for column in wanted) and request.summary
+    undefined = [column.name for column in wanted if column.name in UNDEFINED_OF_NOTHING]
     systems = iter(runs)
     for batch in in_batches(runs, known, 0 if pairs else request.depth or 0, convention.precision, jobs):
         lists = Lists.of(known.pool, batch)
+        retrieved = lists.length > 0
         if request.judged_only and request.kind == "grades":
             lists = lists.where(lists.grade >= 0).condensed()
         if request.depth == 0:
             lists = replace(lists.top(0), length=np.zeros_like(lists.length), memo={})
+        if undefined and ((lists.length == 0) & retrieved).any():
+            note(f"{' and '.join(undefined)}: 0 where nothing is left of a list; trec_eval prints nan")
+            undefined = []
         ranked = _ascending(lists, request.depth) if pairs else lists.under(convention.ties)
         shape = (len(batch), len(known.queries))
         # Some measures are one but for their averages: gm_map is map query by query.
@@ -107,6 +128,10 @@ def reports(judgments: Judgments, runs: Sequence[Run], request: Request, jobs: i
         for column, measure in zip(wanted, bound, strict=True):
             if measure is None:
                 values.append(None)
+            elif column.gains is not None:
+                p = dict(measure.parameters).get("p", 0.0)
+                found = score_with_losses(column.root.name, ranked, column.gains, rel=max(request.level, 0), p=p)
+                values.append(found.reshape(shape))
             elif request.compares_unjudged and compares(column.root.name):
                 values.append(compared.score(measure.form, column.root.name).reshape(shape))
             else:

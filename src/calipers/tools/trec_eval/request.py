@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import getopt
-import re
 from collections.abc import Sequence
 
 from calipers.errors import CalipersError
 from calipers.measures.dialects import KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
 from calipers.record import Record
+from calipers.tools.trec_eval.c_numbers import as_double, as_long
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = (
@@ -122,7 +122,25 @@ class Request(Record):
             found.append(f"{' and '.join(wrong)}: by definition; trec_eval 10.0 computes them from memory it never set")
         if self.debug.partition(".")[0].strip("0"):
             found.append("-D: debugging output is not printed")
-        return [*found, *self.other_numbers]
+        if self.compares_unjudged and any(root.name == "yaap" for root, _ in self.roots()):
+            found.append("yaap: 0 where the level finds more relevant documents than there are; trec_eval prints nan")
+        asked = [(root, text, plain_parameters(root, text)) for root, text in self.roots()]
+        others = [
+            f"-m {root.name}.{text}: read as {plain}, as trec_eval reads it"
+            for root, text, plain in asked
+            if plain != text
+        ]
+        gains = (
+            gain
+            for root, _, plain in asked
+            for _, found in root.columns(plain)
+            for gain in found.get("gains", {}).values()
+        )
+        if any(gain % 1 for gain in gains):
+            found.append(
+                "gains that are fractions count as they are; trec_eval sorts them as if they were whole numbers"
+            )
+        return [*found, *self.other_numbers, *others]
 
     def check_measures(self) -> None:
         """Refuse measures that need other judgments."""
@@ -138,6 +156,30 @@ class Request(Record):
             for name, text in _named(typed, nicknames):
                 asked[name] = asked.get(name) or text
         return [(root, asked[name]) for name, root in ROOTS.items() if name in asked]
+
+
+def plain_parameters(root: Root, text: str) -> str:
+    """The parameters of a measure that takes fractions, with every number as C's atof reads it.
+
+    >>> plain_parameters(ROOTS["ndcg"], "1=abc,2=3.5x"), plain_parameters(ROOTS["utility"], "1,-1,x,0")
+    ('1=0,2=3.5', '1,-1,0,0')
+    """
+    if not text or not root.takes_fractions:
+        return text
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    return ",".join(_key(key) + equals + _plain(number) for key, equals, number in pairs)
+
+
+def _plain(text: str) -> str:
+    try:
+        float(text)
+    except ValueError:
+        return f"{as_double(text):g}"
+    return text
+
+
+def _key(text: str) -> str:
+    return text if text in ("", "p") or text.lstrip("+-").isdigit() else str(as_long(text))
 
 
 def _named(typed: str, nicknames: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
@@ -205,15 +247,3 @@ def read_request(arguments: Sequence[str]) -> Request:
 
 _FLAGS = {"-q": "by_query", "-c": "complete", "-J": "judged_only", "-h": "help", "-v": "version", "--v9": "version_9"}
 _NUMBERS = {"-l": "level", "-M": "depth", "-N": "documents"}
-_LONG = re.compile(r"\s*([+-]?[0-9]+)")
-_LARGEST_LONG = 2**63 - 1
-
-
-def as_long(text: str) -> int:
-    """A number as C's atol reads it: what a text begins with, or 0.
-
-    >>> as_long("-2"), as_long(" +7"), as_long("1e3"), as_long("all")
-    (-2, 7, 1, 0)
-    """
-    match = _LONG.match(text)
-    return max(-_LARGEST_LONG - 1, min(int(match[1][:30]), _LARGEST_LONG)) if match else 0

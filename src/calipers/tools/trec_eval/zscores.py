@@ -7,6 +7,8 @@ import numpy as np
 from calipers.collection.reader import scan
 from calipers.lists import Floats
 from calipers.native.plain import FieldScanner
+from calipers.tools.trec_eval.c_numbers import as_double
+from calipers.tools.trec_eval.lenient_files import LenientLines
 
 FIELDS = ("query", "measure", "mean", "standard deviation")
 MISSING = -1_000_000.0  # where no mean is known, or all reference runs had one other score
@@ -15,8 +17,9 @@ ZScores = dict[tuple[str, str], tuple[float, float]]  # mean and standard deviat
 
 
 def read_zscores(path: str) -> ZScores:
-    """Means and standard deviations from lines `query measure mean stddev`."""
-    (query, measure), values, _ = scan(path, lambda: FieldScanner(FIELDS, 2))
+    """Means and standard deviations from lines `query measure mean stddev`, numbers as trec_eval reads them."""
+    lines = LenientLines(path, "z-score", (2, 3), as_double)
+    (query, measure), values, _ = scan(path, lambda: FieldScanner(FIELDS, 2), source=lines.blocks())
     pairs = zip(query.texts(), measure.texts(), strict=True)
     return {pair: (mean, deviation) for pair, (mean, deviation) in zip(pairs, values.tolist(), strict=True)}
 
