@@ -122,7 +122,8 @@ class Convention:
                 raise WrongChoice(key, f"{key}={shown(value)} of the convention {shown(self.name)} is not {expected}")
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        """Of all but the tables: variants of one tool are told apart."""
+        return hash(tuple(value for value in vars(self).values() if not isinstance(value, Mapping)))
 
     def with_(self, **changes: Any) -> Convention:
         return replace(self, **changes)
