@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,9 +103,14 @@ class _Blocks:
         return list(order), exact
 
     def _promise(self, value: float, used: int, count: int) -> float:
-        """SP so far, and what it would become if nothing were in the way any more."""
-        depth = used.bit_count()
-        return value + sum((i / (depth + i)) for i in range(count + 1, len(self.relevant) + 1))
+        """SP so far, and what it would become if nothing were in the way: the sum of i / (depth + i) for all i left."""
+        depth, size = used.bit_count(), len(self.relevant)
+        return value + (size - count) - depth * (self._harmonic[depth + size] - self._harmonic[depth + count])
+
+    @cached_property
+    def _harmonic(self) -> list[float]:
+        """1 + 1/2 + ... + 1/n for each n, from 0 on."""
+        return [0.0, *np.cumsum(1.0 / np.arange(1, len(self.greedy) + len(self.relevant) + 1)).tolist()]
 
     def completed(self, order: Sequence[int]) -> list[int]:
         """The relevant documents as a run has them, each behind those that have to stand above it; then the rest."""
