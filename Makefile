@@ -8,12 +8,14 @@ JOBS   ?= 2
 # Two busy numeric threads on two cores are slower than one.
 export OMP_NUM_THREADS ?= 1
 export CALIPERS_DATA   ?= ../shared/data
+# Most modules of the peers are never imported.
+export PIP_NO_COMPILE  ?= 1
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
 SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 
-.PHONY: help demo check test fuzz mutants bench docs lint browser compiled packaging test-oldest dist clean
+.PHONY: help demo check test tested fuzz mutants bench docs lint browser compiled packaging test-oldest dist clean
 
 help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
@@ -33,11 +35,16 @@ demo: $(VENV)/.report
 check: $(VENV)/.test
 	$(PYTEST) --quick $$(cat tests/core.txt)
 
+# One process fills the venv; the other core builds the wheels meanwhile, and tries them.
+test: $(VENV)/.docs
+	@$(MAKE) --no-print-directory packaging & wheels=$$!; \
+	$(MAKE) --no-print-directory tested; ended=$$?; wait $$wheels || ended=$$?; exit $$ended
+
 # Files that are expensive to set up stay on one worker (tests/conftest.py), while the other goes through the rest.
 # Branch coverage of src/calipers is that of the doctests and of the quick tests but for a few expensive files
 # (UNTRACED in tests/conftest.py): tracing everything would take minutes. The floor is in pyproject.toml.
-test: $(VENV)/.peers lint compiled browser
-	HYPOTHESIS_PROFILE=ci $(PYTEST) --cov --cov-report= --doctest-modules src tests
+tested: $(VENV)/.peers lint compiled browser
+	HYPOTHESIS_PROFILE=ci $(PYTEST) --cov --cov-report= --doctest-modules --ignore tests/test_packaging.py src tests
 
 # Collections in process, rounds of the two scanners, queries with preferences and several judges, whole commands, hostile commands in forks, seconds of accidents
 # while something is written, collections through Spark. Without a SEED one is drawn; it is printed.
@@ -84,7 +91,7 @@ compiled: $(VENV)/.package
 	  || { echo "the scanner is not compiled: is there a C++17 compiler?" >&2; exit 1; }
 
 packaging: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m packaging
+	$(BIN)/python -m pytest -q tests/test_packaging.py
 
 # In a venv of its own: everything that pyproject.toml depends on in the oldest version that it allows. Left out: tests that
 # call a newer SciPy to compare with it, that meet a warning inside pandas 2.0, or that hold the words for a column of an old narwhals.

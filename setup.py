@@ -19,7 +19,7 @@ HEADERS = [
     "src/calipers/native/_scoring.hpp",
 ]
 STRICT = ["-Wall", "-Wextra", "-Werror"]
-SANITIZE = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g", "-O1"]
+SANITIZE = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g1", "-O1"]
 
 
 class BuildScanner(build_ext):

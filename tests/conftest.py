@@ -102,10 +102,9 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
 
-# Files whose tests share what is expensive to set up: wheels, a browser, a Spark session, a model, a study.
+# Files whose tests share what is expensive to set up: a browser, a Spark session, a model, a study.
 TOGETHER = (
     "test_manual",
-    "test_packaging",
     "test_browser",
     "test_report",
     "test_spark",
