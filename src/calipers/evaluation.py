@@ -176,9 +176,9 @@ def evaluate(
     )
 
 
-def notes_on_reading(judgments: Judgments, runs: Iterable[Run]) -> list[str]:
+def notes_on_reading(judgments: Judgments | None, runs: Iterable[Run]) -> list[str]:
     """What is to be known of how judgments and runs were read."""
-    return [*judgments.notes, *how_read(runs)]
+    return [*(() if judgments is None else judgments.notes), *how_read(runs)]
 
 
 def _costed(

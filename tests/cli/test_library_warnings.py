@@ -104,11 +104,38 @@ def test_the_library_warns_as_the_command_does(line: str, tmp_path: Path, monkey
     assert {Path(each.filename).name for each in caught} == {Path(__file__).name}
 
 
+READ: dict[str, Callable[[], object]] = {  # calls that read files, and warn of nothing else
+    "bounds qrels three.run --population retrieved -m AP": lambda: cal.bounds(
+        "qrels", "AP", population="retrieved", runs="three.run"),
+    "bounds qrels three.run --residual -m RBP": lambda: cal.residuals("qrels", "three.run", "RBP"),
+    "pool three.run good.run --depth 2": lambda: cal.pool(["three.run", "good.run"], depth=2),
+    "pool three.run good.run --judged qrels --budget 2 -m nDCG@5": lambda: cal.pool(
+        ["three.run", "good.run"], judged="qrels", budget=2, measures="nDCG@5"),
+    "audit qrels three.run -m nDCG@10": lambda: cal.audit("qrels", "three.run", "nDCG@10"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", READ)
+def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+    Path("three.run").write_text("".join(f"{q} {d} {rank}\n" for q in QUERIES for rank, d in enumerate("abc", 1)))
+    with pytest.warns(cal.CalipersWarning, match="rank") as caught:
+        READ[line]()
+    (warning,) = (each for each in caught if issubclass(each.category, cal.CalipersWarning))
+    assert Path(warning.filename).name == Path(__file__).name
+    result = CliRunner().invoke(root, shlex.split(line))
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.count(str(warning.message)) == 1
+
+
 @pytest.mark.parametrize(
     "name",
     ["compare", "equivalence", "check", "difference", "ranges", "meta_evaluate", "judges", "fuse", "fusion_bound",
      "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget", "fusion_study",
-     "write_report", "reproducibility", "read_scores", "evaluate"],
+     "write_report", "reproducibility", "read_scores", "evaluate", "bounds", "residuals", "pool", "audit", "explain",
+     "leave_out_uniques", "simulate_judging", "exposure"],
 )  # fmt: skip
 def test_one_switch_turns_warnings_off(name: str) -> None:
     assert inspect.signature(getattr(cal, name)).parameters["warn"].default is True

@@ -122,6 +122,19 @@ def test_every_measure_gives_the_scores_of_the_local_engine(frames, simulated):
     both(frames, simulated, [*examples(), *populations])
 
 
+def test_warnings_are_those_of_the_local_engine(frames, simulated):
+    from calipers.engine import spark
+
+    scores = spark.evaluate(*frames, ["AP"], missing="skip")
+    with pytest.warns(cal.CalipersWarning) as caught:
+        found = spark.collect(scores)
+    assert [str(each.message) for each in caught] == ["; ".join(found.notes)]
+    local = cal.evaluate(simulated.qrels, simulated.runs, ["AP"], missing="skip", warn=False)
+    assert any("lack" in note for note in found.notes)
+    assert {*found.notes} <= {*local.notes}
+    assert spark.summarise(scores, warn=False).notes == found.notes
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -15,7 +15,7 @@ from calipers.cli.option_groups import together
 from calipers.cli.options import note, warn
 from calipers.errors import CalipersError
 from calipers.plurals import counted
-from calipers.results.notes import RunSummary, notes_about, some
+from calipers.results.notes import some
 
 if TYPE_CHECKING:
     from calipers.cli.evaluate import ScoreTables
@@ -77,11 +77,11 @@ def evaluate_on_spark(
         known, runs, list(wanted), columns=inputs.columns, intents=probabilities, observed=observed, **lists.policies
     ).persist()
     try:
-        summary = spark.summarise(scores)
+        summary = spark.summarise(scores, warn=False)
         _check(summary, known, wanted, inputs.columns)
-        warn([*_warnings(summary, ties, observed)], lists.strict)
+        warn([*_dropped(observed), *summary.notes], lists.strict)
         _note_undefined(summary, scores)
-        table = spark.collect(scores).per_query() if shown.per_query else _table(summary, shown.interval)
+        table = spark.collect(scores, warn=False).per_query() if shown.per_query else _table(summary, shown.interval)
     finally:
         scores.unpersist()
     output.write(table)
@@ -136,16 +136,10 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: An
             refuse_flat(name, wanted[name], flat, summary.queries, largest_pool(judgments, columns))
 
 
-def _warnings(summary: Summary, ties: str, observed: dict[str, Any]) -> list[str]:
-    seen = [
-        RunSummary(system.name, False, 0, system.missing, system.tied, system.unjudged_share)
-        for system in summary.systems
-    ]
-    found = list(notes_about(seen, ties))
+def _dropped(observed: dict[str, Any]) -> list[str]:
     rows = {name: int(each.get.get("rows", 0)) for name, each in observed.items()}
-    if dropped := rows["runs"] - rows["judged"]:
-        found.insert(0, f"{dropped:,} of {rows['runs']:,} rows are of queries without judgments; ignored")
-    return found
+    dropped = rows["runs"] - rows["judged"]
+    return [f"{dropped:,} of {rows['runs']:,} rows are of queries without judgments; ignored"] if dropped else []
 
 
 def _note_undefined(summary: Summary, scores: Any) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
-from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, kind_read
+from calipers.errors import CalipersError, warn_user
+from calipers.evaluation import as_judgments, as_runs, kind_read, notes_on_reading
 from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import OF_LISTS, check_population, population_of
 from calipers.lists import Floats, Ints, Lists, Population
@@ -149,6 +149,7 @@ def bounds(
     ideal: str = "exact",
     depth: int | None = None,
     condensed: bool = False,
+    warn: bool = True,
 ) -> Bounds:
     """The ideal, worst and expected score of measures for each query, and the standard deviation of random rankings.
 
@@ -162,6 +163,7 @@ def bounds(
     ideal: that of the best ranking (`exact`), for SP and AP `k`, for measures by subtopic `greedy`: of the ranking that
         takes at each rank the document that adds most, as in ndeval.
     depth, condensed: how lists are read where the population depends on them, as in `evaluate`.
+    warn: a CalipersWarning with what is to be known of how the files were read.
 
     Not everything has a closed form: `exactness` says of each bound how it was found; `error` and `sd_error` hold the
     standard errors of expected scores and of standard deviations that are sampled.
@@ -183,10 +185,11 @@ def bounds(
     known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in asked)))
     systems: tuple[str, ...] = ()
     place: Any = slice(None)  # of each list, among the populations
+    read = as_runs(runs) if runs is not None and population in OF_LISTS else []
+    warn_user(notes_on_reading(known, read), warn)
     if population in OF_LISTS:
         if runs is None:
             raise CalipersError(f"population '{population}' needs a run")
-        read = as_runs(runs)
         lists = Lists.of(known.pool, [run.retrieved(known, depth or 0) for run in read])
         lists = lists.condensed() if condensed else lists
         if population == "union":
@@ -308,6 +311,7 @@ def residuals(
     measures: str | Measure | Iterable[str | Measure],
     *,
     ties: str = "average",
+    warn: bool = True,
 ) -> Residuals:
     """For linear measures: the score if every unjudged document were worth nothing, and if each were worth the most.
 
@@ -321,6 +325,7 @@ def residuals(
     """
     known = as_judgments(judgments)
     read = as_runs(runs)
+    warn_user(notes_on_reading(known, read), warn)
     lists = Lists.of(known.pool, [run.retrieved(known) for run in read]).under(ties)
     shape = (len(read), len(known.queries))
     low, high = {}, {}

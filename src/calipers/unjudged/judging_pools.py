@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.sources import RunsLike
-from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs
+from calipers.errors import CalipersError, warn_user
+from calipers.evaluation import as_judgments, as_runs, notes_on_reading
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
 from calipers.lists import Floats, Ints
@@ -98,6 +98,7 @@ def pool(
     max_grade: float | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> JudgingPool:
     """Which documents to judge, what is worth most first.
 
@@ -115,17 +116,20 @@ def pool(
             raise CalipersError(f"{what} {number} is not a whole number of at least 1")
     if not 0 < p < 1:
         raise CalipersError(f"p={p} is not between 0 and 1")
+    if chosen != "next" and depth is None and budget is None:
+        raise CalipersError("how many documents? give a depth or a budget")
+    read = as_runs(runs)
+    judgments = None if judged is None else as_judgments(judged)
+    warn_user(notes_on_reading(judgments, read), warn)
     if chosen == "next":
         from calipers.unjudged.next_to_judge import next_pool
 
-        return next_pool(as_judgments(judged), runs, measures, depth, budget, unseen, max_grade, jobs, progress)
-    if depth is None and budget is None:
-        raise CalipersError("how many documents? give a depth or a budget")
-    read = as_runs(runs)
+        assert judgments is not None
+        return next_pool(judgments, read, measures, depth, budget, unseen, max_grade, jobs, progress)
     ballots = Ballots.of(read, None, jobs, progress)
     known = np.zeros(len(ballots), bool)
-    if judged is not None:
-        ballots = with_grades(ballots, as_judgments(judged))
+    if judgments is not None:
+        ballots = with_grades(ballots, judgments)
         assert ballots.grade is not None
         known = ~np.isnan(ballots.grade)
     value = ballots.sum(_weights(p).mean(ballots.rank, ballots.rank)) / len(ballots.runs)

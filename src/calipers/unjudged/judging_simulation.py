@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from calipers.collection.model import Judgments
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs
+from calipers.errors import CalipersError, warn_user
+from calipers.evaluation import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
@@ -70,6 +70,7 @@ def simulate_judging(
     budget: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> JudgingSimulation:
     """Hide judgments, give them back in several orders, and see how fast the order of the systems is settled.
 
@@ -84,7 +85,9 @@ def simulate_judging(
         raise CalipersError("a simulation is of one measure")
     known = as_judgments(judgments)
     name, definition = named[0][0], named[0][1].bind(known.pool)
-    opened = OpenLists.of(known, as_runs(runs), jobs=jobs)
+    read = as_runs(runs)
+    warn_user(notes_on_reading(known, read), warn)
+    opened = OpenLists.of(known, read, jobs=jobs)
     if len(opened.systems) < 2:
         raise CalipersError(f"there is only one system ({opened.systems[0]}): nothing to compare it with")
     world = _World(opened, name, definition)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, check_depth, in_batches, scored
+from calipers.errors import CalipersError, warn_user
+from calipers.evaluation import as_judgments, as_runs, check_depth, in_batches, notes_on_reading, scored
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -75,6 +75,7 @@ def leave_out_uniques(
     depth: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> Uniques:
     """Score each run without the judgments of documents that only it, or only its group, retrieves.
 
@@ -90,6 +91,7 @@ def leave_out_uniques(
     check_depth(depth)
     known = as_judgments(judgments)
     systems = as_runs(runs)
+    warn_user(notes_on_reading(known, systems), warn)
     found = []
     for batch in in_batches(systems, known, jobs=jobs):
         found += batch

@@ -17,8 +17,8 @@ from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.conventions.auditing.attribution import Attribution, attribute
 from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.conventions.auditing.two_precisions import read_once
-from calipers.errors import CalipersError, chosen_measure
-from calipers.evaluation import as_judgments, as_runs
+from calipers.errors import CalipersError, chosen_measure, warn_user
+from calipers.evaluation import as_judgments, as_runs, notes_on_reading
 from calipers.limits.exactness import inexact_measures, sampling_errors
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all
@@ -43,6 +43,7 @@ def audit(
     alpha: float = 0.05,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
+    warn: bool = True,
 ) -> Audit:
     """What each tool makes of the same rankings, and why.
 
@@ -69,6 +70,7 @@ def audit(
         raise CalipersError("a tool is named twice")
     known = as_judgments(judgments)
     systems = as_runs(runs)
+    warn_user(notes_on_reading(known, systems), warn)
     if len({each.precision for each in (base, *others)}) > 1:
         systems = read_once(systems)
     rescorer = Rescorer(known, systems, depth, jobs, progress)

@@ -10,8 +10,8 @@ import numpy as np
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.conventions.auditing.rescoring import Rescorer
-from calipers.errors import UnknownName, place_of, suggestion
-from calipers.evaluation import as_judgments, as_runs
+from calipers.errors import UnknownName, place_of, suggestion, warn_user
+from calipers.evaluation import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Lists
 from calipers.measures.forms import Form
 from calipers.measures.grammar import parse_all
@@ -51,6 +51,7 @@ def explain(
     like: Sequence[str | Convention] = ("definition", "letor4"),
     system: str | None = None,
     depth: int | None = None,
+    warn: bool = True,
 ) -> Explanation:
     """The terms that a score is the sum of, under each of some conventions.
 
@@ -64,7 +65,9 @@ def explain(
     [(name, _)] = parse_all(measure)
     if query not in known.queries:
         raise UnknownName(f"query '{query}' is not judged; {suggestion(query, known.queries)}", file=known.name)
-    rescorer = Rescorer(known, as_runs(runs), depth)
+    read = as_runs(runs)
+    warn_user(notes_on_reading(known, read), warn)
+    rescorer = Rescorer(known, read, depth)
     return explained(rescorer, name, query, [convention(each) for each in like], system)
 
 

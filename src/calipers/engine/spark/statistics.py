@@ -16,7 +16,7 @@ from calipers.engine.paired_sums import SummedDifferences, Sums
 from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.session import map_in_arrow, sql
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, warn_user
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted
 from calipers.record import Record
@@ -201,10 +201,11 @@ def discriminative_power(
     return power_of(compared, families(_named_only(scores)))
 
 
-def collect(scores: Frame) -> Scores:
+def collect(scores: Frame, *, warn: bool = True) -> Scores:
     """All scores as `calipers.Scores`, on the driver: for what needs them in one place. Queries are in their order as
-    text.
+    text. warn: as in `calipers.evaluate`.
     """
+    from calipers.results.notes import RunSummary, notes_about
     from calipers.results.scores import Coverage, Scores
 
     measures, systems = measures_of(scores), systems_of(scores)
@@ -230,10 +231,16 @@ def collect(scores: Frame) -> Scores:
         getattr(coverage, ours)[s, q] = lists.field(theirs).to_numpy(zero_copy_only=False)
     if coverage.missing.all():
         raise CalipersError(NO_COMMON_QUERY)
+    lacked, tied = coverage.missing.sum(axis=1).tolist(), (coverage.tied > 0).sum(axis=1).tolist()
+    columns = zip(systems, lacked, tied, coverage.unjudged_share_at_10().tolist(), strict=True)
+    seen = [RunSummary(name, False, 0, missing, ties, unjudged) for name, missing, ties, unjudged in columns]
     bare = _named_only(scores)
+    notes = tuple(notes_about(seen, str(bare.metadata["ties"])))
+    warn_user(notes, warn)
     return Scores(
-        tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata
-    )
+        tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata,
+        notes=notes,
+    )  # fmt: skip
 
 
 # -- pieces ------------------------------------------------------------------------------------------

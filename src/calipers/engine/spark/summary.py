@@ -11,7 +11,9 @@ from calipers.engine.spark.columns import Frame, about, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.session import sql
 from calipers.engine.spark.statistics import means, measures_of, systems_of
+from calipers.errors import warn_user
 from calipers.record import Record
+from calipers.results.notes import RunSummary, notes_about
 from calipers.results.scores import Reason
 
 UNDEFINED = (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING, Reason.DEGENERATE)
@@ -41,20 +43,23 @@ class Summary(Record):
     undefined: Mapping[tuple[Reason, bool], int]  # by reason, and whether of plain measures
     of_measure: Mapping[Reason, Mapping[str, int]]  # the same for single measures
     heaviest: tuple[str, int, float]  # the query with the most rows, how many, and the mean
+    notes: tuple[str, ...]  # what to know of the runs: queries that they lack, ties, unjudged documents
 
 
-def summarise(scores: Frame) -> Summary:
+def summarise(scores: Frame, *, warn: bool = True) -> Summary:
     """The summary of scores; they are read three times, so `persist` them before. A query that is much larger than the
-    others is named in the log.
+    others is named in the log. warn: a CalipersWarning with the notes, as `calipers.evaluate` gives it.
     """
     measures = measures_of(scores)
     plain = [not _is_normalised(scores, name) for name in measures]
     with translated():
         by_query = _by_query(scores, plain)
         rows = _by_system(scores, measures)
+    systems = [rows[name] for name in systems_of(scores) if name in rows]
+    seen = [RunSummary(each.name, False, 0, each.missing, each.tied, each.unjudged_share) for each in systems]
     found = Summary(
         measures=measures,
-        systems=[rows[name] for name in systems_of(scores) if name in rows],
+        systems=systems,
         queries=by_query["queries"],
         undefined={
             (reason, of_plain): by_query[f"{reason.name}{of_plain}"] or 0
@@ -63,10 +68,12 @@ def summarise(scores: Frame) -> Summary:
         },
         of_measure={reason: {m: by_query[f"{reason.name} {m}"] or 0 for m in measures} for reason in UNDEFINED},
         heaviest=(by_query["heaviest"], by_query["most"], by_query["mean"]),
+        notes=tuple(notes_about(seen, about(scores, "system")["ties"])),
     )
     query, most, mean = found.heaviest
     if most >= SKEWED_FROM and most > SKEWED * mean:
         log.warning("skew: query '%s' has %s rows, %.0f times the mean of all queries", query, f"{most:,}", most / mean)
+    warn_user(found.notes, warn)
     return found
 
 
