@@ -10,18 +10,23 @@ Bailey, Moffat, Scholer & Thomas, User variability and IR system evaluation, SIG
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
-from calipers.measures.forms.browsing import Patient
+from calipers.measures.forms.browsing import Patient, Stage
+from calipers.measures.forms.gradings import NoRange, Unknown
+from calipers.measures.forms.reader_ranges import Path, Terms, outer, tied, walked
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.user_models import check_ranks, worth_of
 from calipers.measures.values import Value
 from calipers.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @measure("INST", T=1, rel=1, gain=None, max_grade=LARGEST, ranks=None)
@@ -30,7 +35,46 @@ def inst(T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | 
     if T < 0.5:
         raise CalipersError(f"T={T} of 'INST' is below 0.5")
     value = worth_of(rel, gain, max_grade)
-    return Worthy(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
+    return Expectant(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
+
+
+class Expectant(Worthy):
+    """The gain per document of the reader of INST."""
+
+    of: Deterministic
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self.value(grade) != 0)
+
+    @property
+    def local(self) -> bool:
+        return True
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        """What a dynamic program over what was gained finds, for lists without ties."""
+        if tied(unknown):
+            raise NoRange("its lists have ties")
+        return walked(self._path(unknown), unknown, largest)[1]
+
+    def outer(self, unknown: Unknown, largest: bool) -> Floats:
+        return outer(self._path(unknown), unknown, largest)
+
+    def _path(self, unknown: Unknown) -> Path:
+        of = cast("Adaptive", self.of.function)
+        if max(self.value(unknown.grades).max(), unknown.lists.worth(self.value).max(initial=0.0)) > 1:
+            raise NoRange("no range of INST is known where gains are above 1")
+        reader, bottom = of.browser, np.inf if of.ranks is None else float(of.ranks)
+
+        def terms(at: Stage) -> Terms:
+            return reader.terms("EU", at, np.where(at.rank < bottom, reader.goes_on(at), 0.0))
+
+        def below(width: int, gained: Floats, spent: float) -> tuple[Floats, Floats]:
+            """From the rank below the list on, nothing is found: W(i) falls with the square of i plus a constant."""
+            near = width + 2.0 * of.target - gained
+            weight = _stretch(near, near - width + np.full(len(near), bottom))
+            return np.zeros(len(near)), weight
+
+        return Path(self.value, of.ranks, True, terms, below)
 
 
 class Adaptive(Record):
