@@ -321,7 +321,7 @@ READERS = [name for name in examples() if name.startswith(("BPM", "NERR", "IFT",
 
 
 @pytest.mark.parametrize("of", [*READERS, "AP", "AP@3", "RR", "RBP", "nDCG@3", "BPM(T=2,hb=0.5,hc=1,gain=linear)@4"])
-def test_every_reading_of_every_reader_has_a_range_without_enumeration(of: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_reading_of_every_reader_has_a_range(of: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against `evaluate` under all gradings, on lists without ties."""
     monkeypatch.setattr("calipers.unjudged.score_ranges.MOST_GRADINGS", 0)
     judged = {"q": {"a": 2, "b": 0, "c": 1}}
@@ -341,10 +341,10 @@ def test_every_reading_of_every_reader_has_a_range_without_enumeration(of: str, 
 def test_an_outer_range_says_so_and_has_no_certificate(files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("calipers.unjudged.score_ranges.MOST_GRADINGS", 0)
     judged, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 1, "x": 1, "y": 1}}
-    found = cal.ranges(judged, run, "INST")
-    assert found.exactness == {"INST": "outer"}
+    found = cal.ranges(judged, run, "IFT-C2")
+    assert found.exactness == {"IFT-C2": "outer"}
     with pytest.raises(cal.CalipersError, match="outer one: no grading is known"):
-        found.certificate("INST", "run")
+        found.certificate("IFT-C2", "run")
     done = CliRunner().invoke(root, ["ranges", *files, "-m", "P-plus"])
     assert "P-plus: the ranges are outer: no score leaves them, but none need reach their ends" in done.stderr
 

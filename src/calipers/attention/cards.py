@@ -1,4 +1,4 @@
-"""What `calipers exposure` measures, as cards: these are no measures of rankings one by one, so that none is registered.
+"""What `calipers exposure` measures, as cards. None is in the registry: see docs/exposure.md.
 
 Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020.
 Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the impact of user attention on fair group representation in
@@ -15,7 +15,7 @@ ATTENTION = (
     "e = the attention that a document gets on average, over orders of ties and over samples of a ranking",
     "e* = that which it gets where documents of one grade are tied and better grades come first",
 )
-READER = "--model rbp goes on from each rank with the chance patience; --model cascade also stops where a document satisfies."
+READER = "With --model rbp goes on from each rank with the chance patience; with cascade also stops where satisfied."
 TIES = "attention is averaged over all orders by a closed form, exact, before anything is squared: see docs/exposure.md"
 PARAMETERS = (
     ("--model", "rbp", ", ".join(MODELS), "how readers go down a list"),

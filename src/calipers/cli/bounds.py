@@ -74,7 +74,7 @@ def command(
         if runs is None:
             raise CalipersError("--residual needs a system")
         if costs is not None:
-            raise CalipersError("--residual is for linear measures, which read no costs: `calipers ranges` takes --costs")
+            raise CalipersError("--residual is for linear measures, which read no costs: see `calipers ranges`")
         output.write(residuals(known, runs, names).table())
         return
     if runs is None and population == "union":

@@ -80,7 +80,9 @@ def notes_on_costs(costs: Mapping[str, float], retrieved: Iterable[str]) -> tupl
     """How many of the documents that are retrieved have no cost."""
     shown = {*retrieved}
     unpaid = len(shown) - sum(document in costs for document in shown)
-    return (f"{counted(unpaid, 'document')} of {len(shown):,} that are retrieved have no cost: they count 1",) * bool(unpaid)
+    if not unpaid:
+        return ()
+    return (f"{counted(unpaid, 'document')} of {len(shown):,} that are retrieved have no cost: they count 1",)
 
 
 def whole_runs(runs: Sequence[Run]) -> list[DictRun]:

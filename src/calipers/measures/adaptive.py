@@ -10,15 +10,14 @@ Bailey, Moffat, Scholer & Thomas, User variability and IR system evaluation, SIG
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
-from calipers.measures.forms.browsing import Patient, Stage
-from calipers.measures.forms.gradings import NoRange, Unknown
-from calipers.measures.forms.reader_ranges import Path, Terms, outer, tied, walked
+from calipers.measures.forms.browsing import Patient
+from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.user_models import check_ranks, worth_of
@@ -51,30 +50,11 @@ class Expectant(Worthy):
         return True
 
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """What a dynamic program over what was gained finds, for lists without ties."""
-        if tied(unknown):
-            raise NoRange("its lists have ties")
-        return walked(self._path(unknown), unknown, largest)[1]
-
-    def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        return outer(self._path(unknown), unknown, largest)
-
-    def _path(self, unknown: Unknown) -> Path:
-        of = cast("Adaptive", self.of.function)
-        if max(self.value(unknown.grades).max(), unknown.lists.worth(self.value).max(initial=0.0)) > 1:
+        """All documents at their best, or all at their worst: the gain per document follows their worths."""
+        steps = Steps.of(self.value, unknown.grades, unknown.lists.pool)
+        if max(steps.worth.max(), unknown.lists.worth(self.value).max(initial=0.0)) > 1:
             raise NoRange("no range of INST is known where gains are above 1")
-        reader, bottom = of.browser, np.inf if of.ranks is None else float(of.ranks)
-
-        def terms(at: Stage) -> Terms:
-            return reader.terms("EU", at, np.where(at.rank < bottom, reader.goes_on(at), 0.0))
-
-        def below(width: int, gained: Floats, spent: float) -> tuple[Floats, Floats]:
-            """From the rank below the list on, nothing is found: W(i) falls with the square of i plus a constant."""
-            near = width + 2.0 * of.target - gained
-            weight = _stretch(near, near - width + np.full(len(near), bottom))
-            return np.zeros(len(near)), weight
-
-        return Path(self.value, of.ranks, True, terms, below)
+        return unknown.all(steps.grade[-1 if largest else 0])
 
 
 class Adaptive(Record):

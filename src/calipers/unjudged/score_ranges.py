@@ -378,7 +378,8 @@ def _ranges_of(
 
 def _least_exact(found: Iterable[str]) -> str:
     """What holds of all that was found in these ways."""
-    return max(found, key=lambda how: [how.startswith(word) for word in ("exact", "point", "enumerated", "outer")].index(True))
+    order = ("exact", "point", "enumerated", "outer")
+    return max(found, key=lambda how: order.index(how.partition(",")[0]))
 
 
 def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats, Floats, Floats, Floats, str]:
@@ -391,9 +392,9 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats
         return score, score, grade, grade, "point" if form.ignores_unjudged else "exact"
     try:
         gradings = form.extreme(unknown, False), form.extreme(unknown, True)
-    except NoRange as reason:
+    except NoRange:
         if len(unknown.lists) == 1:
-            return _range_of_one(measure, unknown, policy, reason.message)
+            return _range_of_one(measure, unknown, policy)
         each = [range_of(measure, unknown.part(i, i + 1), policy) for i in range(len(unknown.lists))]
         low, high, lower, upper = (np.concatenate([one[part] for one in each]) for part in range(4))
         return low, high, lower, upper, _least_exact(one[4] for one in each)
@@ -413,7 +414,7 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats
 
 
 def _range_of_one(
-    measure: Measure, unknown: Unknown, policy: Policy, reason: str
+    measure: Measure, unknown: Unknown, policy: Policy
 ) -> tuple[Floats, Floats, Floats, Floats, str]:
     """Of one list whose extreme scores have no closed form: all gradings where they are few, else an outer range."""
     if number_of_gradings(unknown) > MOST_GRADINGS:
@@ -421,7 +422,7 @@ def _range_of_one(
             ends = measure.form.outer(unknown, False), measure.form.outer(unknown, True)
         except NoRange as refused:
             raise CalipersError(
-                f"{refused.message}, and there are more than {MOST_GRADINGS:,} gradings of a list to try: no range is known"
+                f"{refused.message}, and there are more than {MOST_GRADINGS:,} gradings of a list to try"
             ) from None
         worth = np.asarray(measure.form.worth(unknown.grades))
         attained = [policy.scores(measure, unknown.graded(unknown.all(unknown.grades[at])))

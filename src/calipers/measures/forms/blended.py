@@ -198,12 +198,12 @@ class Blended(OfBlendedRatios):
         return np.asarray((h * (products + stops * groups.above(numerator)) + times * pairs) / groups.size)
 
     def sums(self, by: Denominator, unknown: Unknown) -> list[Sums]:
-        lists = unknown.lists
-        total = None if by.of_relevant(np.zeros(1, np.int64)) is None else cast("Callable[[Ints], Floats]", by.of_relevant)
-        if total is None and not isinstance(by, TotalValue):
+        if by.of_relevant(np.zeros(1, np.int64)) is not None:
+            total = cast("Callable[[Ints], Floats]", by.of_relevant)
+            return [Sums(total, self.stop, cutoff=self.cutoff)] * len(unknown.lists)
+        if not isinstance(by, TotalValue):
             return super().sums(by, unknown)
-        stops = np.broadcast_to(by(self, lists), (len(lists),)).tolist()
-        return [Sums(total, self.stop, each, self.cutoff) for each in stops]
+        return [Sums(None, self.stop, stops, self.cutoff) for stops in by(self, unknown.lists).tolist()]
 
     def extremes_of(self, population: Population, best: bool) -> Exactness:
         """Where all stop alike, what is worth more comes first. Else that is best where nothing of the pool is missing:

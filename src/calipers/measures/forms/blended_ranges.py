@@ -1,14 +1,14 @@
 """Between which values measures of blended ratios lie, whatever the grades of unknown documents.
 
 A relevant document adds u = 1 + beta * gain to the numerators of the ratios from its rank r on, which are divided by
-r + beta * cg*(r). The more it is worth, the larger every ratio from its rank on, as its worth adds no more below the line
-than above it and no ratio exceeds 1; and the smaller every ratio above its rank.
+r + beta * cg*(r). The more it is worth, the larger is every ratio from its rank on, as its worth adds no more below the
+line than above it and no ratio exceeds 1; and the smaller is every ratio above its rank.
 
 *Sums of ratios* (Q, NCU): with m relevant unknown documents, of one possible worth that is no smaller than that of the
 relevant ones of the list, the sum is largest where these m stand highest and smallest where they stand lowest, and m is
-tried from 0 to all. Where worths differ, or documents are tied, the c-th relevant document stands no higher and no lower
-than in these two cases, has at most the c largest and at least the c smallest worths above it, and the ideal list gains
-at most and at least so much: an outer range.
+tried from 0 to all. Where worths differ, or documents are tied, the range is an outer one: the c-th relevant document
+stands no higher and no lower than in these two cases, has at most the c largest and at least the c smallest worths down
+to it, and the ideal list gains at most and at least so much.
 
 *One ratio* (O-measure, P-measure): the rank at which it is taken and the grade of the document there are tried; what
 stands above is as high, or as low, as can be, and what stands below the opposite.
@@ -144,7 +144,7 @@ def sums_of_ratios(one: OpenList, sums: Sums, largest: bool) -> tuple[float, boo
     numbers, shown = one.numbers, len(one.row)
     member, first, last = _columns(one)
     if len(numbers) * max(len(member), 1) > MOST_CELLS:
-        raise NoRange("its lists have too many unjudged documents")
+        raise NoRange("no range is known where lists have so many unjudged documents")
     taken = np.minimum(numbers, shown) if largest else np.maximum(numbers - len(one.hidden), 0)
     place = member if largest else shown - 1 - member
     known = member < 0
@@ -287,19 +287,19 @@ def any_ratio(one: OpenList, largest: bool) -> float:
     own = np.concatenate([one.worth, np.full(len(one.row), one.most if largest else one.least)])
     is_unknown = np.arange(len(first)) >= len(one.first)
     if largest:
-        for f, l in {*zip(first.tolist(), last.tolist(), strict=True)}:
+        for f, end in {*zip(first.tolist(), last.tolist(), strict=True)}:
             above, unknown_above = float(one.worth[one.last < f].sum()), int((one.unknown_last < f).sum())
-            tie = np.sort(own[(first == f) & (last == l)])[::-1]
+            tie = np.sort(own[(first == f) & (last == end)])[::-1]
             rank = f + np.arange(len(tie))
             numerator = above + unknown_above * one.most + np.cumsum(tie)
             found.append(float(np.minimum(numerator / one.below(rank, (one.most, unknown_above)), 1.0).max()))
         return max(found, default=np.nan)
-    for f, l, worth, unknown in zip(first.tolist(), last.tolist(), own.tolist(), is_unknown.tolist(), strict=True):
+    for f, end, worth, unknown in zip(first.tolist(), last.tolist(), own.tolist(), is_unknown.tolist(), strict=True):
         if worth > 0:
             rest = one.unknown - int((one.unknown_last < f).sum()) - int(unknown)
             above = float(one.worth[one.last < f].sum())
             more = ((worth, int(unknown)), (one.most, rest))
-            found.append(float((above + worth) / one.below(np.array([l]), *more)[0]))
+            found.append(float((above + worth) / one.below(np.array([end]), *more)[0]))
     return min(found, default=np.nan)
 
 
@@ -325,7 +325,7 @@ def packed_ranks(first: Ints, last: Ints, count: Ints, largest: bool) -> Ints:
 
 
 def _extreme_sums(known: Floats, worth: float, taken: Ints, count: Ints, largest: bool) -> Floats:
-    """[number, column]: the sum of the so many largest (or smallest) of the known worths and of so many like `worth`."""
+    """[number, column]: the sum of so many of the largest (or smallest) among known worths and some like `worth`."""
     total = np.concatenate([[0.0], np.cumsum(known)])
     ahead = int((known >= worth).sum() if largest else (known <= worth).sum())  # before those of unknown documents
     here = np.minimum(count, ahead)

@@ -190,7 +190,13 @@ class AllRelevant(Browser):
 
 
 class Patient(Browser):
-    """The reader of INST, who wants a gain of T in all: ((i + T + T_i - 1) / (i + T + T_i))^2, T_i still wanted."""
+    """The reader of INST, who wants a gain of T in all: ((i + T + T_i - 1) / (i + T + T_i))^2, T_i still wanted.
+
+    With c = i + T + T_i, which is at least 1 for gains of at most 1 and T of at least 1/2, and p(c) = (1 - 1/c)^2, what
+    is gained below rank i, per reader there, is f(c) = p(c) (g + f(c + 1 - g)), g being the gain at the next rank. That
+    is at most (c - 1)^2 / (2 c - 1), and so f' is at most 1/2: one more unit of gain at a rank takes at most half of it
+    from the ranks below. The gains looked at grow, the depth falls, and the gain per document grows.
+    """
 
     target: float
 
@@ -204,7 +210,9 @@ class Patient(Browser):
             return np.where(left > 0, ((left - 1.0) / left) ** 2, 0.0)
 
     def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        return -1 if reading == "ED" and self.target >= 0.5 else None
+        if self.target < 0.5 or (worths > 1).any():
+            return None
+        return {"EU": 1, "ED": -1, "EC": 0 if unit_costs else None}.get(reading)
 
 
 class Bejeweled(Browser):
@@ -486,7 +494,7 @@ class Browsed(Wrapper):
             return unknown.all(steps.grade[-1 if (sign >= 0) == largest else 0])
         if tied(unknown):
             raise NoRange("its lists have ties")
-        grade = walked(self.path, unknown, largest)[1]
+        grade = unknown.once(("walked", self), lambda: walked(self.path, unknown))[largest]
         if not self.browser.foresees:
             return grade
         nothing = unknown.all(steps.grade[0])  # where nothing is gained, the sums are 0 / 0, and the first rank is all
@@ -496,8 +504,8 @@ class Browsed(Wrapper):
 
     def outer(self, unknown: Unknown, largest: bool) -> Floats:
         if self.reads_costs and unknown.lists.pool.cost is not None:
-            raise NoRange("its lists have ties, and documents have costs: --ties docid breaks ties")
-        ends = outer(self.path, unknown, largest)
+            raise NoRange("no range is known where documents have costs and are tied, which --ties docid breaks")
+        ends = unknown.once(("outer", self), lambda: outer(self.path, unknown))[largest]
         if self.browser.foresees:
             nothing = 0.0 if self.reading.what in ("EU", "ETU") else 1.0
             ends = np.fmax(ends, nothing) if largest else np.fmin(ends, nothing)

@@ -1,10 +1,10 @@
 """Between which values a cascade, as a share of its ideal, lies whatever the grades of unknown documents (nERR).
 
 Where weights fall with the rank, a document that satisfies more readers is worth more the higher it stands. So with n_j
-unknown documents of each grade, the best documents stand highest in the best case and lowest in the worst, and the ideal
-depends on these numbers alone: they are tried where there are few. Else, and where documents are tied, only how many are
-worth something is tried: the list gets at most what the best grade gives, the ideal at least what the least one does,
-and the other way round, which is an outer range.
+unknown documents of each grade, the best ones stand highest in the best case and lowest in the worst, and the ideal
+depends on these numbers alone: they are tried where there are few. Else, and where documents are tied, only how many
+are worth something is tried, which gives an outer range: the list gets at most what the best grade gives, the ideal at
+least what the least one gives, and the other way round.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def outer_share(form: Cascade, one: OpenCascade, largest: bool) -> float:
     worth = one.steps.worth[one.steps.worth > 0]
     count, shown = len(one.row) + len(one.hidden), len(one.row)
     if (count + 1) * (len(one.pool) + count + 1) > MOST_CELLS:
-        raise NoRange("its lists have too many unjudged documents")
+        raise NoRange("no range is known where lists have so many unjudged documents")
     numbers = np.arange(count + 1) if len(worth) else np.zeros(1, np.int64)
     if one.steps.worth[0] > 0:
         numbers = numbers[-1:]

@@ -82,6 +82,10 @@ class Unknown:
         """Whether the list retrieves the document."""
         return np.asarray(self.first > 0)
 
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` returns, made at the first call."""
+        return once(self.memo, key, make)
+
     def all(self, grade: float) -> Floats:
         """The grading that gives every document this grade."""
         return np.full(len(self), grade)

@@ -5,9 +5,9 @@ A reader at rank i has gained s so far. With N the sums that a reading divides a
     F_i(s) = best over the gains g that may stand at rank i of
              n_i(g, s + g) - l * d_i(g, s + g) + C_i(g, s + g) * F_(i+1)(s + g)
 
-is the best of N - l * D from rank i on, as no chance C of going on is below 0. The largest N / D is found by Dinkelbach's
-method: l is the quotient of the last round, until it stops growing. A list without ties gets an exact end, and the grades
-that attain it. In a list with ties every rank of a tie may hold any grade that a document of the tie has or may get,
+is the best of N - l * D from rank i on, as no chance C of going on is below 0. The largest N / D is found by
+Dinkelbach's method: l is the quotient of the last round, until it stops growing. A list without ties gets an exact end,
+and grades that attain it. In a list with ties every rank of a tie may hold any grade that a document of the tie has or may get,
 whatever the others hold: no order and no grading passes that end, and none need attain it.
 
 Dinkelbach, On nonlinear fractional programming, Management Science 1967.
@@ -27,10 +27,10 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from calipers.measures.forms.browsing import Read, Stage
+    from calipers.measures.forms.browsing import Stage
 
 MOST_CELLS = 1 << 23  # of a table of ranks, sums of gains and gains: where it would be larger, there is no range
-DIGITS = 12  # to which sums of gains are told apart
+FINEST = 1 << 12  # gains are whole multiples of the largest one over a number of at most this
 NOBODY = 1e-18  # a rank that a smaller share of the readers reach is not looked at
 ROUNDS = 100
 
@@ -47,42 +47,47 @@ class Path(Record):
     """A reader's way down lists: what each rank adds, and the ranks below the list."""
 
     value: Value
-    depth: int | None  # ranks that are looked at; None where there is no end
+    depth: int  # ranks that are looked at
     divides: bool  # whether the reading is a quotient; else its denominator is 1
     terms: Callable[[Stage], Terms]
     below: Callable[[int, Floats, float], tuple[Floats, Floats]]  # of a width, sums of gains, and what was spent
 
 
 class _Layer(Record):
-    """One rank: [sum of gains above it, gain that may stand here]."""
+    """One rank: [sum of gains above it, in units; gain that may stand here]."""
 
-    gains: Floats
     terms: Terms
-    next: Ints  # where s + g is among the sums of the next rank
+    next: Ints  # the sum of gains down to here, in units
 
 
-def walked(path: Path, unknown: Unknown, largest: bool) -> tuple[Floats, Floats]:
-    """Of lists without ties: the end of each range, and grades that attain it."""
+Ends = tuple[Floats, Floats]  # the smallest and the largest of each list
+
+
+def walked(path: Path, unknown: Unknown) -> Ends:
+    """Of lists without ties: grades that attain the two ends of each range."""
     steps = Steps.of(path.value, unknown.grades, unknown.lists.pool)
-    grade, ends = unknown.all(steps.grade[0]), np.empty(len(unknown.lists))
+    grades = unknown.all(steps.grade[0]), unknown.all(steps.grade[0])
     for i in range(len(unknown.lists)):
         options, rows = _options(path, unknown, steps, i, tied=False)
-        layers, tail = _layers(path, options, _costs(path, unknown, i, len(options)))
-        ends[i], chosen = _best(path, layers, tail, largest)
-        at = np.flatnonzero(rows[: len(chosen)] >= 0)
-        worth = np.array([layers[j].gains[chosen[j]] for j in at.tolist()])
-        grade[rows[at]] = steps.grade[np.searchsorted(steps.worth, worth)] if len(at) else grade[rows[at]]
-    return ends, grade
+        layers, tail = _layers(path, options, _costs(unknown, i, len(options)))
+        for grade, largest in zip(grades, (False, True), strict=True):
+            chosen = _best(path, layers, tail, largest)[1]
+            at = np.flatnonzero(rows[: len(chosen)] >= 0)
+            if len(at):
+                worth = np.array([options[j][chosen[j]] for j in at.tolist()])
+                grade[rows[at]] = steps.grade[np.searchsorted(steps.worth, worth)]
+    return grades
 
 
-def outer(path: Path, unknown: Unknown, largest: bool) -> Floats:
-    """Of lists with ties: an end that no order and no grading passes."""
+def outer(path: Path, unknown: Unknown) -> Ends:
+    """Of lists with ties: ends that no order and no grading passes."""
     steps = Steps.of(path.value, unknown.grades, unknown.lists.pool)
-    ends = np.empty(len(unknown.lists))
+    ends = np.empty(len(unknown.lists)), np.empty(len(unknown.lists))
     for i in range(len(unknown.lists)):
         options, _ = _options(path, unknown, steps, i, tied=True)
         layers, tail = _layers(path, options, np.ones(len(options)))
-        ends[i] = _best(path, layers, tail, largest)[0]
+        for end, largest in zip(ends, (False, True), strict=True):
+            end[i] = _best(path, layers, tail, largest)[0]
     return ends
 
 
@@ -94,7 +99,7 @@ def tied(unknown: Unknown) -> bool:
 def _options(path: Path, unknown: Unknown, steps: Steps, i: int, tied: bool) -> tuple[list[Floats], NDArray[np.int64]]:
     """The gains that may stand at each rank of list i, and the row of the unknown document there, or -1."""
     lists = unknown.lists
-    width = int(lists.length[i]) if path.depth is None else min(int(lists.length[i]), path.depth)
+    width = min(int(lists.length[i]), path.depth)
     judged = slice(int(lists.offsets[i]), int(lists.offsets[i + 1]))
     mine = np.arange(int(unknown.offsets[i]), int(unknown.offsets[i + 1]))
     mine = mine[unknown.seen[mine]]
@@ -124,7 +129,7 @@ def _options(path: Path, unknown: Unknown, steps: Steps, i: int, tied: bool) -> 
     return found[:width], rows[:width]
 
 
-def _costs(path: Path, unknown: Unknown, i: int, width: int) -> Floats:
+def _costs(unknown: Unknown, i: int, width: int) -> Floats:
     """What the document at each rank of a list costs."""
     cost, lists = np.ones(width + 1), unknown.lists
     if lists.pool.cost is not None:
@@ -137,40 +142,46 @@ def _costs(path: Path, unknown: Unknown, i: int, width: int) -> Floats:
     return cost[:width]
 
 
-def _layers(path: Path, options: list[Floats], cost: Floats) -> tuple[list[_Layer], tuple[Floats, Floats]]:
-    """The ranks, as far down as somebody comes, and what is below them for each sum of gains."""
+def _unit(gains: Floats) -> float:
+    """A number that all gains are whole multiples of."""
+    largest = float(gains.max(initial=0.0))
+    if largest == 0:
+        return 1.0
+    parts = np.arange(1, FINEST + 1)[:, None] * (gains / largest)
+    fits = (np.abs(parts - np.rint(parts)) < 1e-9).all(axis=1)
+    if not fits.any():
+        raise NoRange("no range is known where gains have no common unit")
+    return largest / (int(fits.argmax()) + 1)
+
+
+def _layers(path: Path, options: list[Floats], cost: Floats) -> tuple[list[_Layer], Ends]:
+    """The ranks, as far down as somebody comes, and what is below them for each sum of gains, in units."""
     from calipers.measures.forms.browsing import Stage
 
-    sums, layers, cells, reached, spent = np.zeros(1), [], 0, 1.0, 0.0
+    unit = _unit(np.unique(np.concatenate([*options, np.zeros(1)])))
+    layers, states, cells, reached, spent = [], 1, 0, 1.0, 0.0
     for rank, gains in enumerate(options, 1):
         spent += float(cost[rank - 1])
-        after = sums[:, None] + gains
+        step = np.rint(gains / unit).astype(np.int64)
+        after = np.arange(states)[:, None] + step
         cells += after.size
         if cells > MOST_CELLS:
-            raise NoRange("its reader may have gained too many different sums")
-        column = after.reshape(-1, 1)
+            raise NoRange("no range is known where a reader may have gained so many different sums")
+        column = (after * unit).reshape(-1, 1)
         gain = np.broadcast_to(gains, after.shape).reshape(-1, 1)
-        at = Stage(
-            np.array([float(rank)]), gain, np.full(column.shape, cost[rank - 1]), column, np.full(column.shape, spent)
-        )
-        found = path.terms(at)
-        terms = Terms(*(np.broadcast_to(each, column.shape).reshape(after.shape) for each in (
-            found.numerator, found.denominator, found.goes_on)))  # fmt: skip
-        goes_on = terms.goes_on > 0
-        _, one, place = np.unique(np.round(after[goes_on], DIGITS), return_index=True, return_inverse=True)
-        sums, next = after[goes_on][one], np.zeros(after.shape, np.int64)
-        next[goes_on] = place.reshape(-1)
-        layers.append(_Layer(gains, terms, next))
+        paid, total = np.full(column.shape, cost[rank - 1]), np.full(column.shape, spent)
+        found = path.terms(Stage(np.array([float(rank)]), gain, paid, column, total))
+        parts = (found.numerator, found.denominator, found.goes_on)
+        terms = Terms(*(np.broadcast_to(each, column.shape).reshape(after.shape) for each in parts))
+        layers.append(_Layer(terms, after))
+        states += int(step.max(initial=0))
         reached *= float(terms.goes_on.max(initial=0.0))
         if reached < NOBODY:
-            nothing = np.zeros(max(len(sums), 1))
-            return layers, (nothing, nothing)
-    return layers, path.below(len(options), sums, spent)
+            return layers, (np.zeros(states), np.zeros(states))
+    return layers, path.below(len(options), np.arange(states) * unit, spent)
 
 
-def _best(
-    path: Path, layers: list[_Layer], tail: tuple[Floats, Floats], largest: bool
-) -> tuple[float, NDArray[np.int64]]:
+def _best(path: Path, layers: list[_Layer], tail: Ends, largest: bool) -> tuple[float, NDArray[np.int64]]:
     """The largest or smallest quotient, and which gain stands at each rank under it."""
     sign = 1.0 if largest else -1.0
     if not path.divides:
@@ -185,9 +196,7 @@ def _best(
     return value, way
 
 
-def _round(
-    layers: list[_Layer], tail: tuple[Floats, Floats], by: float, sign: float
-) -> tuple[float, float, NDArray[np.int64]]:
+def _round(layers: list[_Layer], tail: Ends, by: float, sign: float) -> tuple[float, float, NDArray[np.int64]]:
     """The quotient, and the numerator, of the way on which N - by * D is the largest or smallest; and the way."""
     top, bottom = tail
     choices = []
