@@ -252,7 +252,7 @@ def _exactness(form: Form, population: Population, error: Floats | None, sd: str
     expected: str = form.exactness
     if error is None:
         expected = "exact"
-    elif form.may_draw_ties:
+    elif form.may_draw_ties or expected == "sampled":
         expected = "sampled" if (error > 0).any() else "enumerated"
     greedy = ideal == "greedy" and form.extremes == "bound"
     best = "greedy" if greedy else form.extremes_of(population, best=True)

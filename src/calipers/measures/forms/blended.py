@@ -348,7 +348,7 @@ class FirstBlended(OfBlendedRatios):
         return _graded(self, unknown, lambda one: first_ratio(one, largest))
 
     def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        return _any_ratios(self, unknown, largest)
+        return _any_ratios(self, unknown, largest, first_only=True)
 
     def proved(self) -> Proofs:
         return {"bounded": "a blended ratio, which is at most 1, or 0"}
@@ -536,9 +536,10 @@ def _graded(
     return grade
 
 
-def _any_ratios(form: OfBlendedRatios, unknown: Unknown, largest: bool) -> Floats:
-    """What no ratio of a list, and so no mean of them, passes; 0 where there is none."""
-    return np.array([any_ratio(OpenList.of(form, unknown, i), largest) for i in range(len(unknown.lists))])
+def _any_ratios(form: OfBlendedRatios, unknown: Unknown, largest: bool, first_only: bool = False) -> Floats:
+    """What no ratio of a list, and so no mean of them, passes."""
+    lists = range(len(unknown.lists))
+    return np.array([any_ratio(OpenList.of(form, unknown, i), largest, first_only) for i in lists])
 
 
 def _where_relevant(lists: Lists, rel: float, score: Floats) -> Floats:

@@ -279,13 +279,19 @@ def _extreme_grade(one: OpenList, allowed: Bools, high: bool) -> tuple[float, fl
     return float(one.possible[allowed][at]), float(one.grades[allowed][at])
 
 
-def any_ratio(one: OpenList, largest: bool) -> float:
-    """What no ratio at a relevant document passes, or 0 where none need be found; NaN where none can be."""
+def any_ratio(one: OpenList, largest: bool, first_only: bool) -> float:
+    """What no ratio at a relevant document passes, or 0 where none need be found; NaN where none can be.
+
+    first_only: at one that may be the first.
+    """
     found = [] if largest or len(one.first) or one.lowest > 0 else [0.0]
     first = np.concatenate([one.first, one.unknown_first])
     last = np.concatenate([one.last, one.unknown_last])
     own = np.concatenate([one.worth, np.full(len(one.row), one.most if largest else one.least)])
     is_unknown = np.arange(len(first)) >= len(one.first)
+    if first_only and len(one.first):
+        kept = first <= one.last.min()
+        first, last, own, is_unknown = first[kept], last[kept], own[kept], is_unknown[kept]
     if largest:
         for f, end in {*zip(first.tolist(), last.tolist(), strict=True)}:
             above, unknown_above = float(one.worth[one.last < f].sum()), int((one.unknown_last < f).sum())
