@@ -9,7 +9,14 @@ from typing import Any, Literal, TypedDict, TypeGuard
 
 import numpy as np
 
-from calipers.collection.document_facts import read_costs, whole_runs, with_costs, with_retrieved
+from calipers.collection.document_facts import (
+    Costs,
+    notes_on_costs,
+    read_costs,
+    whole_runs,
+    with_costs,
+    with_retrieved,
+)
 from calipers.collection.frames import is_frame
 from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
 from calipers.collection.read_ahead import in_order
@@ -48,6 +55,7 @@ class Policies(TypedDict, total=False):
     missing: Policy | None
     degenerate: Policy | None
     precision: Precision | None
+    costs: Costs | None
     jobs: int | None
 
 
@@ -65,7 +73,7 @@ def evaluate(
     degenerate: Policy | None = None,
     precision: Precision | None = None,
     columns: ColumnNames | None = None,
-    costs: str | os.PathLike[str] | Mapping[str, float] | None = None,
+    costs: Costs | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
@@ -190,18 +198,12 @@ def _costed(
     policies: Policies,
 ) -> Scores:
     """The scores where documents have costs, for which unjudged ones are looked at one by one."""
-    costly = {name: measure for name, measure in named.items() if measure.form.reads_costs}
-    if not costly:
-        raise CalipersError(
-            f"no measure depends on costs: {', '.join(named)}; TBG, U-measure, BPM, EC(...) and others do"
-        )
+    costly = depending_on_costs(named)
     runs = whole_runs(systems)
     paid = with_costs(known if policies["condensed"] else with_retrieved(known, runs), costs)
-    shown = {document for run in runs for query in known.queries for document in run.scores.get(query, ())}
-    unpaid = len(shown) - sum(document in costs for document in shown)
-    notes = (f"{counted(unpaid, 'document')} of {len(shown):,} that are retrieved have no cost: they count 1",)
+    unpaid = notes_on_costs(costs, (d for run in runs for query in known.queries for d in run.scores.get(query, ())))
     plain = [name for name in named if name not in costly] or ["NumRet"]  # for what is to be said of the runs
-    rest = evaluate(known.with_notes(notes if unpaid else ()), runs, plain, warn=warn, **policies)
+    rest = evaluate(known.with_notes(unpaid), runs, plain, warn=warn, **policies)
     read = evaluate(paid, runs, list(costly), warn=False, **policies)
     homes = [(read if name in costly else rest, name) for name in named]
     place = [home.measures.index(name) for home, name in homes]
@@ -222,6 +224,16 @@ def _costed(
             **{key: {**rest.metadata[key], **read.metadata[key]} for key in ("exactness", "standard_error")},
         },
     )
+
+
+def depending_on_costs(named: Mapping[str, Measure]) -> dict[str, Measure]:
+    """The measures that read what documents cost; refused where none does."""
+    costly = {name: measure for name, measure in named.items() if measure.form.reads_costs}
+    if not costly:
+        raise CalipersError(
+            f"no measure depends on costs: {', '.join(named)}; TBG, U-measure, BPM, EC(...) and others do"
+        )
+    return costly
 
 
 def how_read(runs: Iterable[Run]) -> list[str]:

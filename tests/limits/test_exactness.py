@@ -16,6 +16,7 @@ from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.measures.forms import self_normalised
 from calipers.measures.random_rankings import deviation_error, sampled_deviation
+from calipers.measures.registry import examples
 from calipers.report.material import gather
 from calipers.report.section import Detail
 from calipers.report.sections import bounds as between
@@ -140,6 +141,37 @@ def test_few_orders_have_no_error() -> None:
     """Grades 2, 1, 0: all orders of Z's population are gone through, and it says nothing of sampling."""
     scores = cal.evaluate({"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"a": 3, "b": 2, "c": 1}}, ["Z(ERR)", "V2(infAP)"])
     assert (scores.exactness, scores.errors) == ({"Z(ERR)": "exact", "V2(infAP)": "sorted"}, {})
+
+
+def test_no_bound_of_any_measure_is_called_exact_that_is_not() -> None:
+    """All measures and readings, on a pool whose orders are all tried, and on one where what is not closed is drawn."""
+    of = [name for name in examples() if not cal.parse(name).form.normalised]
+    readers = ("INST", "BPM@5", "NERR8@5", "NERR10", "IFT-C1", "IFT-C2", "TBG", "AP", "RR", "RBP")
+    readings = (f"{what}({reader})" for what in ("EU", "ETU", "EC", "ETC", "ED") for reader in readers)
+    names = [*dict.fromkeys([*of, *readings])]
+    small = {"q": {"a": 2, "b": 1, "c": 0, "d": 0}}
+    orders = {str(n): {"q": {d: -r for r, d in enumerate(order)}} for n, order in enumerate(permutations("abcd"))}
+    every = cal.evaluate(small, orders, names).values[:, :, 0]
+    found = cal.bounds(small, names, sd="sampled")
+    wanted = {"ideal": every.max(axis=1), "worst": every.min(axis=1), "expected": every.mean(axis=1),
+              "sd": every.std(axis=1)}  # fmt: skip
+    for n, name in enumerate(names):
+        how = found.exactness[name]
+        assert {how["expected"], how["sd"]} <= {"exact", "enumerated"}, name
+        for part, values in wanted.items():
+            if how[part] in ("exact", "enumerated"):
+                assert getattr(found, part)[name][0] == pytest.approx(values[n], abs=1e-9), (name, part)
+    large = {"q": {f"d{d}": [2, 1, 1, 0, 0, 0, 0][d] for d in range(7)}}
+    drawn = cal.bounds(large, names, sd="sampled")
+    lists = {"a": {"q": {d: -r for r, d in enumerate(large["q"])}}}
+    of = [name for name in of if drawn.sd[name][0] > 1e-9]  # of the others every ranking scores the same
+    z = cal.evaluate(large, lists, [f"Z({name})" for name in of], warn=False)
+    for name in names:
+        for part, error in (("expected", drawn.error), ("sd", drawn.sd_error)):
+            assert (drawn.exactness[name][part] == "sampled") == bool(error[name][0] > 1e-12), (name, part)
+        assert name not in of or (f"Z({name})" in z.errors) == (
+            "sampled" in (drawn.exactness[name]["expected"], drawn.exactness[name]["sd"])
+        ), name
 
 
 def test_the_greedy_ideal_can_be_exceeded() -> None:

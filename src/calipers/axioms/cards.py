@@ -77,7 +77,7 @@ def measure_card(measure: Examined) -> Card:
     >>> card.range
     '0 to 1'
     """
-    if isinstance(measure, str) and (other := _of_other_judgments(measure)) is not None:
+    if isinstance(measure, str) and (other := _of_exposure(measure) or _of_other_judgments(measure)) is not None:
         return other
     subject = subject_of(measure)
     properties = examine(subject)
@@ -108,6 +108,28 @@ def measure_card(measure: Examined) -> Card:
 def _names(declaration: Declaration) -> dict[str, Any]:
     aliases = dict.fromkeys([*other_names(declaration), *trec_names(declaration.name)])
     return {"parameters": tuple(parameters_of(declaration)), "aliases": tuple(aliases)}
+
+
+def _of_exposure(name: str) -> Card | None:
+    """The card of what `calipers exposure` tells of averaged attention, for which no properties are derived."""
+    from calipers.attention.cards import CARDS, READER, TIES
+
+    found = next(((each, card) for each, card in CARDS.items() if each.lower() == name.strip().lower()), None)
+    if found is None:
+        return None
+    name, of = found
+    return Card(
+        measure=f"{name} (of calipers exposure)",
+        sentence=of.sentence,
+        formula=of.formula,
+        where=of.where,
+        range=of.range,
+        reader=READER,
+        exactness=TIES,
+        properties=None,
+        citation=of.citation,
+        parameters=of.parameters,
+    )
 
 
 def _of_other_judgments(name: str) -> Card | None:

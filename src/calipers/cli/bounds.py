@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import draw, like_option, note, plot_option, population_option
+from calipers.cli.options import costs_option, draw, like_option, note, plot_option, population_option
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
@@ -39,10 +39,18 @@ class Kind:
                                       "one of measures by subtopic.")  # fmt: skip
 @click.option("--residual", is_flag=True,
               help="Instead: what judging unjudged documents could lead to (linear measures).")  # fmt: skip
+@costs_option
 @plot_option("how many queries have which random score")
 @output
 def command(
-    inputs: Inputs, population: str, like: Any, bounds: Kind, residual: bool, plot: str | None, output: Output
+    inputs: Inputs,
+    population: str,
+    like: Any,
+    bounds: Kind,
+    residual: bool,
+    costs: str | None,
+    plot: str | None,
+    output: Output,
 ) -> None:
     """What the best, the worst and a random ranking of each query's documents would score.
 
@@ -65,11 +73,13 @@ def command(
             raise CalipersError("--plot draws bounds: leave out --residual")
         if runs is None:
             raise CalipersError("--residual needs a system")
+        if costs is not None:
+            raise CalipersError("--residual is for linear measures, which read no costs: see `calipers ranges`")
         output.write(residuals(known, runs, names).table())
         return
     if runs is None and population == "union":
         population = "pool"  # the same where there is no run
-    found = bounds_of(known, names, population=population, runs=runs, like=like, **vars(bounds))
+    found = bounds_of(known, names, population=population, runs=runs, like=like, costs=costs, **vars(bounds))
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
     if runs is not None and population not in OF_LISTS:

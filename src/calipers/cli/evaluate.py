@@ -64,7 +64,6 @@ FOR_PAPERS = ("markdown", "latex", "html")
 @click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"),
               help="The test behind the marks, corrected by Holm's method [default: t].")  # fmt: skip
 @plot_option("the mean of each system with its confidence interval")
-@click.option("--costs", metavar="FILE", help="For TBG, BPM, EC(...) and the like: lines of document and its cost.")
 @click.option("--intents", metavar="FILE", help="For diversity: lines of query, subtopic and its probability.")
 @lists
 @engine_options
@@ -73,7 +72,6 @@ FOR_PAPERS = ("markdown", "latex", "html")
 def command(
     inputs: Inputs,
     shown: ScoreTables,
-    costs: str | None,
     intents: str | None,
     lists: ListPolicies,
     engine: Engine,
@@ -98,13 +96,11 @@ def command(
     calipers evaluate qrels.parquet runs/*.parquet -m "nDCG@10" --engine spark --master "local[2]"
     """
     if engine.name == "spark":
-        if costs is not None:
-            raise CalipersError("--costs is not for --engine spark", file=costs)
         evaluate_on_spark(inputs, shown, intents, lists, engine, output)
         return
     shown.check(output.format)
     for_paper = output.format in FOR_PAPERS and not shown.per_query and shown.interval is None
-    unusual = (costs, intents, shown.interval, not inputs.is_plain, for_paper, shown.marks, shown.plot)
+    unusual = (intents, shown.interval, not inputs.is_plain, for_paper, shown.marks, shown.plot)
     if click.get_current_context().obj and not any(unusual) and (fast := _fast_answer(inputs, lists, show)):
         warn(fast.notes(lists.ties), lists.strict)
         output.write(fast.per_query() if shown.per_query else fast.mean())
@@ -117,7 +113,7 @@ def command(
     if intents is not None:
         known = _with_intents(known, intents)
     with reading(inputs.systems, show):
-        scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, costs=costs, warn=False, **lists.policies)
+        scores = evaluate(known, runs, list(wanted), jobs=lists.jobs, warn=False, **lists.policies)
     warn(scores.notes, lists.strict)
     note_undefined(scores)
     if shown.per_query:
@@ -142,7 +138,7 @@ def _marked(scores: Scores, baseline: str | None, test: str, format: str) -> Tab
 
 def _fast_answer(inputs: Inputs, lists: ListPolicies, show: bool | None) -> Answer | None:
     """What can be said without loading NumPy."""
-    if any((lists.like, lists.condensed, lists.empty, lists.missing, lists.degenerate)):
+    if any((lists.like, lists.condensed, lists.empty, lists.missing, lists.degenerate, lists.costs)):
         return None  # a policy of 0 is what is done anyway
     from calipers.cli.fast_evaluate import fast_answer
     from calipers.measures.name_lists import DEFAULT_MEASURES

@@ -303,6 +303,12 @@ def progress(total: int, what: str) -> Iterator[Callable[[int], None]]:
         yield advance
 
 
+costs_option = click.option(
+    "--costs", metavar="FILE", type=FILE,
+    help="For TBG, U-measure, BPM, IFT, EC(...) and the like: lines of document and what it costs to read.",
+)  # fmt: skip
+
+
 def read_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:
     """The group of each system, from two columns of a CSV file; a first row that names a system is no header."""
     import csv

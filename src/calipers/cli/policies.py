@@ -11,6 +11,7 @@ import click
 from calipers.cli.option_groups import Command, LibraryChoice, declared, together
 from calipers.cli.options import (
     alpha_option,
+    costs_option,
     depth_option,
     jobs_option,
     like_option,
@@ -34,6 +35,7 @@ class ListPolicies:
     empty: Policy = None
     missing: Policy = None
     degenerate: Policy = None
+    costs: str | None = None
     strict: bool = False
     jobs: int | None = None
 
@@ -70,6 +72,7 @@ lists = together(
                  help="What a query that a run lacks counts [default: 0, or what --like says]."),
     click.option("--degenerate", callback=policy_of, metavar="NUMBER|skip|error",
                  help="What a normalised score counts where all rankings score the same."),
+    costs_option,
     strict_option,
     jobs_option,
 )  # fmt: skip

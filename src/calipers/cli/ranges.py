@@ -11,6 +11,7 @@ from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     alpha_option,
+    costs_option,
     depth_option,
     draw,
     jobs_option,
@@ -50,6 +51,7 @@ class Gradings:
     ties: str | None
     depth: int | None
     empty: float | str | None
+    costs: str | None
     jobs: int | None
 
 
@@ -83,6 +85,7 @@ class SignificanceTest:
 @click.option("--empty", callback=policy_of, metavar="NUMBER",
               help="What a grading counts that leaves a measure undefined, mostly for want of relevant documents "
                    "[default: 0, or what --like says].")  # fmt: skip
+@costs_option
 @click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"), default="t", show_default=True,
               help="With --pairs: which differences are significant, and how many could still turn.")  # fmt: skip
 @click.option("--correction", type=LibraryChoice("calipers.stats.correction:CORRECTIONS"), default="holm",
@@ -177,3 +180,5 @@ def _say(found: Ranges, strict: bool) -> None:
             note(f"{name} ignores unjudged documents by definition: its range is one point")
         elif how.startswith("enumerated"):
             note(f"{name} has no closed form: all gradings were tried" + how.removeprefix("enumerated"))
+        elif how == "outer":
+            note(f"{name}: the ranges are outer: no score leaves them, but none need reach their ends")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from calipers.collection.model import DictRun, Judgments, Run
 from calipers.collection.run_names import distinct_names
 from calipers.errors import CalipersError
 from calipers.lists import Pool
+from calipers.plurals import counted
 
 Source = str | os.PathLike[str]
+Costs = Source | Mapping[str, float]  # a file of lines `document cost`, or {document: cost}
 UNJUDGED = -1.0  # the grade of documents that are in a pool only because a run retrieves them
 
 
-def read_costs(source: Source | Mapping[str, float]) -> dict[str, float]:
+def read_costs(source: Costs) -> dict[str, float]:
     """{document: cost} from lines `document cost`, as seconds or characters; or the same as a mapping.
 
     >>> read_costs({"a": 12, "b": 3.5})
@@ -72,6 +74,15 @@ def _cost(given: object, file: str, line: int | None) -> float:
     if not (math.isfinite(cost) and cost > 0):
         raise CalipersError(f"cost '{given}' is not a number above 0", file=file, line=line)
     return cost
+
+
+def notes_on_costs(costs: Mapping[str, float], retrieved: Iterable[str]) -> tuple[str, ...]:
+    """How many of the documents that are retrieved have no cost."""
+    shown = {*retrieved}
+    unpaid = len(shown) - sum(document in costs for document in shown)
+    if not unpaid:
+        return ()
+    return (f"{counted(unpaid, 'document')} of {len(shown):,} that are retrieved have no cost: they count 1",)
 
 
 def whole_runs(runs: Sequence[Run]) -> list[DictRun]:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from calipers.collection.document_facts import Costs, read_costs, whole_runs, with_costs, with_retrieved
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import as_judgments, as_runs, kind_read, notes_on_reading
+from calipers.evaluation import as_judgments, as_runs, depending_on_costs, kind_read, notes_on_reading
 from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import OF_LISTS, check_population, population_of
 from calipers.lists import Floats, Ints, Lists, Population
@@ -150,6 +151,7 @@ def bounds(
     depth: int | None = None,
     condensed: bool = False,
     warn: bool = True,
+    costs: Costs | None = None,
 ) -> Bounds:
     """The ideal, worst and expected score of measures for each query, and the standard deviation of random rankings.
 
@@ -164,6 +166,8 @@ def bounds(
         takes at each rank the document that adds most, as in ndeval.
     depth, condensed: how lists are read where the population depends on them, as in `evaluate`.
     warn: a CalipersWarning with what is to be known of how the files were read.
+    costs: what documents cost to read, as in `evaluate`; 1 where nothing is given. With runs, all documents that some
+        run retrieves are shuffled as well.
 
     Not everything has a closed form: `exactness` says of each bound how it was found; `error` and `sd_error` hold the
     standard errors of expected scores and of standard deviations that are sampled.
@@ -183,6 +187,12 @@ def bounds(
     rules = convention(like)
     asked = parse_all(measures, rules.defaults)
     known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in asked)))
+    if costs is not None:
+        depending_on_costs(dict(asked))
+        if runs is not None:
+            runs = whole_runs(as_runs(runs))
+            known = known if condensed else with_retrieved(known, runs)
+        known = with_costs(known, read_costs(costs))
     systems: tuple[str, ...] = ()
     place: Any = slice(None)  # of each list, among the populations
     read = as_runs(runs) if runs is not None and population in OF_LISTS else []
@@ -245,7 +255,7 @@ def _exactness(form: Form, population: Population, error: Floats | None, sd: str
     expected: str = form.exactness
     if error is None:
         expected = "exact"
-    elif form.may_draw_ties:
+    elif form.may_draw_ties or expected == "sampled":
         expected = "sampled" if (error > 0).any() else "enumerated"
     greedy = ideal == "greedy" and form.extremes == "bound"
     best = "greedy" if greedy else form.extremes_of(population, best=True)

@@ -10,18 +10,22 @@ Bailey, Moffat, Scholer & Thomas, User variability and IR system evaluation, SIG
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.browsing import Patient
+from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.user_models import check_ranks, worth_of
 from calipers.measures.values import Value
 from calipers.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @measure("INST", T=1, rel=1, gain=None, max_grade=LARGEST, ranks=None)
@@ -30,7 +34,27 @@ def inst(T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | 
     if T < 0.5:
         raise CalipersError(f"T={T} of 'INST' is below 0.5")
     value = worth_of(rel, gain, max_grade)
-    return Worthy(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
+    return Expectant(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
+
+
+class Expectant(Worthy):
+    """The gain per document of the reader of INST."""
+
+    of: Deterministic
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self.value(grade) != 0)
+
+    @property
+    def local(self) -> bool:
+        return True
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        """All documents at their best, or all at their worst: the gain per document follows their worths."""
+        steps = Steps.of(self.value, unknown.grades, unknown.lists.pool)
+        if max(steps.worth.max(), unknown.lists.worth(self.value).max(initial=0.0)) > 1:
+            raise NoRange("no range of INST is known where gains are above 1")
+        return unknown.all(steps.grade[-1 if largest else 0])
 
 
 class Adaptive(Record):

@@ -249,6 +249,10 @@ REFUSED = dict.fromkeys(("runid", "relstring"), "it is text; `calipers trec_eval
 _OF_TEXT = re.compile(r"(v[12]?\()?(rouge|b[ae]rt_?score|bleu|chrf|meteor)[-_ ]?(\w*)", re.IGNORECASE)
 _NOT_OF_RANKINGS = {
     **dict.fromkeys(("kappa", "cohen", "krippendorff"), "it is about judges: see calipers judges"),
+    **dict.fromkeys(
+        ("ee", "eel", "eed", "eer", "ee-l", "ee-d", "ee-r", "ee_l", "ee_d", "ee_r", "awrf", "expected exposure"),
+        "it is of the attention that documents get, averaged before it is squared: see calipers exposure",
+    ),
     **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see inform and metaeval"),
 }
 

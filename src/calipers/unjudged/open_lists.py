@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from os import cpu_count
 from threading import Lock
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.document_facts import notes_on_costs
 from calipers.collection.id_codes import Words, as_words, coded, mixed, side_by_side
 from calipers.collection.model import ArrayRun, Judgments, Run, ScoreFile
 from calipers.collection.run_names import distinct_names
@@ -53,6 +55,7 @@ class OpenLists:
     words: tuple[Words, ...]  # of each system: the ids of its rows, as numbers
     ids: tuple[Ids, ...]  # of each system: all the ids of its file
     row: tuple[Ints, ...]  # of each system: where each of its rows is among them
+    cost: Floats | None = None  # of these documents, where it is known what they cost to read
 
     @classmethod
     def of(
@@ -90,6 +93,18 @@ class OpenLists:
             tuple(each.ids for each in read),
             tuple(each.row for each in read),
         )
+
+    def with_costs(self, costs: Mapping[str, float]) -> OpenLists:
+        """With what unjudged documents cost, 1 where that is not known."""
+        names = self.names(np.arange(int(self.offsets[-1])))
+        return replace(self, cost=np.array([costs.get(name, 1.0) for name in names]))
+
+    def notes_on_costs(self, costs: Mapping[str, float]) -> tuple[str, ...]:
+        """How many of the documents that are retrieved have no cost."""
+        judged = np.unique(self.lists.document)
+        names = self.judgments.document_names
+        unjudged = self.names(np.arange(int(self.offsets[-1])))
+        return notes_on_costs(costs, chain(unjudged, (names[d] for d in judged.tolist())))
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -139,7 +154,10 @@ class OpenLists:
         first, last, place = (columns[name] for name in names)
         more = np.broadcast_to(np.asarray(unseen, np.int64), (len(lists),))
         if not more.any():
-            return Unknown(lists, np.concatenate([[0], np.cumsum(count)]), first, last, place, grades, int(self.most))
+            return Unknown(
+                lists, np.concatenate([[0], np.cumsum(count)]), first, last, place, grades, int(self.most),
+                None if within is not None else self.cost,
+            )  # fmt: skip
         offsets = np.concatenate([[0], np.cumsum(count + more)])
         shown = spread(offsets[:-1], count)
 
@@ -149,7 +167,11 @@ class OpenLists:
             return found
 
         most = int(self.most + more.max(initial=0))
-        return Unknown(lists, offsets, wider(first), wider(last), wider(place), grades, most)
+        cost = None
+        if self.cost is not None and within is None:
+            cost = np.ones(int(offsets[-1]))
+            cost[shown] = self.cost
+        return Unknown(lists, offsets, wider(first), wider(last), wider(place), grades, most, cost)
 
     def _top(self, depth: int, rest: int) -> tuple[tuple[Ranks, ...], Ints]:
         """The rows whose tie begins in so many ranks, and of each list so many of the rest; how many each list has."""

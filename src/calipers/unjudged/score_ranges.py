@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from calipers.collection.document_facts import Costs, read_costs, with_costs
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
-from calipers.evaluation import as_judgments, as_runs, check_depth, describe, kind_read, notes_on_reading, scored
+from calipers.evaluation import (
+    as_judgments,
+    as_runs,
+    check_depth,
+    depending_on_costs,
+    describe,
+    kind_read,
+    notes_on_reading,
+    scored,
+)
 from calipers.limits.exactness import inexact_measures, sampling_errors
 from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
-from calipers.measures.forms.gradings import NoRange, Unknown, enumerated
+from calipers.measures.forms.gradings import NoRange, Unknown, enumerated, number_of_gradings
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import shape
@@ -61,7 +71,7 @@ class Ranges:
     low: dict[str, Floats]
     score: dict[str, Floats]
     high: dict[str, Floats]
-    exactness: dict[str, str]  # exact, enumerated (and what is not exact), or point: ignores unjudged documents
+    exactness: dict[str, str]  # exact, enumerated (and what is not exact), outer, or point: ignores unjudged documents
     unknown: Ints  # [system, query]: unjudged documents of each list
     grades: Floats  # what an unjudged document may turn out to be
     unseen: int
@@ -171,6 +181,8 @@ class Ranges:
         definition = self.definitions[self.measures.index(name)]
         _, _, lower, upper, _ = range_of(definition, part, self.policy)
         grade = lower if end == "low" else upper
+        if np.isnan(grade).any():
+            raise CalipersError(f"the range of {name} is an outer one: no grading is known that attains its ends")
         start = int(self.lists.offsets[s * queries])
         names = iter(self.lists.names(start + np.arange(int(part.seen.sum()))))
         taken = {*self.lists.judgments.document_names} if self.unseen else set()
@@ -223,6 +235,7 @@ def ranges(
     ties: str | None = None,
     depth: int | None = None,
     empty: float | str | None = None,
+    costs: Costs | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     refused: dict[str, str] | None = None,
@@ -236,13 +249,15 @@ def ranges(
     ties: `average`, `docid` or `input`.
     empty: what a grading counts that leaves a measure undefined (no relevant document), 0 by default. It must be a
         number: were such queries skipped, the range of a mean would not be the mean of ranges.
+    costs: what documents cost to read, as in `evaluate`; 1 where nothing is given.
     refused: gets the measures that have no ranges, with the reason; without it they are errors.
     warn: as for `evaluate`: give the notes as one CalipersWarning.
 
     Exact for every measure that is linear, a cascade, a share of its ideal or of the number of relevant documents, or
-    a function of the retrieved set. Measures that leave unjudged documents out by definition (bpref, infAP,
-    judged_only) have a range of one point. For others all gradings are tried where a list has at most 20,000; else
-    they are refused.
+    a function of the retrieved set; for readers (INST, BPM, IFT, EU, ED ...) of lists without ties. Measures that leave
+    unjudged documents out by definition (bpref, infAP, judged_only) have a range of one point. For others all gradings
+    are tried where a list has at most 20,000. Else the range is `outer`, which no score leaves but which need not be
+    attained, for readers of lists with ties and graded measures of NTCIR, and what is left is refused.
 
     >>> found = ranges({"q": {"a": 1}}, {"q": {"x": 2, "a": 1}}, ["AP"])
     >>> found.low["AP"], found.score["AP"], found.high["AP"]
@@ -259,10 +274,17 @@ def ranges(
     known = rules.judgments(as_judgments(judgments))
     grades = possible_grades(known, max_grade)
     systems = [*rules.runs(as_runs(runs))]
+    if costs is not None:
+        depending_on_costs(dict(named))
+        paid = read_costs(costs)
+        known = with_costs(known, paid)
     opened = OpenLists.of(known, systems, depth, jobs, progress)
+    if costs is not None:
+        opened = opened.with_costs(paid)
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), opened.retrieved, opened.lists)
-    notes = (*notes_on_reading(known, systems), *notes_about(seen_in(coverage, systems), policy.ties))
+    unpaid = () if costs is None else opened.notes_on_costs(paid)
+    notes = (*notes_on_reading(known, systems), *unpaid, *notes_about(seen_in(coverage, systems), policy.ties))
     warn_user(notes, warn)
     return _of_lists(opened, dict(named), grades, unseen, policy, notes, refused)
 
@@ -342,50 +364,83 @@ def _ranges_of(
     lists = unknown.lists
     size = lists.pool.size[lists.query] + unknown.count
     low, score, high = (np.empty(len(lists)) for _ in range(3))
-    exactness = "exact"
+    found = ["exact"]
     cuts = [0, *(np.flatnonzero(np.diff(np.cumsum(size) // ROWS_AT_ONCE)) + 1).tolist(), len(lists)]
     for start, stop in pairwise(cuts):
         if start < stop:
             here = slice(start, stop)
             part = unknown if stop - start == len(lists) else unknown.part(start, stop)
             score[here] = policy.scores(measure, part.lists)
-            low[here], high[here], _, _, exactness = range_of(measure, part, policy)
-    return low.reshape(shape), score.reshape(shape), high.reshape(shape), exactness
+            low[here], high[here], _, _, how = range_of(measure, part, policy)
+            found.append(how)
+    return low.reshape(shape), score.reshape(shape), high.reshape(shape), _least_exact(found)
+
+
+def _least_exact(found: Iterable[str]) -> str:
+    """What holds of all that was found in these ways."""
+    order = ("exact", "point", "enumerated", "outer")
+    return max(found, key=lambda how: order.index(how.partition(",")[0]))
 
 
 def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats, Floats, Floats, Floats, str]:
-    """The ends of each list's range, gradings that attain them, and how they were found."""
+    """The ends of each list's range, gradings that attain them, and how they were found: `exact`, `enumerated`, a
+    `point`, or `outer`, where no score passes the ends, no grading need attain them, and none is known.
+    """
     form = measure.form
     if form.ignores_unjudged or not len(unknown):
         score, grade = policy.scores(measure, unknown.lists), unknown.all(unknown.grades[0])
         return score, score, grade, grade, "point" if form.ignores_unjudged else "exact"
     try:
         gradings = form.extreme(unknown, False), form.extreme(unknown, True)
-        exactness = "exact"
-    except NoRange as reason:
-        what = f"{reason.message}: it"
-        gradings = enumerated(unknown, lambda lists: policy.scores(measure, lists), MOST_GRADINGS, what)
-        drawn = sampling_errors([measure], unknown.lists)
-        exactness = ", ".join(("enumerated", *inexact_measures({"": measure}, drawn).values()))
+    except NoRange:
+        if len(unknown.lists) == 1:
+            return _range_of_one(measure, unknown, policy)
+        each = [range_of(measure, unknown.part(i, i + 1), policy) for i in range(len(unknown.lists))]
+        low, high, lower, upper = (np.concatenate([one[part] for one in each]) for part in range(4))
+        return low, high, lower, upper, _least_exact(one[4] for one in each)
     undefined = np.isnan(form.score(unknown.lists))
     ends = []
     for grade, largest in zip(gradings, (False, True), strict=True):
-        value = _rescored(measure, unknown, grade, policy, exactness)
-        if undefined.any() and exactness == "exact":  # nothing relevant yet: there may stay nothing
+        value = _rescored(measure, unknown, grade, policy)
+        if undefined.any():  # nothing relevant yet: there may stay nothing
             nothing = np.where(undefined[unknown.list], _worthless(measure, unknown), grade)
-            other = _rescored(measure, unknown, nothing, policy, exactness)
+            other = _rescored(measure, unknown, nothing, policy)
             better = undefined & (other > value if largest else other < value)
             value = np.where(better, other, value)
             grade = np.where(better[unknown.list], nothing, grade)
         ends.append((value, grade))
     (low, lower), (high, upper) = ends
-    return low, high, lower, upper, exactness
+    return low, high, lower, upper, "exact"
 
 
-def _rescored(measure: Measure, unknown: Unknown, grade: Floats, policy: Policy, exactness: str) -> Floats:
+def _range_of_one(
+    measure: Measure, unknown: Unknown, policy: Policy
+) -> tuple[Floats, Floats, Floats, Floats, str]:
+    """Of one list whose extreme scores have no closed form: all gradings where they are few, else an outer range."""
+    if number_of_gradings(unknown) > MOST_GRADINGS:
+        try:
+            ends = measure.form.outer(unknown, False), measure.form.outer(unknown, True)
+        except NoRange as refused:
+            raise CalipersError(
+                f"{refused.message}, and there are more than {MOST_GRADINGS:,} gradings of a list to try"
+            ) from None
+        worth = np.asarray(measure.form.worth(unknown.grades))
+        attained = [policy.scores(measure, unknown.graded(unknown.all(unknown.grades[at])))
+                    for at in (int(worth.argmin()), int(worth.argmax()))]  # fmt: skip
+        low, high = np.fmin(np.minimum(*attained), ends[0]), np.fmax(np.maximum(*attained), ends[1])
+        return low, high, unknown.all(np.nan), unknown.all(np.nan), "outer"
+    lower, upper = enumerated(unknown, lambda lists: policy.scores(measure, lists))
+    drawn = sampling_errors([measure], unknown.lists)
+    how = ", ".join(("enumerated", *inexact_measures({"": measure}, drawn).values()))
+    low, high = (policy.scores(measure, unknown.graded(grade)) for grade in (lower, upper))
+    return low, high, lower, upper, how
+
+
+def _rescored(measure: Measure, unknown: Unknown, grade: Floats, policy: Policy) -> Floats:
     """The score of each list once its unknown documents have these grades."""
-    matters = measure.form.matters if exactness == "exact" else None
-    return policy.scores(measure, unknown.graded(grade, matters))
+    form = measure.form
+    paid = form.reads_costs and unknown.lists.pool.cost is not None  # then what is worthless has a cost
+    return policy.scores(measure, unknown.graded(grade, None if paid else form.matters))
 
 
 def _worthless(measure: Measure, unknown: Unknown) -> float:

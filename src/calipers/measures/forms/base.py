@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Lists, Pool, Population
+from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.gradings import (
     Growth,
     NoRange,
@@ -349,6 +349,28 @@ class Form(Record):
         """
         raise NoRange(f"no range is known for the form {type(self).__name__}")
 
+    def outer(self, unknown: Unknown, largest: bool) -> Floats:
+        """Of each list: what no grading passes, where the largest (or the smallest) score itself is not known."""
+        raise NoRange(f"no range is known for the form {type(self).__name__}")
+
+    def extreme_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
+        """`extreme` of the form divided by something."""
+        growth = by.growth(self, unknown)
+        if growth is None:
+            return self.extreme(unknown, largest)
+        if not growth.by_list:
+            return raised(self.rungs(unknown, growth.steps, largest, growth.most), growth, unknown, largest)
+        found, grade = unknown.retrieved(), unknown.all(growth.steps.grade[0])
+        rungs = self.rungs(found, growth.steps, largest, growth.most)
+        grade[unknown.seen] = raised(rungs, growth, found, largest)
+        return grade
+
+    def outer_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
+        """`outer` of the form divided by something."""
+        if by.constant is None:
+            raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
+        return self.outer(unknown, largest) / by.constant
+
     def room(self, lists: Lists) -> Floats | None:
         """By how much judging could raise the score of each list, where that is quickly told; None where it is not."""
         return None
@@ -443,6 +465,10 @@ class Denominator(Record):
 
     def best_lists(self, form: Form, lists: Lists) -> Lists | None:
         """The rankings whose scores it is; None where it is not the score of a ranking."""
+        return None
+
+    def of_relevant(self, count: Ints) -> Floats | None:
+        """Its value where so many documents of the query are relevant; None where that does not decide."""
         return None
 
     def growth(self, form: Form, unknown: Unknown) -> Growth | None:
@@ -622,12 +648,7 @@ class Share(Wrapper):
         return (within[0], within[0]) if self.by.of_best_first else None
 
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        growth = self.by.growth(self.of, unknown)
-        if growth is None:
-            return self.of.extreme(unknown, largest)
-        if not growth.by_list:
-            return raised(self.of.rungs(unknown, growth.steps, largest, growth.most), growth, unknown, largest)
-        found, grade = unknown.retrieved(), unknown.all(growth.steps.grade[0])
-        rungs = self.of.rungs(found, growth.steps, largest, growth.most)
-        grade[unknown.seen] = raised(rungs, growth, found, largest)
-        return grade
+        return self.of.extreme_of_share(self.by, unknown, largest)
+
+    def outer(self, unknown: Unknown, largest: bool) -> Floats:
+        return self.of.outer_of_share(self.by, unknown, largest)

@@ -11,11 +11,23 @@ averages over ties are sums over ranks of h, and of h times the place inside the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Denominator, Exactness, Form, Proofs
+from calipers.measures.forms.blended_ranges import (
+    OpenList,
+    Sums,
+    any_ratio,
+    first_ratio,
+    preferred_ratio,
+    raised_by_number,
+    sums_of_ratios,
+)
+from calipers.measures.forms.denominators import TotalValue
+from calipers.measures.forms.gradings import NoRange, Unknown
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import AtLeast, GainFrom, Value, Worth, described
 from calipers.record import Record
@@ -134,6 +146,27 @@ class OfBlendedRatios(Form):
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
+    def sums(self, by: Denominator, unknown: Unknown) -> list[Sums]:
+        """Of each list: the sum of ratios that it is, divided by something."""
+        raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
+
+    def extreme_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
+        grade = unknown.all(unknown.grades[0])
+        for i, sums in enumerate(self.sums(by, unknown)):
+            one = OpenList.of(self, unknown, i)
+            if one.settled:
+                continue
+            _, tight, number = sums_of_ratios(one, sums, largest)
+            if not tight:
+                raise NoRange("its relevant documents differ in worth, or are tied")
+            rows, given = raised_by_number(one, number, largest)
+            grade[rows] = given
+        return grade
+
+    def outer_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
+        each = enumerate(self.sums(by, unknown))
+        return np.array([sums_of_ratios(OpenList.of(self, unknown, i), sums, largest)[0] for i, sums in each])
+
 
 class Blended(OfBlendedRatios):
     """The sum over ranks i <= k of stop_i * BR(i).
@@ -163,6 +196,14 @@ class Blended(OfBlendedRatios):
         h, times = weights.between(found.query[groups.list], groups.before + 1, last)
         pairs = (stops * numerator - products) / np.maximum(groups.size - 1, 1)
         return np.asarray((h * (products + stops * groups.above(numerator)) + times * pairs) / groups.size)
+
+    def sums(self, by: Denominator, unknown: Unknown) -> list[Sums]:
+        if by.of_relevant(np.zeros(1, np.int64)) is not None:
+            total = cast("Callable[[Ints], Floats]", by.of_relevant)
+            return [Sums(total, self.stop, cutoff=self.cutoff)] * len(unknown.lists)
+        if not isinstance(by, TotalValue):
+            return super().sums(by, unknown)
+        return [Sums(None, self.stop, stops, self.cutoff) for stops in by(self, unknown.lists).tolist()]
 
     def extremes_of(self, population: Population, best: bool) -> Exactness:
         """Where all stop alike, what is worth more comes first. Else that is best where nothing of the pool is missing:
@@ -236,6 +277,10 @@ class RankBiasedBlended(OfBlendedRatios):
             added[g] = self.gamma ** before[g] * n / m * total
         return groups.sum_by_list(added)
 
+    def sums(self, by: Denominator, unknown: Unknown) -> list[Sums]:
+        total = cast("Callable[[Ints], Floats]", by.of_relevant)
+        return [Sums(total, gamma=self.gamma)] * len(unknown.lists)
+
     @property
     def sorted_is_best(self) -> bool:
         return True
@@ -266,7 +311,10 @@ class GeometricTotal(Denominator):
         return self.rel
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
-        relevant = lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
+        return self.of_relevant(lists.pool.relevant(self.rel)[lists.query])
+
+    def of_relevant(self, count: Ints) -> Floats:
+        relevant = count.astype(np.float64)
         return relevant if self.gamma == 1 else (1.0 - self.gamma**relevant) / (1.0 - self.gamma)
 
 
@@ -295,6 +343,12 @@ class FirstBlended(OfBlendedRatios):
     @property
     def sorted_is_best(self) -> bool:
         return True
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        return _graded(self, unknown, lambda one: first_ratio(one, largest))
+
+    def outer(self, unknown: Unknown, largest: bool) -> Floats:
+        return _any_ratios(self, unknown, largest, first_only=True)
 
     def proved(self) -> Proofs:
         return {"bounded": "a blended ratio, which is at most 1, or 0"}
@@ -389,6 +443,12 @@ class Preferred(OfBlendedRatios):
             result[i] = ratio.max() if best else ratio.min()
         return result
 
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        return _graded(self, unknown, lambda one: preferred_ratio(one, largest), alike=self.mean)
+
+    def outer(self, unknown: Unknown, largest: bool) -> Floats:
+        return _any_ratios(self, unknown, largest)
+
     def proved(self) -> Proofs:
         return {"bounded": "blended ratios are at most 1, and so is their mean"}
 
@@ -453,6 +513,33 @@ def first_place(size: int, marked: int) -> Floats:
     passing = np.concatenate([[1.0], np.cumprod((size - marked - place + 1) / (size - place + 1))])
     j = np.arange(1, size - marked + 2)
     return np.asarray(passing * marked / (size - j + 1))
+
+
+def _graded(
+    form: OfBlendedRatios, unknown: Unknown, of: Callable[[OpenList], tuple[Ints, Floats]], alike: bool = False
+) -> Floats:
+    """A grading of the unknown documents of lists without ties, list by list.
+
+    alike: only where all relevant documents of a list have one grade, so that the first of the best is the first.
+    """
+    grade = unknown.all(unknown.grades[0])
+    for i in range(len(unknown.lists)):
+        one = OpenList.of(form, unknown, i)
+        if one.settled:
+            continue
+        if one.tied:
+            raise NoRange("its lists have ties")
+        if alike and len({*one.grade.tolist(), *one.grades[one.possible > 0].tolist()}) > 1:
+            raise NoRange("its relevant documents differ in grade")
+        rows, given = of(one)
+        grade[rows] = given
+    return grade
+
+
+def _any_ratios(form: OfBlendedRatios, unknown: Unknown, largest: bool, first_only: bool = False) -> Floats:
+    """What no ratio of a list, and so no mean of them, passes."""
+    lists = range(len(unknown.lists))
+    return np.array([any_ratio(OpenList.of(form, unknown, i), largest, first_only) for i in lists])
 
 
 def _where_relevant(lists: Lists, rel: float, score: Floats) -> Floats:

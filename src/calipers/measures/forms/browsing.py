@@ -17,8 +17,9 @@ from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import OF_NOTHING, Form, Proofs, Wrapper
 from calipers.measures.forms.denominators import TOTAL_WEIGHT
 from calipers.measures.forms.free import Deterministic
-from calipers.measures.forms.gradings import Steps, Unknown
+from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.forms.linear import Linear
+from calipers.measures.forms.reader_ranges import Path, Terms, outer, tied, walked
 from calipers.measures.values import Discount, Facts, Value, Weights, described
 from calipers.record import Record
 
@@ -53,6 +54,7 @@ class Browser(Record):
 
     spends: ClassVar[bool] = False  # whether it depends on the costs of documents
     ends: ClassVar[bool] = False  # whether every reader has stopped at the last rank that is looked at
+    foresees: ClassVar[bool] = False  # whether going on depends on what stands further down
     value: Value
 
     @property
@@ -79,6 +81,18 @@ class Browser(Record):
         (0), for documents of these worths; None where that is not known.
         """
         return None
+
+    def terms(self, reading: str, at: Stage, goes_on: Floats) -> Terms:
+        """What ranks add to the sums that a reading is the quotient of, for a reader who comes to them."""
+        if reading in ("EU", "EC"):
+            return Terms(at.gain if reading == "EU" else at.cost, np.ones(1), goes_on)
+        if reading == "ED":
+            return Terms(np.ones(1), np.zeros(1), goes_on)
+        return Terms((1.0 - goes_on) * (at.gained if reading == "ETU" else at.spent), np.zeros(1), goes_on)
+
+    def divides(self, reading: str) -> bool:
+        """Whether a reading is a quotient of two such sums; else it is the first of them."""
+        return reading in ("EU", "EC")
 
 
 class ByRank(Browser):
@@ -109,7 +123,8 @@ class SatisfiedReader(Browser):
     """A reader who stops where a document satisfies: C(i) = (1 - gain(i)) * w(i + 1) / w(i).
 
     One document more of a gain g adds V_j to the gains looked at and takes V_(j+1) = c V_j (1 - g) at most from those
-    below, so that the gain per document grows with every gain, and the depth falls.
+    below, so that the gain per document grows with every gain, and the depth falls. The total gain grows too: a reader
+    who stops keeps what was gained, and readers further down expect no more than 1, as gain(i) <= 1 - C(i).
     """
 
     at: Weights
@@ -132,7 +147,7 @@ class SatisfiedReader(Browser):
             return 1
         if reading == "ED" or (reading == "ETC" and unit_costs and self.cutoff is not None):
             return -1
-        if reading == "ETU" and self.cutoff is not None:
+        if reading == "ETU":
             return 1
         return 0 if reading == "EC" and unit_costs else None
 
@@ -140,6 +155,7 @@ class SatisfiedReader(Browser):
 class AllRelevant(Browser):
     """The reader of average precision: C(i) = S(i + 1) / S(i), S(i) being the sum of gain(j) / j over j >= i."""
 
+    foresees = True
     last: int | None = None
 
     @property
@@ -157,9 +173,30 @@ class AllRelevant(Browser):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(after > 0, after / below, 0.0)
 
+    def terms(self, reading: str, at: Stage, goes_on: Floats) -> Terms:
+        """S(i) is a sum over the ranks below, so that sums over ranks of V are sums over documents.
+
+        sum of V(i) x(i) = sum over j of (gain(j) / j) * (x(1) + ... + x(j)) / S(1),  L(i) = (gain(i) / i) / S(1)
+        """
+        gain = np.where(at.rank <= (self.last or np.inf), at.gain, 0.0)
+        share, on = gain / at.rank, np.ones(1)
+        if reading == "ED":
+            return Terms(gain, share, on)
+        total = at.gained if reading in ("EU", "ETU") else at.spent
+        return Terms(share * total, gain if reading in ("EU", "EC") else share, on)
+
+    def divides(self, reading: str) -> bool:
+        return True
+
 
 class Patient(Browser):
-    """The reader of INST, who wants a gain of T in all: ((i + T + T_i - 1) / (i + T + T_i))^2, T_i still wanted."""
+    """The reader of INST, who wants a gain of T in all: ((i + T + T_i - 1) / (i + T + T_i))^2, T_i still wanted.
+
+    With c = i + T + T_i, which is at least 1 for gains of at most 1 and T of at least 1/2, and p(c) = (1 - 1/c)^2, what
+    is gained below rank i, per reader there, is f(c) = p(c) (g + f(c + 1 - g)), g being the gain at the next rank. That
+    is at most (c - 1)^2 / (2 c - 1), and so f' is at most 1/2: one more unit of gain at a rank takes at most half of it
+    from the ranks below. The gains looked at grow, the depth falls, and the gain per document grows.
+    """
 
     target: float
 
@@ -173,7 +210,9 @@ class Patient(Browser):
             return np.where(left > 0, ((left - 1.0) / left) ** 2, 0.0)
 
     def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        return -1 if reading == "ED" and self.target >= 0.5 else None
+        if self.target < 0.5 or (worths > 1).any():
+            return None
+        return {"EU": 1, "ED": -1, "EC": 0 if unit_costs else None}.get(reading)
 
 
 class Bejeweled(Browser):
@@ -444,13 +483,54 @@ class Browsed(Wrapper):
         return True
 
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """All documents at their best, or all at their worst, where the reading follows their worths."""
+        """All documents at their best, or all at their worst, where the reading follows their worths; else what a
+        dynamic program over what was gained finds, for lists without ties.
+        """
         steps = Steps.of(self.worth, unknown.grades, unknown.lists.pool)
         every = np.concatenate([steps.worth, unknown.lists.worth(self.worth)])
-        sign = self.browser.rises(self.reading.what, every, unit_costs=unknown.lists.pool.cost is None)
-        if sign is None:
-            return super().extreme(unknown, largest)
-        return unknown.all(steps.grade[-1 if (sign >= 0) == largest else 0])
+        unit = unknown.lists.pool.cost is None
+        sign = self.browser.rises(self.reading.what, every, unit_costs=unit)
+        if sign is not None:
+            return unknown.all(steps.grade[-1 if (sign >= 0) == largest else 0])
+        if tied(unknown):
+            raise NoRange("its lists have ties")
+        grade = unknown.once(("walked", self), lambda: walked(self.path, unknown))[largest]
+        if not self.browser.foresees:
+            return grade
+        nothing = unknown.all(steps.grade[0])  # where nothing is gained, the sums are 0 / 0, and the first rank is all
+        one, other = (self.score(unknown.graded(each)) for each in (grade, nothing))
+        better = other > one if largest else other < one
+        return np.where(better[unknown.list], nothing, grade)
+
+    def outer(self, unknown: Unknown, largest: bool) -> Floats:
+        if self.reads_costs and unknown.lists.pool.cost is not None:
+            raise NoRange("no range is known where documents have costs and are tied, which --ties docid breaks")
+        ends = unknown.once(("outer", self), lambda: outer(self.path, unknown))[largest]
+        if self.browser.foresees:
+            nothing = 0.0 if self.reading.what in ("EU", "ETU") else 1.0
+            ends = np.fmax(ends, nothing) if largest else np.fmin(ends, nothing)
+        return ends
+
+    @property
+    def path(self) -> Path:
+        """How the reader walks, for ranges."""
+        reading, what = self.reading, self.reading.what
+
+        def terms(at: Stage) -> Terms:
+            goes_on = np.ones(1) if self.browser.foresees else reading.goes_on(at)
+            return self.browser.terms(what, at, goes_on)
+
+        def below(width: int, gained: Floats, spent: float) -> tuple[Floats, Floats]:
+            nothing = np.zeros(len(gained))
+            if width >= reading.depth or self.browser.foresees:
+                return nothing, nothing
+            rest = reading._rest(np.stack([gained, nothing + spent], axis=1), width)
+            found = tallied(what, rest, reading.goes_on(rest))
+            if what == "ED":
+                return found.viewed, nothing
+            return (found.stopped, nothing) if what in ("ETU", "ETC") else (found.weighed, found.viewed)
+
+        return Path(self.worth, reading.depth, self.browser.divides(what), terms, below)
 
 
 class Seen(Discount):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
-from calipers.measures.forms.gradings import Steps, Unknown
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
+from calipers.measures.forms.cascade_ranges import OpenCascade, extreme_share, outer_share
+from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.values import FLAT, Value, Weights, described
 from calipers.native.plan import Plan
 from calipers.native.scanner import symmetric_means
@@ -172,8 +173,31 @@ class Cascade(Form):
         deepest = int(unknown.lists.length.max(initial=0))
         if (np.diff(self.weight.of_ranks(deepest)) > 0).any():
             return super().extreme(unknown, largest)
-        steps = Steps.of(self.stop, unknown.grades, unknown.lists.pool)
-        return unknown.all(steps.grade[-1 if largest else 0])
+        return unknown.all(self._steps(unknown).grade[-1 if largest else 0])
+
+    def extreme_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
+        if not by.of_best_first:
+            return super().extreme_of_share(by, unknown, largest)
+        grade = unknown.all(self._steps(unknown).grade[0])
+        for one in self._open(unknown):
+            rows, given = extreme_share(self, one, largest)
+            grade[rows] = given
+        return grade
+
+    def outer_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
+        if not by.of_best_first:
+            return super().outer_of_share(by, unknown, largest)
+        return np.array([outer_share(self, one, largest) for one in self._open(unknown)])
+
+    def _open(self, unknown: Unknown) -> Iterator[OpenCascade]:
+        deepest = int(max(unknown.lists.length.max(initial=0), unknown.lists.pool.size.max(initial=0)))
+        if (np.diff(self.weight.of_ranks(deepest + unknown.deepest)) > 0).any() or not described(self.stop).chance:
+            raise NoRange("no range is known for a share of the ideal where weights grow with the rank")
+        steps = self._steps(unknown)
+        return (OpenCascade.of(self, unknown, i, steps) for i in range(len(unknown.lists)))
+
+    def _steps(self, unknown: Unknown) -> Steps:
+        return Steps.of(self.stop, unknown.grades, unknown.lists.pool)
 
     def _gain_of_ties(self, groups: Groups, stop: Floats, tied: Ints, gained: Floats) -> None:
         """Fill in what each tied group gives to a reader who reaches it."""

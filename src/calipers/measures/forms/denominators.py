@@ -113,7 +113,10 @@ class RELEVANT(Denominator):
         return {"bounded": "at most R terms of at most 1, divided by R"} if fits else {}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
-        return lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
+        return self.of_relevant(lists.pool.relevant(self.rel)[lists.query])
+
+    def of_relevant(self, count: Ints) -> Floats:
+        return count.astype(np.float64)
 
     def growth(self, form: Form, unknown: Unknown) -> Growth:
         return Growth.of_pool(AtLeast(self.rel), unknown, as_they_are, None)
@@ -261,6 +264,11 @@ class Smaller(Denominator):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return np.minimum(self.one(form, lists), self.other(form, lists))
+
+    def of_relevant(self, count: Ints) -> Floats | None:
+        one, other = (np.full(len(count), part.constant) if part.constant is not None else part.of_relevant(count)
+                      for part in (self.one, self.other))  # fmt: skip
+        return None if one is None or other is None else np.minimum(one, other)
 
     def growth(self, form: Form, unknown: Unknown) -> Growth:
         growth, most = self.one.growth(form, unknown), self.other.constant

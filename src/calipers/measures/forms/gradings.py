@@ -56,6 +56,7 @@ class Unknown:
     place: Ints  # its rank where ties go by document id
     grades: Floats  # what an unknown document may get, ascending
     most: int = 0  # unknown documents that a query could have, beside those of one list
+    cost: Floats | None = None  # of each row, where it is known what documents cost to read
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -81,6 +82,10 @@ class Unknown:
         """Whether the list retrieves the document."""
         return np.asarray(self.first > 0)
 
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What `make` returns, made at the first call."""
+        return once(self.memo, key, make)
+
     def all(self, grade: float) -> Floats:
         """The grading that gives every document this grade."""
         return np.full(len(self), grade)
@@ -100,7 +105,8 @@ class Unknown:
         """Without the documents that a list does not retrieve."""
         offsets = np.concatenate([[0], np.cumsum(self.seen)])[self.offsets]
         first, last, place = (column[self.seen] for column in (self.first, self.last, self.place))
-        return Unknown(self.lists, offsets, first, last, place, self.grades)
+        cost = None if self.cost is None else self.cost[self.seen]
+        return Unknown(self.lists, offsets, first, last, place, self.grades, cost=cost)
 
     def part(self, start: int, stop: int) -> Unknown:
         """Some of the lists."""
@@ -125,6 +131,7 @@ class Unknown:
             self.last[rows],
             self.place[rows],
             self.grades,
+            cost=None if self.cost is None else self.cost[rows],
         )
 
     def graded(self, grade: Floats, matters: Callable[[Floats], Bools] | None = None) -> Lists:
@@ -155,6 +162,11 @@ class Unknown:
         grades[spread(offsets[:-1], own)] = pool.grade[judged][spread(start[lists.query], own)]
         new = spread(offsets[:-1] + own, more)
         grades[new] = grade[row]
+        cost = None
+        if pool.cost is not None:
+            cost = np.ones(len(grades))
+            cost[spread(offsets[:-1], own)] = pool.cost[judged][spread(start[lists.query], own)]
+            cost[new] = 1.0 if self.cost is None else self.cost[row]
         of_shown = lists.list[shown]
         document = number[lists.document[shown]] + (offsets[:-1] - start[lists.query])[of_shown]
         seen = self.seen[row]
@@ -162,7 +174,7 @@ class Unknown:
         place = (lists.first if lists.docid_rank is None else lists.docid_rank)[shown]
         order = np.lexsort((np.concatenate([place, self.place[row][seen]]), member))
         return Lists(
-            pool=Pool(offsets, grades),
+            pool=Pool(offsets, grades, cost=cost),
             query=np.arange(len(lists)),
             length=lists.length,
             offsets=np.searchsorted(member[order], np.arange(len(lists) + 1)),
@@ -459,11 +471,14 @@ def at_most(most: int) -> Curve:
     return lambda count, group, size: np.minimum(count, most).astype(np.float64)
 
 
-def enumerated(unknown: Unknown, score: Callable[[Lists], Floats], most: int, what: str) -> tuple[Floats, Floats]:
+def number_of_gradings(unknown: Unknown) -> float:
+    """How many there are of the list that has most."""
+    return float(np.exp(min(int(unknown.count.max(initial=0)) * np.log(len(unknown.grades)), 700.0)) * (1.0 - 1e-9))
+
+
+def enumerated(unknown: Unknown, score: Callable[[Lists], Floats]) -> tuple[Floats, Floats]:
     """The gradings of smallest and of largest score, by trying all of them."""
     options = len(unknown.grades)
-    if int(unknown.count.max(initial=0)) * np.log(options) > np.log(most) + 1e-9:
-        raise CalipersError(f"{what} has no known range, and there are more than {most:,} gradings of a list to try")
     low, high = unknown.all(unknown.grades[0]), unknown.all(unknown.grades[0])
     for i in np.flatnonzero(unknown.count).tolist():
         one = unknown.part(i, i + 1)
@@ -495,8 +510,8 @@ def _copies(one: Unknown, times: int) -> Unknown:
         input_rank=None,
         memo={},
     )
-    first, last, place = (again(column) for column in (one.first, one.last, one.place))
-    return Unknown(repeated, np.arange(times + 1) * len(one), first, last, place, one.grades)
+    first, last, place, cost = (again(column) for column in (one.first, one.last, one.place, one.cost))
+    return Unknown(repeated, np.arange(times + 1) * len(one), first, last, place, one.grades, cost=cost)
 
 
 def by_rank(unknown: Unknown, largest: bool) -> Ints:
