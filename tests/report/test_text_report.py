@@ -85,7 +85,7 @@ def test_a_page_is_ordered_by_what_is_better(folder: Path, require: Require) -> 
     text = path.read_text(encoding="utf-8")
     assert f"{order[0]} has the lowest mean TER, {means[order[0]]:.4f}. Less is better." in text
     assert f"{order[0]} leads 3 systems" in text
-    grids = dict(re.findall(r'data-grid="([\w-]+)"(.*?)</table>', text, re.S))
+    grids = dict(re.findall(r'aria-label="systems, (\w+)">(.*?)</table>', text, re.S))
     for key in ("systems", "wins"):
         assert 'aria-sort="ascending"' in grids[key]
         places = [grids[key].index(f">{system}<") for system in order]

@@ -143,7 +143,7 @@ class _Pairs:
     @property
     def weights(self) -> Floats:
         """Of each pair; together 1."""
-        return self.weighted(np.ones((1, self.number)))[0]
+        return np.asarray(self.weighted(np.ones((1, self.number)))[0])
 
     def weighted(self, weights: Floats) -> Floats:
         """The same for each row of what documents count."""
