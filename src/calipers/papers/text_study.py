@@ -284,8 +284,8 @@ def normalised_texts(
 ) -> NormalisedTexts:
     """All measures under all kinds of random texts.
 
-    A matcher is for BERTScore, a generator for BARTScore. cache: a folder that keeps the scores of random texts, so
-    that a study that was stopped goes on where it was.
+    A matcher is for BERTScore, a generator for BARTScore. cache: a folder that keeps the scores of texts, so that
+    a study that was stopped goes on where it was.
     """
     base = options or TextOptions(texts=TEXTS)
     asked = text_measures(measures if isinstance(measures, str) else list(measures))
@@ -297,13 +297,13 @@ def normalised_texts(
     normal = np.empty((len(asked), len(chances), len(NORMALS), *shape))
     parts = {each.base: frozenset(m.part for m in asked if m.base == each.base) for each in asked}
     kept = None if cache is None else ScoreCache(cache)
-    context = Context(summaries, base, matcher, generator, parts, kept)
+    context = Context(summaries, base, matcher, generator, parts)
     drawn = RandomTexts(summaries, base)
     names = []
     for m, measure in enumerate(asked):
         declaration = measure.declaration
         sign = -1 if declaration.lower else 1
-        scorer = _Remembering(declaration.prepare(context, measure.base))
+        scorer = _Remembering(declaration.prepare(context, measure.base), kept)
         for c, chance in enumerate(chances):
             own = replace(context, options=replace(base, chance=chance))
             found = bounded(own, declaration, scorer, drawn, True, True)
@@ -375,8 +375,8 @@ def _mean(values: Floats) -> float:
 class _Remembering(Scorer):
     """A scorer that scores no text of a document twice: kinds of random texts share the candidates."""
 
-    def __init__(self, scorer: Scorer) -> None:
-        self._scorer, self.name, self.identity = scorer, scorer.name, scorer.identity
+    def __init__(self, scorer: Scorer, kept: ScoreCache | None) -> None:
+        self._scorer, self._kept, self.name = scorer, kept, scorer.name
         self._known: dict[tuple[tuple[str, ...], str], Floats] = {}
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
@@ -386,7 +386,8 @@ class _Remembering(Scorer):
             missing = tuple(text for text in dict.fromkeys(task.texts) if (known, text) not in self._known)
             if missing:
                 wanted.append(replace(task, texts=missing, systems=()))
-        for task, found in zip(wanted, self._scorer.scores(wanted), strict=True):
+        made = self._scorer.scores(wanted) if self._kept is None else self._kept.scores(self._scorer, wanted)
+        for task, found in zip(wanted, made, strict=True):
             self._known.update({(task.document.references, t): f for t, f in zip(task.texts, found, strict=True)})
         return [np.array([self._known[task.document.references, text] for text in task.texts]) for task in tasks]
 
