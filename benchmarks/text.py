@@ -1,10 +1,10 @@
 """How long summaries take: `python -m benchmarks.text --data FOLDER [--encoder MODEL] [--rounds N]`.
 
-FOLDER has summaries/SummEval.json.xz: 1,600 summaries of 100 documents, 11 references each. ROUGE with what a random
-summary would score beside rouge-score, which scores only; BERTScore beside bert-score, the same model and layer. Files
-are read and models loaded before the clock starts; the two take turns, and the best round counts. Their scores are
-compared. Targets are judged by the clock; CPU time, of all threads, stands beside it for machines that do other things
-at the same time.
+FOLDER has summaries/SummEval.json.xz: 1,600 summaries of 100 documents, 11 references each. ROUGE beside rouge-score,
+and ROUGE with what a random summary would score; BERTScore beside bert-score, the same model and layer. Files are read
+and models loaded before the clock starts; the two take turns, and the best round counts. Their scores are compared.
+Ratios are judged by CPU time, of all threads, which a machine that does other things at the same time changes least;
+the clock stands beside it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from benchmarks.report import publish, seconds, verdict
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+PLAIN = "ROUGE-1 ROUGE-2 ROUGE-L"
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1) V1(ROUGE-2) V2(ROUGE-2) V1(ROUGE-L) V2(ROUGE-L)"
-ROUGE_TARGET = 20.0  # seconds
-BERT_TARGET = 1.3  # times the other package's
+ROUGE_TARGET = 20.0  # seconds, with expectations
+ROUGE_RATIO = 3.0  # times as fast as rouge-score, scores alone
+BERT_TARGET = 1.0  # times the other package's
 LAYER = 5
 
 
@@ -51,12 +53,9 @@ def best(times: Iterable[Took]) -> Took:
 
 
 def rouge_rows(given: Any, rounds: int) -> list[str]:
-    from rouge_score.rouge_scorer import RougeScorer
-
     from calipers.text import TextOptions, evaluate_summaries
 
-    rows = []
-    ours = {}
+    rows = plain_rouge_rows(given, rounds)
     for several, how in (
         ("max", "best reference; expectations sampled, 1,000 draws"),
         ("mean", "mean; exact, L sampled"),
@@ -67,25 +66,43 @@ def rouge_rows(given: Any, rounds: int) -> list[str]:
             return evaluate_summaries(given, MEASURES, options)
 
         every = [timed(run) for _ in range(rounds)]
-        took, ours[several] = best(each for each, _ in every), every[0][1]
+        took = best(each for each, _ in every)
         target = f"{ROUGE_TARGET:.0f} s | {verdict(took.seconds, ROUGE_TARGET)}"
         rows.append(f"| calipers, ROUGE with expectations | {how} | {took.cells()} | {target} |")
-
-    scorer = RougeScorer(["rouge1", "rouge2", "rougeL"])
-
-    def theirs() -> Any:
-        return [
-            [
-                scorer.score_multi(list(d.references), text)["rouge1"].fmeasure
-                for d, text in zip(given.documents, row, strict=True)
-            ]
-            for row in given.texts
-        ]
-
-    took, scores = timed(theirs)
-    assert np.abs(np.array(scores) - ours["max"].scores["ROUGE-1"]).max() < 1e-9
-    rows.append(f"| rouge-score, scores only | best reference | {took.cells()} | | |")
     return rows
+
+
+def plain_rouge_rows(given: Any, rounds: int) -> list[str]:
+    """Scores alone, the two taking turns."""
+    from rouge_score.rouge_scorer import RougeScorer
+
+    from calipers.text import TextOptions, evaluate_summaries
+
+    kinds = {"ROUGE-1": "rouge1", "ROUGE-2": "rouge2", "ROUGE-L": "rougeL"}
+    scorer = RougeScorer(list(kinds.values()))
+    times: dict[str, list[Took]] = {"ours": [], "theirs": []}
+    for _ in range(rounds):
+        took, ours = timed(lambda: evaluate_summaries(given, PLAIN, TextOptions(tokenizer="ascii")))
+        times["ours"].append(took)
+        took, theirs = timed(
+            lambda: [
+                [scorer.score_multi(list(d.references), t) for d, t in zip(given.documents, row, strict=True)]
+                for row in given.texts
+            ]
+        )
+        times["theirs"].append(took)
+        for name, peer in kinds.items():
+            scores = np.array([[each[peer].fmeasure for each in row] for row in theirs])
+            assert np.abs(scores - ours.scores[name]).max() < 1e-9
+    least = {name: best(each) for name, each in times.items()}
+    clock = least["theirs"].seconds / least["ours"].seconds
+    cpu = least["theirs"].cpu / least["ours"].cpu
+    said = "met" if cpu >= ROUGE_RATIO else "NOT MET"
+    return [
+        f"| calipers, ROUGE | best reference | {least['ours'].cells()} | {ROUGE_RATIO:g} x as fast as rouge-score | "
+        f"{said}: {cpu:.1f} x by CPU time, {clock:.1f} x by the clock |",
+        f"| rouge-score | best reference | {least['theirs'].cells()} | | |",
+    ]
 
 
 def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
@@ -114,7 +131,8 @@ def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
         what = f"{count} reference{'s' * (count > 1)} each"
         rows.append(
             f"| calipers, BERTScore, {encoder.name} | {what} | {least['ours'].cells()} | "
-            f"{BERT_TARGET} x bert-score | {verdict(clock, BERT_TARGET)}: {clock:.2f} x; {cpu:.2f} x by CPU time |"
+            f"{BERT_TARGET:g} x bert-score | {verdict(cpu, BERT_TARGET)}: {cpu:.2f} x by CPU time, {clock:.2f} x by "
+            "the clock |"
         )
         rows.append(f"| bert-score | {what} | {least['theirs'].cells()} | | |")
     return rows

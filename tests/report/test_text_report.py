@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.text import evaluate_summaries, read_summaries
@@ -73,10 +74,43 @@ def test_answers_have_no_chance_and_nobody_judged_them(folder: Path) -> None:
 
 
 def test_a_page_is_ordered_by_what_is_better(folder: Path, require: Require) -> None:
+    """Under an error the lowest system leads, beats others and is in bold, in tables as in sentences."""
     require.module("sacrebleu")
-    refused = run("text", "report", folder / "data.jsonl", "-m", "TER ROUGE-1", "-o", folder / "no.html")
-    assert "less is better under TER: name another first, as V2(TER)" in str(refused.exception)
-    assert not (folder / "no.html").exists()
+    path = folder / "edits.html"
+    shown = run("text", "report", folder / "data.jsonl", "-m", "TER ROUGE-1 V2(TER)", "-o", path)
+    assert shown.exception is None, shown.output
+    scores = evaluate_summaries(read_summaries(folder / "data.jsonl"), "TER ROUGE-1 V2(TER)").scores
+    means = dict(zip(scores.systems, scores.mean().column("TER"), strict=True))
+    order = sorted(means, key=means.__getitem__)
+    text = path.read_text(encoding="utf-8")
+    assert f"{order[0]} has the lowest mean TER, {means[order[0]]:.4f}. Less is better." in text
+    assert f"{order[0]} leads 3 systems" in text
+    grids = dict(re.findall(r'aria-label="systems, (\w+)">(.*?)</table>', text, re.S))
+    for key in ("systems", "wins"):
+        assert 'aria-sort="ascending"' in grids[key]
+        places = [grids[key].index(f">{system}<") for system in order]
+        assert places == sorted(places), key
+    bold = rf'class="[^"]*\bbest\b[^"]*" data-value="{re.escape(repr(means[order[0]]))}"'
+    assert re.search(bold, grids["systems"])
+    compared = cal.compare(scores)
+    beats = {row[0]: (row[2], row[3]) for row in compared.wins("TER").rows}
+    for m, name in enumerate(scores.measures):
+        for pair in range(len(compared.a)):
+            a, b = int(compared.a[pair]), int(compared.b[pair])
+            less = compared.means[m, a] < compared.means[m, b]
+            assert (compared.improvement(m)[pair] > 0) == (less if name == "TER" else not less)
+    assert list(beats) == order
+
+
+def test_a_baseline(folder: Path) -> None:
+    path = folder / "against.html"
+    call = ("text", "report", folder / "data.jsonl", "-m", "ROUGE-1", "-o", path)
+    shown = run(*call, "--baseline", "s1")
+    assert shown.exception is None, shown.output
+    text = path.read_text(encoding="utf-8")
+    assert "Against s1, by ROUGE-1" in text
+    assert "Each system against s1" in text
+    assert "unknown baseline 's9'" in str(run(*call, "--baseline", "s9").exception)
 
 
 @pytest.fixture

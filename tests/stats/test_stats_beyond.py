@@ -6,6 +6,7 @@ import itertools
 import math
 import sys
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from calipers.stats.leave_one_out import p_without
 from calipers.stats.many_to_one import beyond, critical_value, dunnett
 from calipers.stats.reproduced_runs import kendall_union, normalised_rbo
 from calipers.stats.significance import Settings, sign
+from calipers.stats.significance_marks import marked
 from conftest import Require
 
 ONE, OTHER = np.array([0]), np.array([1])
@@ -411,3 +413,26 @@ def test_a_warning_names_the_query_that_decides(
         main()
     _, err = capfd.readouterr()
     assert "1 of 1 significant pair under AP would not be significant without one query: new and old (query q5)" in err
+
+
+def test_less_is_better_under_errors() -> None:
+    """All that says who is better says the opposite of what it says of the same figures as scores."""
+    values = np.vstack([two(1)[0], two(1)[0] + 0.2 + two(3)[1] / 10, two(1)[0] + 0.01 * two(5)[0]])
+    scores = scores_of(values, ["a", "b", "c"])
+    errors = replace(scores, metadata={**scores.metadata, "lower": ["AP"]})
+    more, less = (cal.compare(each, warn=False) for each in (scores, errors))
+    assert less.best_first(0) == more.best_first(0)[::-1]
+    assert [less.matrix()[row, row2] for row, row2 in (("a", "b"), ("b", "a"))] == ["+", "-"]
+    assert [more.matrix()[row, row2] for row, row2 in (("a", "b"), ("b", "a"))] == ["-", "+"]
+    for found, pair in ((more, "b beats a by 0."), (less, "a beats b by 0.")):
+        two_only = cal.compare(found.scores.of_systems(["a", "b"]), warn=False)  # type: ignore[union-attr]
+        assert two_only.conclusions()[0].startswith(pair)
+        first, last = found.wins().rows[0], found.wins().rows[-1]
+        assert (first[2], last[3]) == (2, 2)  # the first beats both others, the last is beaten by both
+        assert found.wins().bold == {(0, 1)}
+    bayes = [cal.compare(each, "bayes", warn=False).outcomes[0].more for each in (scores, errors)]
+    assert (bayes[0]["p_a_better"] == bayes[1]["p_b_better"]).all()
+    assert (bayes[0]["p_equal"] == bayes[1]["p_equal"]).all()
+    assert marked(errors, "b").marks == {(0, 1): "†", (2, 1): "†"}
+    assert marked(scores, "b").marks == {(0, 1): "‡", (2, 1): "‡"}
+    assert (marked(errors).bold, marked(scores).bold) == ({(0, 2)}, {(1, 2)})

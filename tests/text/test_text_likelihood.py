@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -144,3 +145,7 @@ def test_it_needs_a_model(tmp_path: Path, model: str) -> None:
     done = CliRunner().invoke(root, [*call, "--generator", model, "--device", "cpu", "--format", "csv"])
     assert done.exit_code == 0, done.output
     assert math.isfinite(float(done.stdout.splitlines()[1].split(",")[1]))
+    judged = CliRunner().invoke(root, ["text", "meta", *call[2:], "--generator", model, "--table", "properties"])
+    assert judged.exit_code == 0, judged.output
+    assert re.search(r"BARTScore\(tiny-bart\) +complete +held +3 ", judged.stdout)
+    assert re.search(r"BARTScore\(tiny-bart\) +realizable +untried", judged.stdout), "a logarithm has no bound of 1"

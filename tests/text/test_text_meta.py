@@ -31,7 +31,9 @@ from calipers.text import (
     text_properties,
     williams,
 )
+from calipers.text.human_agreement import drawn_documents, interval
 from calipers.text.measure_tests import AGREEMENTS, EXCHANGES, agreement_of, williams_test
+from calipers.text.tie_calibration import accuracies_under, soft_accuracies_under
 from example_files import _summaries
 
 GRID = st.sampled_from([0, 1, 2, 3, 5, 8, None])  # eighths, or no summary
@@ -86,6 +88,81 @@ def test_tie_calibration_is_the_best_of_all_epsilons(case: tuple[np.ndarray, np.
     assert found.at_zero == pytest.approx(float(every[0] or 0))
     assert found.epsilon == epsilons[every.index(best)]
     assert found.pairs == sum(len(group) * (len(group) - 1) // 2 for group in of)
+
+
+def resampled(
+    x: np.ndarray, y: np.ndarray, times: list[int], level: str
+) -> list[list[tuple[tuple[int, int], Fraction, Fraction]]]:
+    """What is there where documents are drawn so many times: groups of texts, each with who wrote it about what."""
+    copies = [d for d, count in enumerate(times) for _ in range(count)]
+    there = ~(np.isnan(x) | np.isnan(y))
+    cells = [[((s, d), Fraction(x[s, d]), Fraction(y[s, d])) for s in range(len(x)) if there[s, d]] for d in copies]
+    if level == "summary":
+        return cells
+    every = [each for group in cells for each in group]
+    if level == "pooled":
+        return [every]
+    found = []
+    for s in range(len(x)):
+        own = [each for each in every if each[0][0] == s]
+        if own:
+            found.append(((s, -1), *(sum(each[i] for each in own) / Fraction(len(own)) for i in (1, 2))))
+    return [found]  # type: ignore[list-item]
+
+
+@given(judged(), st.lists(st.integers(0, 3), min_size=3, max_size=3), st.sampled_from(["system", "summary", "pooled"]))
+@settings(max_examples=150, deadline=None)
+def test_accuracies_of_resampled_documents(case: tuple[np.ndarray, np.ndarray], times: list[int], level: str) -> None:
+    """By going through all pairs of all copies, under every epsilon; a text is in no pair with itself."""
+    times = times[: case[0].shape[1]]
+    found = float(accuracies_under(*case, np.array([times], dtype=float), level)[0])
+    pairs = [
+        [(a[1] - b[1], a[2] - b[2]) for a, b in combinations(group, 2) if a[0] != b[0]]
+        for group in resampled(*case, times, level)
+    ]
+    pairs = [each for each in pairs if each]
+    if not pairs:
+        assert np.isnan(found)
+        return
+    sizes = {Fraction(0), *(abs(x) for group in pairs for x, _ in group)}
+    best = max(
+        sum(Fraction(sum(sign(x, epsilon) == sign(y) for x, y in group), len(group)) for group in pairs) / len(pairs)
+        for epsilon in sizes
+    )
+    assert found == pytest.approx(float(best))
+
+
+def sign(value: Fraction, epsilon: Fraction = Fraction(0)) -> int:
+    return 0 if abs(value) <= epsilon else 1 if value > 0 else -1
+
+
+def test_soft_accuracies_of_resampled_documents() -> None:
+    random = np.random.default_rng(2)
+    x, y = random.normal(size=(2, 3, 5))
+    found = soft_accuracies_under(x, y, np.array([[1, 1, 1, 1, 1], [2, 0, 1, 0, 2]]))
+    assert found[0] == soft_pairwise_accuracy(x, y)
+    drawn = [0, 0, 2, 4, 4]
+    pairs = list(combinations(range(3), 2))
+    expected = [1 - abs(one_sided(x[i, drawn], x[j, drawn]) - one_sided(y[i, drawn], y[j, drawn])) for i, j in pairs]
+    assert found[1] == pytest.approx(np.mean(expected))
+
+
+def test_intervals_hold_the_accuracies_of_new_documents() -> None:
+    """Of 60 collections of documents, about 95% of intervals hold the accuracy over a great many documents."""
+    random = np.random.default_rng(4)
+    good = np.linspace(0, 1, 5)[:, None]
+
+    def drawn(documents: int) -> tuple[np.ndarray, np.ndarray]:
+        return good + random.normal(size=(5, documents)), good + random.normal(size=(5, documents))
+
+    truth = pairwise_accuracy(*drawn(20_000), "summary").accuracy
+    held = 0
+    for seed in range(60):
+        x, y = drawn(60)
+        weights = drawn_documents(np.random.default_rng(seed), 60, 200)
+        low, high = interval(accuracies_under(x, y, weights, "summary"))
+        held += low <= truth <= high
+    assert 50 <= held <= 60
 
 
 def test_systems_by_their_means() -> None:
@@ -267,11 +344,16 @@ def test_meta_command(tmp_path: Path) -> None:
     _summaries(tmp_path)
     file = tmp_path / "data.jsonl"
     shown = run("text", "meta", file, "-m", "ROUGE-1 ROUGE-2 V2(ROUGE-L)", "--human", "coherence,relevance",
-                "--samples", "50", "--format", "json")  # fmt: skip
+                "--samples", "50", "--resamples", "40", "--format", "json")  # fmt: skip
     tables = json.loads(shown.stdout)
     assert list(tables) == ["agreement", "tests", "power"]
     assert len(tables["agreement"]) == 3 * 2 * 3
     assert len(tables["tests"]) == 3 * 2
+    for row in tables["agreement"]:
+        assert 0 <= row["low"] <= row["accuracy"] + 0.2
+        assert row["low"] <= row["high"] <= 1
+        assert (row["soft low"] is None) == (row["level"] != "system")
+    assert "95%, from 40 samples of documents, with an epsilon of its own for each" in shown.stderr
     assert "6 tests of pearson at the level system, corrected together by Holm" in shown.stderr
     given = read_summaries(file)
     meta = TextMetaEvaluation.of(

@@ -7,6 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 from pathlib import Path
@@ -17,7 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.errors import CalipersError
-from calipers.text import Summaries, expected_rouge, read_summaries, rouge
+from calipers.text import (
+    Document,
+    Summaries,
+    TextOptions,
+    evaluate_summaries,
+    expected_rouge,
+    read_summaries,
+    rouge,
+)
 from calipers.text.ngram_chances import tails
 from calipers.text.porter import stem_of
 from calipers.text.random_summaries import Chances
@@ -53,7 +62,19 @@ def matches(candidate: Sequence[str], reference: Sequence[str], n: int | str) ->
     """Matched, of the candidate, of the reference."""
     if n == "L":
         return lcs(candidate, reference), len(candidate), len(reference)
-    assert isinstance(n, int)
+    if isinstance(n, str):  # S1: pairs with at most one word between, S: with any number, SU: single words too
+        between = n.strip("SU")
+        own, other = (
+            Counter(
+                (text[i], text[j])
+                for i in range(len(text))
+                for j in range(i + 1, len(text))
+                if not between or j - i - 1 <= int(between)
+            )
+            + Counter((word,) for word in text if n.startswith("SU"))
+            for text in (candidate, reference)
+        )
+        return (own & other).total(), own.total(), other.total()
     grams = [Counter(tuple(text[i : i + n]) for i in range(len(text) - n + 1)) for text in (candidate, reference)]
     return sum((grams[0] & grams[1]).values()), grams[0].total(), grams[1].total()
 
@@ -112,6 +133,42 @@ def test_expected_rouge_is_the_mean_over_all_summaries(
     truth = expectation(source, references, length, n, replacement, several)
     assert list(found[f"ROUGE-{n}"]) == pytest.approx([float(value) for value in truth], abs=1e-12)
     assert found.error == (0, 0, 0)
+
+
+KINDS = ["S", "S0", "S1", "S2", "SU", "SU1"]
+
+
+@given(words, st.lists(texts, min_size=1, max_size=3), st.integers(0, 4), st.sampled_from(KINDS))
+def test_expected_pairs_are_the_mean_over_all_summaries(
+    source: list[str], references: list[list[str]], length: int, kind: str
+) -> None:
+    found = expected_rouge(" ".join(source), [" ".join(each) for each in references], length, kind, several="mean")
+    assert found.exactness == "exact"
+    truth = expectation(source, references, length, kind, True, "mean")
+    assert list(found[f"ROUGE-{kind}"]) == pytest.approx([float(value) for value in truth], abs=1e-12)
+
+
+def test_pairs_that_are_asked_for_often() -> None:
+    """Many of one pair: the count goes on to the reference's own."""
+    for source, reference, length in (("a b", "a a a b b b", 7), ("a a b", "a a a a", 7), ("a b z", "b a b a a b", 6)):
+        for kind in KINDS:
+            found = expected_rouge(source, reference, length, kind)
+            truth = expectation(source.split(), [reference.split()], length, kind, True, "max")
+            assert list(found[f"ROUGE-{kind}"]) == pytest.approx([float(value) for value in truth], abs=1e-12), kind
+
+
+def test_summaries_of_one_reference_have_exact_pairs() -> None:
+    """Where every document has one reference, or the mean is taken; else random texts are scored, and say so."""
+    documents = [Document("d", ("the cat on the mat",), SOURCE)]
+    one = Summaries.of(documents, {("d", "s"): "the cat sat"}, {})
+    two = Summaries.of([replace(documents[0], references=(REFERENCE, "a cat"))], {("d", "s"): "the cat sat"}, {})
+    for given_texts, several, exactness in ((one, "max", "exact"), (two, "mean", "exact"), (two, "max", "sampled")):
+        options = TextOptions(several=several)
+        measured = evaluate_summaries(given_texts, "E(ROUGE-SU4)", options).measured["ROUGE-SU4"]
+        assert (measured.exactness, measured.error > 0) == (exactness, exactness == "sampled")
+    assert evaluate_summaries(one, "E(ROUGE-SU4)", TextOptions(replacement=False)).measured["ROUGE-SU4"].error > 0
+    exact = expected_rouge(SOURCE, REFERENCE, 3, "SU4").f1
+    assert evaluate_summaries(one, "E(ROUGE-SU4)").scores.values.item() == pytest.approx(exact)
 
 
 @given(texts, st.lists(texts, min_size=1, max_size=3), st.sampled_from(["max", "mean"]))
@@ -401,6 +458,9 @@ def test_nothing_scores_above_what_is_attainable(candidate: list[str], reference
         (lambda: expected_rouge("a b", "a", 3, replacement=False), "3 words cannot be drawn from 2"),
         (lambda: expected_rouge("a b", "a", 3, n="Lsum"), "form no sentences"),
         (lambda: expected_rouge("a b", "a", 3, n=0), "unknown measure 'ROUGE-0'"),
+        (lambda: expected_rouge("a b", "a", 3, n="W"), "ROUGE-W has no expected value here;"),
+        (lambda: expected_rouge("a b", "a", 3, n="S9"), "ROUGE-S9 has no expected value here;"),
+        (lambda: expected_rouge("a b", ["a", "b"], 3, n="SU4"), "only with replacement, of one reference or several="),
     ],
 )
 def test_bad_input(call: object, message: str) -> None:

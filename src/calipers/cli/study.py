@@ -23,6 +23,7 @@ from calipers.cli.options import (
     warn,
 )
 from calipers.cli.output import Output, output, safe_csv_option
+from calipers.cli.text_options import Bert, model_options
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
@@ -285,15 +286,14 @@ class TextChoices:
     texts: int
     upper: str
     seed: int
-    encoder: str | None
 
 
 @command.command("text")
 @click.argument("data", type=FILE)
 @together("choices", TextChoices)
 @click.option("-m", "--measure", "measures", multiple=True, metavar="NAMES",
-              help="Measures, as for `calipers text score`, not normalised [default: ROUGE-1 ROUGE-2 ROUGE-L ROUGE-SU4 "
-                   "METEOR].")  # fmt: skip
+              help="Measures, as for `calipers text score`, not normalised [default: ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W "
+                   "ROUGE-SU4 METEOR].")  # fmt: skip
 @click.option("--chance", "chances", multiple=True, type=LibraryChoice("calipers.text.options:CHANCES"),
               help="A kind of random text; repeated [default: all].")  # fmt: skip
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
@@ -305,18 +305,19 @@ class TextChoices:
 @click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
               help="Upper bound, as for `calipers text score`.")  # fmt: skip
 @seed_option
-@click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", help="Model of BERTScore, where that is named.")
+@model_options
 @click.option("--no-charts", is_flag=True, help="Leave the charts out.")
 @safe_csv_option
 @click.option("-o", "--output", "folder", required=True, metavar="FOLDER", type=OutputFolder(),
               help="Where the page, its tables and charts go.")  # fmt: skip
-def text(data: str, choices: TextChoices, no_charts: bool, safe_csv: bool, folder: str) -> None:
+def text(data: str, choices: TextChoices, bert: Bert, no_charts: bool, safe_csv: bool, folder: str) -> None:
     """Which random texts, as the zero of a measure, bring it nearest to people: all measures x kinds of random text x
     human judgments x three levels, with intervals, and honest about how many looks that is.
 
     \b
     calipers study text data.jsonl -o study4/
     calipers study text data.jsonl -m "chrF BLEU METEOR" --chance sentences --chance lead -o study5/
+    calipers study text data.jsonl -m "BERTScore" --encoder roberta-large --cache kept/ -o study6/
     """
     from calipers.cli.options import words
     from calipers.papers.study_page import write_study
@@ -329,19 +330,13 @@ def text(data: str, choices: TextChoices, no_charts: bool, safe_csv: bool, folde
     if choices.systems:
         summaries = summaries.of_systems(words(choices.systems))
     names = list(choices.measures) or [MEASURES]
-    bases = text_measures(names)
-    matcher = None
-    if any(measure.base == "BERTScore" for measure in bases) and choices.encoder is not None:
-        from calipers.text import Encoder
-        from calipers.text import matcher as fitted
-
-        matcher = fitted(Encoder(choices.encoder))
+    asked = text_measures(names)
     chances = tuple(dict.fromkeys(choices.chances)) or CHANCES
-    with progress(len(bases) * len(chances), "kinds of random text") as advance:
+    options = TextOptions(texts=choices.texts, upper=choices.upper, seed=choices.seed)
+    with progress(len(asked) * len(chances), "kinds of random text") as advance:
         study = text_study(
-            summaries, names, chances, TextOptions(texts=choices.texts, upper=choices.upper, seed=choices.seed),
-            aspects=words(choices.human) if choices.human else (), samples=choices.samples, matcher=matcher,
-            progress=advance,
+            summaries, names, chances, options, aspects=words(choices.human) if choices.human else (),
+            samples=choices.samples, cache=bert.cache, progress=advance, **bert.models(summaries, asked),
         )  # fmt: skip
     charts = {} if no_charts else study.charts()
     title = "Measures of texts between random texts and people"

@@ -9,22 +9,32 @@ import click
 from calipers.cli.compare import SHOWN, ComparisonMethod, compared_tables, conclude, method_options, say_compared
 from calipers.cli.options import note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.text import Bert, Scoring, SummaryFiles, _all_scored, _bert, _data, _measures, _rouge, _scoring
+from calipers.cli.text_options import (
+    Bert,
+    Scoring,
+    SummaryFiles,
+    all_scored,
+    bert_options,
+    data_options,
+    measures_options,
+    rouge_options,
+    scoring_options,
+)
 from calipers.plurals import counted
 
 
 @click.command("compare")
-@_scoring
-@_data
-@_measures
+@scoring_options
+@data_options
+@measures_options
 @method_options(seeded=False)
 @click.option("--show", type=click.Choice(SHOWN[:-1]), multiple=True,
               help="pairs, wins (with letters: systems that share one do not differ), matrix, or influence (pairs that "
                    "one document decides); may be repeated [default: pairs and wins as a table, pairs otherwise].",
               )  # fmt: skip
 @plot_option("who differs from whom")
-@_rouge
-@_bert
+@rouge_options
+@bert_options
 @strict_option
 @several_outputs
 def command(
@@ -47,7 +57,7 @@ def command(
     """
     from calipers.stats.comparison import compare
 
-    _, scores, _ = _all_scored(data, scoring, bert, strict)
+    _, scores, _ = all_scored(data, scoring, bert, strict)
     compared = compare(scores, **vars(replace(method, seed=scoring.rouge.seed)))
     note(
         f"{counted(len(scores.systems), 'system')}, {counted(len(scores.queries), 'document')}, in the place of queries"

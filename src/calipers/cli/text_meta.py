@@ -10,7 +10,19 @@ import click
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import alpha_option, note, strict_option, words
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.text import Bert, Scoring, SummaryFiles, _bert, _data, _measures, _rouge, _say, _scored, _scoring
+from calipers.cli.text_options import (
+    Bert,
+    Models,
+    Scoring,
+    SummaryFiles,
+    bert_options,
+    data_options,
+    measures_options,
+    rouge_options,
+    say_scored,
+    scored,
+    scoring_options,
+)
 from calipers.errors import CalipersError, UnknownName
 from calipers.plurals import counted
 
@@ -38,6 +50,7 @@ class MetaChoices:
     agreement: str
     exchange: str
     samples: int
+    resamples: int
     trials: int
     alpha: float
 
@@ -55,9 +68,9 @@ class MetaChoices:
 
 
 @click.command("meta")
-@_scoring
-@_data
-@_measures
+@scoring_options
+@data_options
+@measures_options
 @together("choices", MetaChoices)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--table", "tables", metavar="NAMES",
@@ -74,11 +87,13 @@ class MetaChoices:
                    "systems, or of whole documents.")  # fmt: skip
 @click.option("--samples", type=click.IntRange(min=1), default=1000, show_default=True,
               help="Permutations; all of them where there are no more.")  # fmt: skip
+@click.option("--resamples", type=click.IntRange(min=0), default=200, show_default=True,
+              help="Resamples of documents for the intervals of accuracies; 0 for none.")  # fmt: skip
 @click.option("--trials", type=click.IntRange(min=1), default=100, show_default=True,
               help="Summaries on which properties are tried.")  # fmt: skip
 @alpha_option
-@_rouge
-@_bert
+@rouge_options
+@bert_options
 @strict_option
 @several_outputs
 def command(
@@ -96,6 +111,7 @@ def command(
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-1(part=recall)" --table properties
     """
     from calipers.text.human_agreement import LEVELS
+    from calipers.text.measure_names import text_measures
     from calipers.text.measure_tests import check_agreement
     from calipers.text.meta_evaluation import TextMetaEvaluation
 
@@ -106,15 +122,19 @@ def command(
     if not aspects and {*shown} & {*OF_PEOPLE}:
         raise CalipersError("has no human scores; --table power,properties needs none", file=data.name)
     judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
-    found = _scored(summaries, scoring, bert)
-    _say(found, strict)
+    models = bert.models(summaries, text_measures(scoring.names(bert)))
+    found = scored(summaries, scoring, bert, models)
+    say_scored(found, strict)
     seed = scoring.rouge.seed
-    meta = TextMetaEvaluation.of(found, judged, samples=choices.samples, seed=seed)
+    meta = TextMetaEvaluation.of(found, judged, samples=choices.samples, seed=seed, resamples=choices.resamples)
     note(f"{counted(len(summaries.systems), 'system')}, {counted(len(summaries.documents), 'document')}, seed {seed}")
     tables: dict[str, tuple[str, Table]] = {}
     for name in shown:
         if name == "agreement":
             note("epsilon is calibrated on the pairs that accuracy is of: it is the best that one epsilon can do")
+            if choices.resamples:
+                drawn = counted(choices.resamples, "sample")
+                note(f"intervals of accuracies: 95%, from {drawn} of documents, with an epsilon of its own for each")
             tables[name] = (TABLES[name], meta.agreement(LEVELS))
         elif name == "tests":
             if len(meta.measures) < 2 and choices.tables is None:
@@ -127,7 +147,7 @@ def command(
         elif name == "power":
             tables[name] = (TABLES[name], _power(found, choices.alpha))
         else:
-            tables[name] = (TABLES[name], _properties(summaries, found, scoring, bert, choices.trials))
+            tables[name] = (TABLES[name], _properties(summaries, found, scoring, models, choices.trials))
     output.write_several(tables)
 
 
@@ -139,15 +159,10 @@ def _power(found: TextScores, alpha: float) -> Table:
     return power.table()
 
 
-def _properties(summaries: Summaries, found: TextScores, scoring: Scoring, bert: Bert, trials: int) -> Table:
+def _properties(summaries: Summaries, found: TextScores, scoring: Scoring, models: Models, trials: int) -> Table:
     from calipers.text.measure_properties import text_properties
 
     names = [each.named() for each in found.asked]
-    matcher = None
-    if any(each.base == "BERTScore" for each in found.asked):
-        matcher = bert.matcher(summaries, "BERTScore needs an encoder: --encoder MODEL")
-    table = text_properties(
-        summaries, names, scoring.options, trials=trials, seed=scoring.rouge.seed, matcher=matcher
-    ).table()
+    table = text_properties(summaries, names, scoring.options, trials=trials, seed=scoring.rouge.seed, **models).table()
     note("a failure is a proof; that none was found in these trials is not. Texts have no ranks to be top-weighted")
     return table

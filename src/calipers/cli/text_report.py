@@ -10,7 +10,17 @@ from calipers.atomic_files import write_whole
 from calipers.cli.option_groups import together
 from calipers.cli.options import OUTPUT, note, progress, show, strict_option, typed_command, warn
 from calipers.cli.policies import significance_options
-from calipers.cli.text import Bert, Scoring, SummaryFiles, _all_scored, _bert, _data, _measures, _rouge, _scoring
+from calipers.cli.text_options import (
+    Bert,
+    Scoring,
+    SummaryFiles,
+    all_scored,
+    bert_options,
+    data_options,
+    measures_options,
+    rouge_options,
+    scoring_options,
+)
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
@@ -20,18 +30,19 @@ SECTIONS = 7  # of the page
 
 
 @click.command("report")
-@_scoring
-@_data
-@_measures
+@scoring_options
+@data_options
+@measures_options
 @together("choices", "calipers.report.material:ReportOptions")
 @click.option("-o", "--output", default="summaries.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Title of the page [default: the systems and the file].")
 @click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
               help="How many documents the page shows with what systems wrote.")  # fmt: skip
+@click.option("--baseline", default="", metavar="SYSTEM", help="The system that all others are compared with.")
 @significance_options("holm", seeded=False)
-@_rouge
-@_bert
+@rouge_options
+@bert_options
 @strict_option
 def command(
     data: SummaryFiles, scoring: Scoring, bert: Bert, choices: ReportOptions, output: str, strict: bool
@@ -40,18 +51,19 @@ def command(
 
     Scores with intervals, between chance and the upper bound, who really differs, how measures agree with people, which
     measure tells systems apart, the documents on which systems differ most with what they wrote, and how all of it was
-    computed. Where only one measure can be shown, it is the first.
+    computed. Where only one measure can be shown, it is the first; under an error, such as TER, less is better.
 
     \b
     calipers text report data.jsonl -o summaries.html
     calipers text report data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --title "Our summaries" -o summaries.html
+    calipers text report data.jsonl -m "TER V2(TER)" --baseline s0 -o edits.html
     calipers text report answers.jsonl -m "F1 NuggetRecall nDCG@10" -o answers.html
     """
     from calipers.report.page import check_packages
     from calipers.report.texts import text_report_page
 
     check_packages()
-    summaries, scores, found = _all_scored(data, scoring, bert, strict)
+    summaries, scores, found = all_scored(data, scoring, bert, strict)
     options = scoring.options
     with progress(SECTIONS, "sections") as advance:
         page, notes = text_report_page(

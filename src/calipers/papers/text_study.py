@@ -16,6 +16,7 @@ University 2023, asks the question for one chance.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -27,11 +28,12 @@ from calipers.lists import Floats
 from calipers.papers.study_charts import Charts
 from calipers.results.tables import Cell, Table
 from calipers.stats.correction import holm
-from calipers.text.human_agreement import DIGITS, LEVELS, both_defined, correlations_under
+from calipers.text.human_agreement import DIGITS, LEVELS, both_defined, correlations_under, drawn_documents, interval
 from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import CHANCES, TextOptions
 from calipers.text.random_texts import RandomTexts
 from calipers.text.registry import Context, Expectation, Scorer, TextTask
+from calipers.text.score_cache import ScoreCache
 from calipers.text.scoring import bounded
 from calipers.text.summaries import Summaries
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from calipers.text.bounded_scores import Progress
     from calipers.text.likelihood import Generator
 
-MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-SU4 METEOR"  # what takes no package and little time
+MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR"  # what takes no package
 NORMALS = ("V1", "V2")
 TEXTS = 5  # random texts for each summary: the errors of single ones average out over documents
 SPLITS = 200
@@ -131,9 +133,7 @@ class TextStudy:
         flat = flat[~np.isnan(flat).all(axis=1)]
         if not flat.size:
             return math.nan, math.nan
-        means = _means(flat.T)
-        low, high = np.percentile(means[~np.isnan(means)], [2.5, 97.5])
-        return float(low), float(high)
+        return interval(_means(flat.T))
 
     def chosen(self) -> Table:
         """One row per level: what the choice of the best normalisation promises, and what it keeps."""
@@ -182,13 +182,11 @@ class TextStudy:
         rows: list[tuple[Cell, ...]] = []
         for place in np.ndindex(gain.shape[:-1]):
             m, c, n, a, lv = place
-            resampled = gain[place][1 : 1 + self.samples]
-            resampled = resampled[~np.isnan(resampled)]
-            low, high = np.percentile(resampled, [2.5, 97.5]) if len(resampled) else (np.nan, np.nan)
+            low, high = interval(gain[place][1 : 1 + self.samples])
             rows.append((
                 self.measures[m], self.chances[c], NORMALS[n], self.aspects[a], self.levels[lv],
-                float(self.plain[m, a, lv, 0]), float(self.normal[place][0]), float(gain[place][0]), float(low),
-                float(high), float(alone[place]), float(adjusted[place]),
+                float(self.plain[m, a, lv, 0]), float(self.normal[place][0]), float(gain[place][0]), low,
+                high, float(alone[place]), float(adjusted[place]),
             ))  # fmt: skip
         columns = ("measure", "chance", "normalised", "human", "level", "tau-b", "normalised tau-b", "gain", "low",
                    "high", "p", "adjusted p")  # fmt: skip
@@ -215,6 +213,45 @@ class TextStudy:
         ]
 
 
+@dataclass(frozen=True, eq=False)
+class NormalisedTexts:
+    """Summaries under measures, as they are and between each kind of random text and the upper bound.
+
+    More is better everywhere.
+    """
+
+    summaries: Summaries
+    measures: tuple[str, ...]
+    chances: tuple[str, ...]
+    plain: Floats  # [measure, system, document]
+    normal: Floats  # [measure, chance, normalisation, system, document]
+    options: TextOptions
+
+    def of_systems(self, systems: Sequence[str]) -> NormalisedTexts:
+        """Those of some systems: what a text scores does not depend on who else wrote one."""
+        place = [self.summaries.systems.index(system) for system in systems]
+        return replace(
+            self,
+            summaries=self.summaries.of_systems(systems),
+            plain=self.plain[:, place],
+            normal=self.normal[..., place, :],
+        )
+
+    def study(self, aspects: Sequence[str] = (), samples: int = 1000, splits: int = SPLITS) -> TextStudy:
+        """The agreement of all of them with what people said, under resampled documents."""
+        judged = _judged(self.summaries, aspects)
+        weights = _weights(len(self.summaries.documents), samples, splits, self.options.seed)
+        shape = (len(judged), len(LEVELS), len(weights))
+        plain, normal = (np.empty((*each.shape[:-2], *shape)) for each in (self.plain, self.normal))
+        for place in np.ndindex(plain.shape[:-3]):
+            plain[place] = _taus(self.plain[place], judged.values(), weights)
+        for place in np.ndindex(normal.shape[:-3]):
+            normal[place] = _taus(self.normal[place], judged.values(), weights)
+        return TextStudy(
+            self.measures, self.chances, tuple(judged), LEVELS, plain, normal, samples, splits, self.options
+        )
+
+
 def text_study(
     summaries: Summaries,
     measures: str | Sequence[str] = MEASURES,
@@ -224,43 +261,67 @@ def text_study(
     aspects: Sequence[str] = (),
     samples: int = 1000,
     splits: int = SPLITS,
+    **scoring: Any,
+) -> TextStudy:
+    """All measures under all kinds of random texts, against what people said at three levels.
+
+    scoring: matcher, generator, cache and progress, as for `normalised_texts`.
+    """
+    _judged(summaries, aspects)  # before anything takes long
+    return normalised_texts(summaries, measures, chances, options, **scoring).study(aspects, samples, splits)
+
+
+def normalised_texts(
+    summaries: Summaries,
+    measures: str | Sequence[str] = MEASURES,
+    chances: Sequence[str] = CHANCES,
+    options: TextOptions | None = None,
+    *,
     matcher: Matcher | None = None,
     generator: Generator | None = None,
+    cache: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> TextStudy:
-    """All measures under all kinds of random texts, against what people said at three levels."""
+) -> NormalisedTexts:
+    """All measures under all kinds of random texts.
+
+    A matcher is for BERTScore, a generator for BARTScore. cache: a folder that keeps the scores of texts, so that
+    a study that was stopped goes on where it was.
+    """
     base = options or TextOptions(texts=TEXTS)
     asked = text_measures(measures if isinstance(measures, str) else list(measures))
-    judged = {aspect: summaries.judgments(aspect) for aspect in aspects or summaries.human}
-    if not judged:
-        raise CalipersError("has no human scores", file=summaries.name)
     _check(asked, chances, summaries)
-    documents = len(summaries.documents)
-    weights = _weights(documents, samples, splits, base.seed)
-    shape = (len(judged), len(LEVELS), len(weights))
-    plain = np.full((len(asked), *shape), np.nan)
-    normal = np.full((len(asked), len(chances), len(NORMALS), *shape), np.nan)
+    if matcher is not None and matcher.baseline is not None:
+        raise CalipersError("rescaled scores can be negative, where V1 and V2 mean nothing; leave the baseline out")
+    shape = len(summaries.systems), len(summaries.documents)
+    plain = np.empty((len(asked), *shape))
+    normal = np.empty((len(asked), len(chances), len(NORMALS), *shape))
     parts = {each.base: frozenset(m.part for m in asked if m.base == each.base) for each in asked}
+    kept = None if cache is None else ScoreCache(cache)
     context = Context(summaries, base, matcher, generator, parts)
     drawn = RandomTexts(summaries, base)
     names = []
     for m, measure in enumerate(asked):
         declaration = measure.declaration
         sign = -1 if declaration.lower else 1
-        scorer = _Remembering(declaration.prepare(context, measure.base))
+        scorer = _Remembering(declaration.prepare(context, measure.base), kept)
         for c, chance in enumerate(chances):
             own = replace(context, options=replace(base, chance=chance))
             found = bounded(own, declaration, scorer, drawn, True, True)
             if c == 0:
                 names.append(measure.named(found.name))
-                plain[m] = _taus(sign * found.value(measure), judged.values(), weights)
+                plain[m] = sign * found.value(measure)
             for n, name in enumerate(NORMALS):
-                normal[m, c, n] = _taus(found.value(replace(measure, normal=name)), judged.values(), weights)
+                normal[m, c, n] = found.value(replace(measure, normal=name))
             if progress is not None:
                 progress(1)
-    return TextStudy(
-        tuple(names), tuple(chances), tuple(judged), LEVELS, plain, normal, samples, splits, base
-    )  # fmt: skip
+    return NormalisedTexts(summaries, tuple(names), tuple(chances), plain, normal, base)
+
+
+def _judged(summaries: Summaries, aspects: Sequence[str]) -> dict[str, Floats]:
+    found = {aspect: summaries.judgments(aspect) for aspect in aspects or summaries.human}
+    if not found:
+        raise CalipersError("has no human scores", file=summaries.name)
+    return found
 
 
 def _check(asked: Sequence[TextMeasure], chances: Sequence[str], summaries: Summaries) -> None:
@@ -281,7 +342,7 @@ def _check(asked: Sequence[TextMeasure], chances: Sequence[str], summaries: Summ
 def _weights(documents: int, samples: int, splits: int, seed: int) -> Floats:
     """How often each document counts: as it is, in samples, and in the halves of splits, one after the other."""
     random = np.random.default_rng(seed)
-    drawn = random.multinomial(documents, np.full(documents, 1 / documents), size=samples)
+    drawn = drawn_documents(random, documents, samples)
     halves = np.zeros((splits, 2, documents))
     for split in range(splits):
         order = random.permutation(documents)
@@ -314,8 +375,8 @@ def _mean(values: Floats) -> float:
 class _Remembering(Scorer):
     """A scorer that scores no text of a document twice: kinds of random texts share the candidates."""
 
-    def __init__(self, scorer: Scorer) -> None:
-        self._scorer, self.name = scorer, scorer.name
+    def __init__(self, scorer: Scorer, kept: ScoreCache | None) -> None:
+        self._scorer, self._kept, self.name = scorer, kept, scorer.name
         self._known: dict[tuple[tuple[str, ...], str], Floats] = {}
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
@@ -325,7 +386,8 @@ class _Remembering(Scorer):
             missing = tuple(text for text in dict.fromkeys(task.texts) if (known, text) not in self._known)
             if missing:
                 wanted.append(replace(task, texts=missing, systems=()))
-        for task, found in zip(wanted, self._scorer.scores(wanted), strict=True):
+        made = self._scorer.scores(wanted) if self._kept is None else self._kept.scores(self._scorer, wanted)
+        for task, found in zip(wanted, made, strict=True):
             self._known.update({(task.document.references, t): f for t, f in zip(task.texts, found, strict=True)})
         return [np.array([self._known[task.document.references, text] for text in task.texts]) for task in tasks]
 

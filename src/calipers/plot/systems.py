@@ -36,6 +36,8 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
         if m == m
     ]
     order = by_field(rows, "mean")
+    if name in scores.lower:
+        order.reverse()
     base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
     tooltip = [alt.Tooltip("system:N"), *numbers("mean", "low", "high")]
     axis = alt.Axis(orient=side_of(order))
@@ -112,17 +114,17 @@ def differences(comparison: Comparison, measure: str | None = None) -> Any:
         comparison.a.tolist(),
         comparison.b.tolist(),
         outcome.difference.tolist(),
+        comparison.improvement(m).tolist(),
         comparison.p_adjusted[m].tolist(),
         comparison.significant[m].tolist(),
         strict=True,
     )
     names = comparison.systems
     rows = [
-        {"row": names[a], "column": names[b], "difference": _or_none(d), "p": _or_none(p), "verdict": _verdict(d, yes)}
-        for a, b, d, p, yes in columns
+        {"row": names[a], "column": names[b], "difference": _or_none(d), "p": _or_none(p), "verdict": _verdict(up, yes)}
+        for a, b, d, up, p, yes in columns
     ]
-    best_first = np.argsort(-np.nan_to_num(comparison.means[m], nan=-np.inf), kind="stable")
-    order = [names[s] for s in best_first.tolist()]
+    order = [names[s] for s in comparison.best_first(m)]
     places = alt.Scale(domain=order)
     names_of = name_axis(len(order))
     verdicts = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
@@ -150,21 +152,23 @@ def differences(comparison: Comparison, measure: str | None = None) -> Any:
 
 
 def against_baseline(comparison: Comparison, measure: str | None = None) -> Any:
-    """The difference of each system from the baseline that it was compared with, with its interval, largest first."""
+    """The difference of each system from the baseline that it was compared with, with its interval, best first."""
     alt = altair()
     m = chosen_measure(measure, comparison.measures)
-    outcome = comparison.outcomes[m]
+    outcome, better = comparison.outcomes[m], comparison.improvement(m)
     rows = [
         {
             "system": comparison.systems[a], "difference": float(outcome.difference[i]),
             "low": _or_none(float(outcome.low[i])), "high": _or_none(float(outcome.high[i])),
             "p": _or_none(float(comparison.p_adjusted[m][i])),
-            "verdict": _verdict(float(outcome.difference[i]), bool(comparison.significant[m][i])),
+            "verdict": _verdict(float(better[i]), bool(comparison.significant[m][i])),
         }
         for i, a in enumerate(comparison.a.tolist())
         if outcome.difference[i] == outcome.difference[i]
     ]  # fmt: skip
     order = by_field(rows, "difference")
+    if comparison.less_is_better(m):
+        order.reverse()
     base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
     colour = alt.Color(
         "verdict:N", title="than the baseline", legend=alt.Legend(orient="top"),

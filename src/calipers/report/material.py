@@ -86,8 +86,77 @@ def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[
     return {each: textwrap.shorten(text, most, placeholder=" ...") for each, text in found.items()}
 
 
+class ScoredMaterial:
+    """What reports on rankings and on texts share: systems, their scores, and who really differs."""
+
+    unit: ClassVar[str]  # what systems are scored on
+    scores: Scores  # under the measures that were asked for
+    choices: ReportOptions
+
+    @property
+    def name(self) -> str:
+        """The file of what systems are scored on."""
+        raise NotImplementedError
+
+    @property
+    def sizes(self) -> list[str]:
+        """How much there is of it, in words."""
+        return [counted(len(self.scores.queries), self.unit)]
+
+    @property
+    def measure(self) -> str:
+        """The measure that speaks for the others: the first."""
+        return self.scores.measures[0]
+
+    @property
+    def title(self) -> str:
+        if self.choices.title:
+            return self.choices.title
+        systems = self.scores.systems
+        *others, last = systems
+        who = f"{', '.join(others)} and {last}" if 1 < len(systems) < 4 else last
+        return f"{who if len(systems) < 4 else counted(len(systems), 'system')} on {Path(self.name).name}"
+
+    @property
+    def subtitle(self) -> str:
+        """What the title does not say."""
+        counts = self.sizes
+        if self.choices.title:
+            counts.insert(0, counted(len(self.scores.systems), "system"))
+        return " · ".join([*counts, ", ".join(self.scores.measures)])
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The systems by the first measure, best first; those without a mean last."""
+        return best_first(self.scores)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        from calipers.stats.comparison import compare
+
+        c = self.choices
+        baseline = c.baseline or None
+        return compare(
+            self.scores,
+            c.test,
+            c.correction,
+            alpha=c.alpha,
+            samples=c.samples,
+            seed=c.seed,
+            baseline=baseline,
+            warn=False,
+        )
+
+    @cached_property
+    def power(self) -> DiscriminativePower:
+        from calipers.metaeval.power import discriminative_power
+
+        c = self.choices
+        return discriminative_power(self.scores, c.test, c.alpha, samples=c.samples, seed=c.seed)
+
+
 @dataclass(eq=False)
-class Material:
+class Material(ScoredMaterial):
     """Judgments, runs and scores, and all that follows from them."""
 
     judgments: Judgments
@@ -119,26 +188,12 @@ class Material:
         return verdict(self)
 
     @property
-    def measure(self) -> str:
-        """The measure that speaks for the others: the first."""
-        return self.scores.measures[0]
+    def name(self) -> str:
+        return self.judgments.name
 
     @property
-    def title(self) -> str:
-        if self.choices.title:
-            return self.choices.title
-        systems = self.scores.systems
-        *others, last = systems
-        who = f"{', '.join(others)} and {last}" if 1 < len(systems) < 4 else last
-        return f"{who if len(systems) < 4 else counted(len(systems), 'system')} on {Path(self.judgments.name).name}"
-
-    @property
-    def subtitle(self) -> str:
-        """What the title does not say."""
-        counts = [counted(len(self.scores.queries), "query"), counted(len(self.judgments), "judgment")]
-        if self.choices.title:
-            counts.insert(0, counted(len(self.scores.systems), "system"))
-        return " · ".join([*counts, ", ".join(self.scores.measures)])
+    def sizes(self) -> list[str]:
+        return [*super().sizes, counted(len(self.judgments), "judgment")]
 
     @cached_property
     def old_and_new(self) -> tuple[int, int]:
@@ -149,11 +204,6 @@ class Material:
     @cached_property
     def query_texts(self) -> dict[str, str]:
         return self.texts.of_queries(self.scores.queries)
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The systems by the first measure, best first; those without a mean last."""
-        return best_first(self.scores)
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -190,23 +240,6 @@ class Material:
         return query_types(self.plain.of_measures([measure]), self.bounds)
 
     @cached_property
-    def comparison(self) -> Comparison:
-        from calipers.stats.comparison import compare
-
-        c = self.choices
-        baseline = c.baseline or None
-        return compare(
-            self.scores,
-            c.test,
-            c.correction,
-            alpha=c.alpha,
-            samples=c.samples,
-            seed=c.seed,
-            baseline=baseline,
-            warn=False,
-        )
-
-    @cached_property
     def change(self) -> Difference:
         """Of two systems: what changed from the old one to the new one."""
         from calipers.changes.difference import difference
@@ -222,13 +255,6 @@ class Material:
         from calipers.planning.sample_size import plan
 
         return plan(self.scores, alpha=self.choices.alpha)
-
-    @cached_property
-    def power(self) -> DiscriminativePower:
-        from calipers.metaeval.power import discriminative_power
-
-        c = self.choices
-        return discriminative_power(self.scores, c.test, c.alpha, samples=c.samples, seed=c.seed)
 
     @cached_property
     def properties(self) -> dict[str, Properties | str]:
@@ -297,8 +323,8 @@ class Material:
 
 def best_first(scores: Scores) -> list[int]:
     """The systems by their means under the first measure; those without a mean last."""
-    mean = [row[1] for row in scores.mean().rows]
-    return sorted(range(len(mean)), key=lambda s: (mean[s] != mean[s], -float(mean[s] or 0.0)))
+    mean = [scores.signs[0] * float(row[1] or 0.0) for row in scores.mean().rows]
+    return sorted(range(len(mean)), key=lambda s: (mean[s] != mean[s], -mean[s]))
 
 
 def gather(

@@ -50,7 +50,8 @@ class Grid:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     what: str = "rows"
-    sorted_by: int | None = None  # the column by which it is sorted already, descending
+    sorted_by: int | None = None  # the column by which it is sorted already
+    ascending: bool = False  # rather than descending
     tools: bool = True  # filter and download
 
 

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calipers.atomic_files import check_output, write_whole
-from calipers.errors import CalipersError, CheckFailed
+from calipers.errors import CheckFailed, place_of
 from calipers.plurals import counted
-from calipers.report.material import ReportOptions, best_first
+from calipers.report.material import ReportOptions, ScoredMaterial
 from calipers.report.page import Report, check_packages, compose
 from calipers.report.provenance import Provenance, described, versions
 from calipers.results.scores import Scores
 
 if TYPE_CHECKING:
-    from calipers.metaeval.power import DiscriminativePower
-    from calipers.stats.comparison import Comparison
     from calipers.text.scoring import TextScores
     from calipers.text.summaries import Summaries
 
 
 @dataclass(eq=False)
-class TextMaterial:
+class TextMaterial(ScoredMaterial):
     """Summaries and their scores, and what follows from them."""
 
     unit: ClassVar[str] = "document"
@@ -68,51 +65,8 @@ class TextMaterial:
         return said
 
     @property
-    def subtitle(self) -> str:
-        """What the title does not say."""
-        counts = [counted(len(self.scores.queries), self.unit)]
-        if self.choices.title:
-            counts.insert(0, counted(len(self.scores.systems), "system"))
-        return " · ".join([*counts, ", ".join(self.scores.measures)])
-
-    @property
-    def less_is_better(self) -> list[str]:
-        """The measures that are errors."""
-        if self.found is None:
-            return []
-        return [name for name, each in zip(self.found.scores.measures, self.found.asked, strict=True) if each.lower]
-
-    @property
-    def measure(self) -> str:
-        """The measure that speaks for the others: the first."""
-        return self.scores.measures[0]
-
-    @property
-    def title(self) -> str:
-        if self.choices.title:
-            return self.choices.title
-        systems = self.scores.systems
-        who = ", ".join(systems) if len(systems) < 4 else counted(len(systems), "system")
-        return f"{who} on {Path(self.summaries.name).name}"
-
-    @cached_property
-    def order(self) -> list[int]:
-        """The systems by the first measure, best first; those without a mean last."""
-        return best_first(self.scores)
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        from calipers.stats.comparison import compare
-
-        c = self.choices
-        return compare(self.scores, c.test, c.correction, alpha=c.alpha, samples=c.samples, seed=c.seed, warn=False)
-
-    @cached_property
-    def power(self) -> DiscriminativePower:
-        from calipers.metaeval.power import discriminative_power
-
-        c = self.choices
-        return discriminative_power(self.scores, c.test, c.alpha, samples=c.samples, seed=c.seed)
+    def name(self) -> str:
+        return self.summaries.name
 
 
 def write_text_report(
@@ -120,8 +74,8 @@ def write_text_report(
 ) -> Report:
     """Write a report on summaries: one HTML file that opens anywhere, without a network.
 
-    found: what `evaluate_summaries` gave. choices: title, test, correction, alpha, samples, seed and top, as for
-    `calipers.write_report`.
+    found: what `evaluate_summaries` gave. choices: title, baseline, test, correction, alpha, samples, seed and top, as
+    for `calipers.write_report`.
 
     >>> import tempfile
     >>> from calipers import text
@@ -156,14 +110,11 @@ def text_report_page(
     that were read, each with its role. parameters: what else to state under "How it was computed".
     """
     check_packages()
+    if choices is not None and choices.baseline:
+        place_of("baseline", choices.baseline, scores.systems)
     if np.isnan(scores.values).all():
         raise CheckFailed("every score is undefined: there is nothing to report")
     about = Provenance(command, versions(), tuple(described(role, path) for path, role in (files or {}).items()))
     material = TextMaterial(summaries, scores, found, choices or ReportOptions(), about, parameters or {})
-    if material.measure in material.less_is_better:
-        raise CalipersError(
-            f"a page is ordered by its first measure, and less is better under {material.measure}: name another first, "
-            f"as V2({material.measure})"
-        )
     text, notes = compose(material, progress)
     return text.encode("utf-8", "backslashreplace"), notes

@@ -108,6 +108,22 @@ class Scores:
         return dict(known)
 
     @property
+    def lower(self) -> frozenset[str]:
+        """The measures under which less is better: errors, such as TER."""
+        return frozenset(self.metadata.get("lower", ())).intersection(self.measures)
+
+    @property
+    def signs(self) -> Floats:
+        """Of each measure: what its scores are multiplied by so that more is better."""
+        return np.array([-1.0 if name in self.lower else 1.0 for name in self.measures])
+
+    def best_in_bold(self, table: Table) -> Table:
+        """A table with a column for each measure, the best figure of each in bold."""
+        more = [name for name in self.measures if name not in self.lower]
+        less = [name for name in self.measures if name in self.lower]
+        return table.with_best(more).with_best(less, smallest=True)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """What is said beside the scores: whose conventions they follow, what undefined queries count, what is sampled.
 
@@ -262,7 +278,7 @@ class Scores:
             for m in range(1, len(self.measures) + 1)
             if high.rows[s][m] == high.rows[s][m]
         }
-        shown = mean.with_best(self.measures).changed(rows=mean.rows[:SHOWN], marks=half)
+        shown = self.best_in_bold(mean).changed(rows=mean.rows[:SHOWN], marks=half)
         more = f", {len(self.systems) - SHOWN} more systems" if len(self.systems) > SHOWN else ""
         return f"{shown._repr_html_()}<p>means over {counted(len(self.queries), 'query')}, 95% intervals{more}</p>"
 

@@ -11,6 +11,8 @@ analysis, Journal of Machine Learning Research 2017.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from calipers.lists import Floats, Ints
@@ -43,6 +45,12 @@ def _bayes(differences: Differences, settings: Settings) -> Outcome:
         found.difference, found.low, found.high, found.p, found.effect, found.n,
         dict(zip(COLUMNS, (better, equal, worse), strict=True)),
     )  # fmt: skip
+
+
+def turned(outcome: Outcome) -> Outcome:
+    """The same of a measure under which less is better."""
+    better, equal, worse = (outcome.more[name] for name in COLUMNS)
+    return replace(outcome, more=dict(zip(COLUMNS, (worse, equal, better), strict=True)))
 
 
 def posterior(differences: Differences, rope: float) -> tuple[Floats, Floats, Floats]:

@@ -65,7 +65,7 @@ def compare(
     correction: `none`, `bonferroni`, `holm` or `bh`, over the pairs of one measure; Tukey's and Dunnett's p values and
         posterior probabilities need none.
     baseline: compare the others with this system, or with each of these; a positive difference is then an improvement
-        on it.
+        on it (a negative one where less is better, as under TER).
     level: of the intervals, 1 - alpha where not given. They are of one difference each, except Tukey's and Dunnett's.
     samples, seed: of the tests that sample; `all` enumerates, where few queries allow it.
     effect: `d` (mean difference in standard deviations), `cliff` (Cliff's delta) or `rank-biserial`.
@@ -125,6 +125,11 @@ def compare(
         outcomes = [
             replace(outcome, more=dict(zip(EQUIVALENCE_COLUMNS, each, strict=False))) for outcome, *each in both
         ]
+    if name == "bayes":
+        outcomes = [
+            bayesian.turned(outcome) if measure in scores.lower else outcome
+            for measure, outcome in zip(scores.measures, outcomes, strict=True)
+        ]
     p = np.array([outcome.p for outcome in outcomes])
     compared = Comparison(
         measures=scores.measures,
@@ -145,6 +150,7 @@ def compare(
             "like": scores.metadata.get("like"),
             "exactness": scores.metadata.get("exactness", {}),
             "standard_error": scores.errors,
+            **({"lower": sorted(scores.lower)} if scores.lower else {}),
             **({"samples": chosen, "seed": seed} if name in DEFAULT_SAMPLES else {}),
             **({"effect": size} if size != "d" else {}),
             **({"equivalence": equivalence} if equivalence is not None else {}),
@@ -237,6 +243,15 @@ class Comparison:
         """Where the adjusted p is below alpha: [measure, pair]."""
         return np.asarray(self.p_adjusted < self.alpha)
 
+    def less_is_better(self, m: int) -> bool:
+        """Whether a measure, by its place, is an error."""
+        return self.measures[m] in self.metadata.get("lower", ())
+
+    def improvement(self, m: int) -> Floats:
+        """By how much the first system of each pair is better than the second under a measure, by its place."""
+        difference = self.outcomes[m].difference
+        return -difference if self.less_is_better(m) else difference
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """Of the table: those of every test, and what this one says besides."""
@@ -292,20 +307,20 @@ class Comparison:
         """
         m = chosen_measure(measure, self.measures)
         beats = self._beats(m)
-        order = self._order(m)
+        order = self.best_first(m)
         letters = self._letters(m, order)
         rows = [
             (self.systems[s], float(self.means[m, s]), int(beats[s].sum()), int(beats[:, s].sum()), letters.get(s, ""))
             for s in order
         ]
         columns = ("system", self.measures[m], "beats", "beaten by", "letters")
-        return Table(columns, tuple(rows), self.metadata).with_best(columns[1:2])
+        return Table(columns, tuple(rows), self.metadata).with_best(columns[1:2], smallest=self.less_is_better(m))
 
     def matrix(self, measure: str | None = None) -> Table:
         """Who beats whom: + where the row's system is significantly better than the column's, - where it is worse."""
         m = chosen_measure(measure, self.measures)
         beats = self._beats(m)
-        order = self._order(m)
+        order = self.best_first(m)
         rows = [
             (
                 self.systems[s],
@@ -380,16 +395,17 @@ class Comparison:
             **more,
         }
 
-    def _order(self, m: int) -> list[int]:
+    def best_first(self, m: int) -> list[int]:
         """Best first; systems without a mean last."""
-        order: list[int] = np.argsort(-np.nan_to_num(self.means[m], nan=-np.inf), kind="stable").tolist()
+        means = -self.means[m] if self.less_is_better(m) else self.means[m]
+        order: list[int] = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable").tolist()
         return order
 
     def _beats(self, m: int) -> Bools:
         """Whether each system is significantly better than each other one."""
         beats = np.zeros((len(self.systems), len(self.systems)), bool)
-        better = self.significant[m] & (self.outcomes[m].difference > 0)
-        worse = self.significant[m] & (self.outcomes[m].difference < 0)
+        better = self.significant[m] & (self.improvement(m) > 0)
+        worse = self.significant[m] & (self.improvement(m) < 0)
         beats[self.a[better], self.b[better]] = True
         beats[self.b[worse], self.a[worse]] = True
         return beats

@@ -49,6 +49,8 @@ def _pair(compared: Comparison, m: int, pair: int) -> str:
     outcome = compared.outcomes[m]
     a, b = compared.pairs[pair]
     difference, low, high = (float(each[pair]) for each in (outcome.difference, outcome.low, outcome.high))
+    if compared.less_is_better(m):
+        difference, low, high = -difference, -high, -low
     if difference < 0:
         a, b, difference, low, high = b, a, -difference, -high, -low
     verdict = f"{a} beats {b} by" if compared.significant[m, pair] else f"{a} does not differ significantly from {b}:"

@@ -42,7 +42,7 @@ def marked(
     Letters: significantly better than these systems (paired t test, holm, p < 0.05).
     """
     scores = as_scores(scores)
-    table = scores.mean().with_best(scores.measures)
+    table = scores.best_in_bold(scores.mean())
     if len(scores.systems) < 2 or len(scores.queries) < 2:
         if baseline is not None:
             raise CalipersError("a baseline needs another system, and at least two queries")
@@ -96,7 +96,7 @@ def with_p(scores: ScoresLike, baseline: str, *, test: str = "t", correction: st
 def _against(found: Comparison) -> dict[tuple[int, int], str]:
     """Marks of the systems that differ from the baseline."""
     return {
-        (int(found.a[pair]), m + 1): "†" if found.outcomes[m].difference[pair] > 0 else "‡"
+        (int(found.a[pair]), m + 1): "†" if found.improvement(m)[pair] > 0 else "‡"
         for m, pair in np.argwhere(found.significant).tolist()
     }
 
@@ -106,6 +106,6 @@ def _letters(found: Comparison) -> dict[tuple[int, int], str]:
     marks: dict[tuple[int, int], list[str]] = {}
     for m, pair in np.argwhere(found.significant).tolist():
         a, b = int(found.a[pair]), int(found.b[pair])
-        better, worse = (a, b) if found.outcomes[m].difference[pair] > 0 else (b, a)
+        better, worse = (a, b) if found.improvement(m)[pair] > 0 else (b, a)
         marks.setdefault((better, m + 1), []).append(LETTERS[worse])
     return {place: "".join(sorted(letters)) for place, letters in marks.items()}

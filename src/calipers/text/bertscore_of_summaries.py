@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from calipers.text.random_texts import needed_source
 from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.summaries import Summaries
 
+AT_ONCE = 4096  # texts whose vectors are there together
 KEYWORDS = "keywords"  # the expected summary of Feng (2023): calipers.text.keywords
 
 
@@ -26,15 +27,20 @@ class BertScorer(Scorer):
     def __init__(self, matcher: Matcher, options: TextOptions) -> None:
         self.name = matcher.name
         self._matcher, self._options = matcher, options
+        if matcher.idf is None and matcher.baseline is None:  # those are counted and read elsewhere
+            self.identity = f"{self.name} {matcher.encoder.kept_by} {options.several}"
         self._cut: set[str] = set()
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
-        encoded = self._encode((text for task in tasks for text in (*task.texts, *task.document.references)), progress)
         found = []
-        for task in tasks:
-            known = [encoded[text] for text in task.document.references]
-            parts = self._matcher.all_parts([encoded[text] for text in task.texts], known)
-            found.append(over_references(parts, self._options.several))
+        for some in _blocks(tasks):
+            encoded = self._encode(
+                (text for task in some for text in (*task.texts, *task.document.references)), progress
+            )
+            for task in some:
+                known = [encoded[text] for text in task.document.references]
+                parts = self._matcher.all_parts([encoded[text] for text in task.texts], known)
+                found.append(over_references(parts, self._options.several))
         return found
 
     def _encode(self, texts: Iterable[str], progress: Progress | None = None) -> dict[str, Encoded]:
@@ -73,6 +79,20 @@ class BertScorer(Scorer):
         parts = dict(zip(jobs, expected_parts(self._matcher, list(jobs.values()), known, several), strict=True))
         means = [np.array([parts[place] for place in each]) for each in places]
         return [Expectation(mean, np.zeros_like(mean), "greedy") for mean in means]
+
+
+def _blocks(tasks: Sequence[TextTask]) -> Iterator[list[TextTask]]:
+    """Some documents at a time, so that the vectors of all random texts need not be there together."""
+    block: list[TextTask] = []
+    size = 0
+    for task in tasks:
+        if block and size + len(task.texts) > AT_ONCE:
+            yield block
+            block, size = [], 0
+        block.append(task)
+        size += len(task.texts)
+    if block:
+        yield block
 
 
 def texts_to_encode(summaries: Summaries, expects: bool) -> list[str]:

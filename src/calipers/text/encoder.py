@@ -16,23 +16,14 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.text.bounded_scores import Progress
-from calipers.text.pretrained import (
-    check_model,
-    device_of,
-    expanded,
-    fingerprint,
-    libraries,
-    mixed_precision,
-    open_pretrained,
-    padded,
-    short_name,
-)
+from calipers.text.pretrained import PretrainedModel, fingerprint
 from calipers.text.vector_cache import Cache
 
 Vectors = NDArray[np.float32]
 
 
 BATCH = 64  # texts
+MOST_KEPT = 1_000_000_000  # bytes of vectors
 WHAT = "BERTScore and profiles of documents"
 # The layers that correlate best with people's judgments of translations (WMT16): Zhang et al., ICLR 2020.
 BEST_LAYERS = {
@@ -56,7 +47,7 @@ class Encoded:
         return bool(self.special.all())
 
 
-class Encoder:
+class Encoder(PretrainedModel):
     """A model, one of its layers, and what has been encoded with it."""
 
     def __init__(
@@ -70,32 +61,22 @@ class Encoder:
         mixed: bool | None = None,
     ) -> None:
         """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
-        self.model = expanded(model)
-        self.batch = batch
-        self._torch, self._transformers = libraries(self.model, WHAT)
-        self.device = device_of(self._torch, device)
-        self.mixed = self.device.type == "cuda" if mixed is None else mixed
-        check_model(self.model)
-        self.tokenizer = open_pretrained(self._transformers, "AutoTokenizer", self.model)
+        super().__init__(model, WHAT, device=device, batch=batch, mixed=mixed)
         self._network = self._open_network()
         self.layers = _layers(self._network.config)
         self.layer = _layer(layer, self.layers, self.model)
         self.longest = _longest(self.tokenizer, self._network.config)
         _cut_after(self._network, self.layer, self.layers, self._torch)
         self._known: dict[str, Encoded] = {}
-        self._cache = None if cache is None else Cache(cache, self._kept_by())
-
-    @property
-    def short_name(self) -> str:
-        """The model's name without where it lies."""
-        return short_name(self.model)
+        self._cache = None if cache is None else Cache(cache, self.kept_by)
 
     @property
     def name(self) -> str:
         """Model and layer, as every result has them in its name."""
         return f"{self.short_name} L{self.layer}" + " mixed" * self.mixed
 
-    def _kept_by(self) -> str:
+    @property
+    def kept_by(self) -> str:
         """What vectors are kept under."""
         return f"{fingerprint(self.model, self._network)} L{self.layer}" + " mixed" * self.mixed
 
@@ -125,7 +106,15 @@ class Encoder:
                 if self._cache is not None:
                     self._cache.put(missing[i], (encoded.tokens, encoded.vectors, encoded.special, encoded.cut))
             advance(len(together))
-        return {text: self._known[text] for text in wanted}
+        found = {text: self._known[text] for text in wanted}
+        self._forget()
+        return found
+
+    def _forget(self) -> None:
+        """Let go of the oldest vectors where there are more than are kept."""
+        size = sum(each.vectors.nbytes for each in self._known.values())
+        while size > MOST_KEPT:
+            size -= self._known.pop(next(iter(self._known))).vectors.nbytes
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], bool]]:
         """The tokens of each text, and whether some had to be left out."""
@@ -156,12 +145,9 @@ class Encoder:
                  self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)  # fmt: skip
         return [mark for mark in marks if mark is not None]
 
-    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-        return padded(self._torch, [list(row) for row in rows], self.tokenizer.pad_token_id, self.device)
-
     def _vectors(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
-        ids, mask = self._padded(rows)
-        with self._torch.inference_mode(), mixed_precision(self._torch, self.device, self.mixed):
+        ids, mask = self.padded(rows)
+        with self.inference():
             states = self._network(ids, attention_mask=mask)[0]
             states = self._torch.nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
         return [np.array(state[: len(row)]) for state, row in zip(states, rows, strict=True)]
@@ -177,7 +163,7 @@ class Encoder:
         advance = progress or (lambda done: None)
         found = []
         for (ids, _), _text in zip(self.tokenize(list(texts)), texts, strict=True):
-            rows, mask = self._padded([ids])
+            rows, mask = self.padded([ids])
             with self._torch.inference_mode():
                 weights = network(rows, attention_mask=mask, output_attentions=True).attentions[-1]
             found.append(np.asarray(weights[0].float().mean(dim=0).cpu().numpy()))
@@ -187,7 +173,7 @@ class Encoder:
     # -- opening -----------------------------------------------------------------------------------------
 
     def _open_network(self, **options: Any) -> Any:
-        network = open_pretrained(self._transformers, "AutoModel", self.model, **options)
+        network = self.opened("AutoModel", **options)
         if hasattr(network, "decoder") and hasattr(network, "encoder"):
             network = network.encoder
         return network.eval().to(self.device)

@@ -82,6 +82,19 @@ class HumanCorrelation:
         return Table(("measure", *aspects), tuple(rows))
 
 
+def drawn_documents(random: np.random.Generator, documents: int, samples: int) -> Floats:
+    """How often each document is drawn, in samples with replacement of as many documents: [sample, document]."""
+    return random.multinomial(documents, np.full(documents, 1 / documents), size=samples).astype(np.float64)
+
+
+def interval(values: Floats, confidence: float = 0.95) -> tuple[float, float]:
+    """The percentile interval of what was resampled; NaN where nothing is defined."""
+    known = values[~np.isnan(values)]
+    ends = 100 * np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.percentile(known, ends) if len(known) else (np.nan, np.nan)
+    return float(low), float(high)
+
+
 def human_correlation(
     scores: Scores,
     human: Mapping[str, Floats],
@@ -105,9 +118,8 @@ def human_correlation(
     """
     check_choices(levels, coefficients, confidence)
     documents = len(scores.queries)
-    drawn = np.random.default_rng(seed).multinomial(documents, np.full(documents, 1 / documents), size=samples)
+    drawn = drawn_documents(np.random.default_rng(seed), documents, samples)
     weights = np.concatenate([np.ones((1, documents)), drawn])  # the first row is the documents as they are
-    ends = 100 * np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     found: list[Agreement] = []
     values: dict[tuple[str, ...], float] = {}
     for name in scores.measures:
@@ -116,14 +128,11 @@ def human_correlation(
             for level in levels:
                 for coefficient in coefficients:
                     every, units = _LEVELS[level](x, y, weights, coefficient)
-                    value, resampled = float(every[0]), every[1:][~np.isnan(every[1:])]
-                    low, high = np.percentile(resampled, ends) if len(resampled) else (np.nan, np.nan)
+                    value, (low, high) = float(every[0]), interval(every[1:], confidence)
                     values[name, aspect, level, coefficient] = value
                     base = values.get(((bases or {}).get(name, ""), aspect, level, coefficient), np.nan)
                     increase = float(percentage_absolute_increase(value, base))
-                    found.append(
-                        Agreement(name, aspect, level, coefficient, value, float(low), float(high), units, increase)
-                    )
+                    found.append(Agreement(name, aspect, level, coefficient, value, low, high, units, increase))
     return HumanCorrelation(tuple(found), documents, len(scores.systems), samples, seed)
 
 

@@ -30,17 +30,7 @@ from calipers.lists import Floats
 from calipers.text.bertscore import over_references
 from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
-from calipers.text.pretrained import (
-    check_model,
-    device_of,
-    expanded,
-    fingerprint,
-    libraries,
-    mixed_precision,
-    open_pretrained,
-    padded,
-    short_name,
-)
+from calipers.text.pretrained import PretrainedModel, fingerprint
 from calipers.text.random_texts import needed_source
 from calipers.text.registry import Context, Scorer, TextDeclaration, TextTask, declare
 
@@ -51,7 +41,7 @@ PARTS = ("faithfulness", "precision", "recall", "f1")
 Pair = tuple[str, str]  # from, to
 
 
-class Generator:
+class Generator(PretrainedModel):
     """A model that writes texts from texts, and what it found likely so far."""
 
     def __init__(
@@ -63,13 +53,8 @@ class Generator:
         mixed: bool | None = None,
     ) -> None:
         """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
-        self.model, self.batch = expanded(model), batch
-        self._torch, self._transformers = libraries(self.model, WHAT)
-        self.device = device_of(self._torch, device)
-        self.mixed = self.device.type == "cuda" if mixed is None else mixed
-        check_model(self.model)
-        self.tokenizer = open_pretrained(self._transformers, "AutoTokenizer", self.model)
-        network = open_pretrained(self._transformers, "AutoModelForSeq2SeqLM", self.model)
+        super().__init__(model, WHAT, device=device, batch=batch, mixed=mixed)
+        network = self.opened("AutoModelForSeq2SeqLM")
         self._network = network.eval().to(self.device)
         positions = getattr(network.config, "max_position_embeddings", None) or LONGEST
         self.longest = int(min(self.tokenizer.model_max_length, positions))
@@ -78,7 +63,7 @@ class Generator:
 
     @property
     def name(self) -> str:
-        return short_name(self.model) + " mixed" * self.mixed
+        return self.short_name + " mixed" * self.mixed
 
     @property
     def kept_by(self) -> str:
@@ -110,13 +95,13 @@ class Generator:
         return {text: list(ids) for text, ids in zip(every, cut, strict=True)}
 
     def _means(self, given: list[list[int]], targets: list[list[int]]) -> list[float]:
-        torch, pad = self._torch, self.tokenizer.pad_token_id
+        torch = self._torch
         if any(not row for row in given):
             raise CalipersError("the tokenizer makes no tokens of an empty text", file=self.model)
-        ids, mask = padded(torch, given, pad, self.device)
-        labels, there = padded(torch, targets, pad, self.device)
+        ids, mask = self.padded(given)
+        labels, there = self.padded(targets)
         before = self._network.prepare_decoder_input_ids_from_labels(labels)
-        with torch.inference_mode(), mixed_precision(torch, self.device, self.mixed):
+        with self.inference():
             logits = self._network(input_ids=ids, attention_mask=mask, decoder_input_ids=before).logits
         every = torch.log_softmax(logits.float(), dim=-1).gather(2, labels[..., None])[..., 0]
         means = (every * there).sum(dim=1) / there.sum(dim=1)

@@ -165,8 +165,7 @@ class _Scored:
 
     def _values(self, found: TextScores) -> Floats:
         """More is better: [measure, system, document]."""
-        sign = np.array([-1.0 if each.lower else 1.0 for each in found.asked])
-        return np.asarray(found.scores.values * sign[:, None, None])
+        return np.asarray(found.scores.values * found.scores.signs[:, None, None])
 
     @property
     def on_shares(self) -> list[bool]:

@@ -13,10 +13,15 @@ from calipers.measures.random_rankings import SEED
 from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.correction import CORRECTIONS, correction_name
 from calipers.stats.differences import all_pairs
-from calipers.text.human_agreement import COEFFICIENTS, LEVELS, both_defined
+from calipers.text.human_agreement import COEFFICIENTS, LEVELS, both_defined, drawn_documents, interval
 from calipers.text.measure_tests import SAMPLES, agreement_of, check_agreement, permutation_test, williams_test
 from calipers.text.scoring import TextScores
-from calipers.text.tie_calibration import pairwise_accuracy, soft_pairwise_accuracy
+from calipers.text.tie_calibration import (
+    accuracies_under,
+    pairwise_accuracy,
+    soft_accuracies_under,
+    soft_pairwise_accuracy,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +33,17 @@ class TextMetaEvaluation:
     human: Mapping[str, Floats]  # by aspect: [system, document]
     samples: int = SAMPLES  # of permutation tests
     seed: int = SEED
+    resamples: int = 0  # of documents, for intervals of accuracies; 0 for none
 
     @classmethod
     def of(
-        cls, found: TextScores, human: Mapping[str, Floats], *, samples: int = SAMPLES, seed: int = SEED
+        cls,
+        found: TextScores,
+        human: Mapping[str, Floats],
+        *,
+        samples: int = SAMPLES,
+        seed: int = SEED,
+        resamples: int = 0,
     ) -> TextMetaEvaluation:
         """The scores of summaries, errors with their sign changed; and what people said, by aspect.
 
@@ -45,11 +57,16 @@ class TextMetaEvaluation:
         """
         if samples < 1:
             raise CalipersError(f"samples {samples} is not a whole number of at least 1")
-        sign = np.array([-1.0 if each.lower else 1.0 for each in found.asked])
-        return cls(found.scores.measures, found.scores.values * sign[:, None, None], human, samples, seed)
+        values = found.scores.values * found.scores.signs[:, None, None]
+        return cls(found.scores.measures, values, human, samples, seed, resamples)
 
     def agreement(self, levels: Sequence[str] = LEVELS) -> Table:
-        """Of each measure, aspect and level: correlations, pairwise accuracy with tie calibration, soft accuracy."""
+        """Of each measure, aspect and level: correlations, pairwise accuracy with tie calibration, soft accuracy.
+
+        Intervals are percentiles over resampled documents, with an epsilon of its own for each sample.
+        """
+        drawn = drawn_documents(np.random.default_rng(self.seed), self.values.shape[-1], self.resamples)
+        some = self.resamples > 0
         rows: list[tuple[Cell, ...]] = []
         for m, name in enumerate(self.measures):
             for aspect, judged in self.human.items():
@@ -58,11 +75,16 @@ class TextMetaEvaluation:
                     paired = pairwise_accuracy(x, y, level)
                     soft = soft_pairwise_accuracy(x, y, self.samples, self.seed) if level == "system" else np.nan
                     correlations = [float(agreement_of(x[None], y, level, each)[0]) for each in COEFFICIENTS]
+                    ends = interval(accuracies_under(x, y, drawn, level)) if some else ()
+                    soft_ends: tuple[float, ...] = (np.nan, np.nan) if some else ()
+                    if some and level == "system":
+                        soft_ends = interval(soft_accuracies_under(x, y, drawn, self.samples, self.seed))
                     rows.append((
-                        name, aspect, level, *correlations, paired.accuracy, paired.epsilon, paired.at_zero, soft,
-                        paired.pairs, paired.tied_by_people,
+                        name, aspect, level, *correlations, paired.accuracy, *ends, paired.epsilon, paired.at_zero,
+                        soft, *soft_ends, paired.pairs, paired.tied_by_people,
                     ))  # fmt: skip
-        columns = ("measure", "human", "level", *COEFFICIENTS, "accuracy", "epsilon", "accuracy at 0", "soft accuracy",
+        columns = ("measure", "human", "level", *COEFFICIENTS, "accuracy", *(("low", "high") if some else ()),
+                   "epsilon", "accuracy at 0", "soft accuracy", *(("soft low", "soft high") if some else ()),
                    "pairs", "tied by people")  # fmt: skip
         return Table(columns, tuple(rows), {"samples": self.samples, "seed": self.seed})
 

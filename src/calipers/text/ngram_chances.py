@@ -97,7 +97,7 @@ def _independent(shape: Shape, chance: Floats, most: int, lengths: Ints) -> Floa
                 _arrive(later[target], flow, complete)
         now = later
         if length in wanted:
-            found[:, :, lengths == length] = _at_least(now.sum(axis=0))[:, 1:, None]
+            found[:, :, lengths == length] = at_least(now.sum(axis=0))[:, 1:, None]
     return found
 
 
@@ -110,7 +110,7 @@ def _arrive(target: Floats, flow: Floats, complete: bool) -> None:
         target += flow
 
 
-def _at_least(chance: Floats) -> Floats:
+def at_least(chance: Floats) -> Floats:
     return np.asarray(chance[..., ::-1].cumsum(axis=-1)[..., ::-1])
 
 
@@ -157,7 +157,7 @@ def _used_up(shape: Shape, counts: Ints, total: int, most: int, lengths: Ints) -
         now = later
         at = lengths == drawn + 1
         if at.any():
-            found[:, at] = _at_least(now.reshape(-1, most + 1).sum(axis=0))[1:, None]
+            found[:, at] = at_least(now.reshape(-1, most + 1).sum(axis=0))[1:, None]
     return found
 
 

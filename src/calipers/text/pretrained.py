@@ -8,7 +8,7 @@ the question.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,40 @@ from calipers.network import may_download, offline_by
 
 SECONDS = 10.0  # that the hub has to answer in
 _PLAIN_FOLDERS = ("model", "encoder", "")  # names that say nothing
+
+
+class PretrainedModel:
+    """A model by its name or folder: the device that it runs on, its precision, and its tokenizer."""
+
+    def __init__(
+        self, model: str | os.PathLike[str], what: str, *, device: str | None, batch: int, mixed: bool | None
+    ) -> None:
+        """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
+        self.model, self.batch = expanded(model), batch
+        self._torch, self._transformers = libraries(self.model, what)
+        self.device = device_of(self._torch, device)
+        self.mixed = self.device.type == "cuda" if mixed is None else mixed
+        check_model(self.model)
+        self.tokenizer = open_pretrained(self._transformers, "AutoTokenizer", self.model)
+
+    @property
+    def short_name(self) -> str:
+        """The model's name without where it lies."""
+        return short_name(self.model)
+
+    def opened(self, kind: str, **options: Any) -> Any:
+        """The network itself, by a class of transformers."""
+        return open_pretrained(self._transformers, kind, self.model, **options)
+
+    def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+        """Rows of tokens as one block, and which of it they fill."""
+        return padded(self._torch, rows, self.tokenizer.pad_token_id, self.device)
+
+    @contextmanager
+    def inference(self) -> Iterator[None]:
+        """Nothing is learnt, in the precision that was asked for."""
+        with self._torch.inference_mode(), mixed_precision(self._torch, self.device, self.mixed):
+            yield
 
 
 def libraries(model: str, what: str) -> tuple[Any, Any]:
@@ -117,13 +151,13 @@ def mixed_precision(torch: Any, device: Any, asked: bool | None) -> AbstractCont
     return torch.autocast(device.type, dtype=half)  # type: ignore[no-any-return]
 
 
-def padded(torch: Any, rows: list[list[int]], pad: int | None, device: Any) -> tuple[Any, Any]:
+def padded(torch: Any, rows: Sequence[Sequence[int]], pad: int | None, device: Any) -> tuple[Any, Any]:
     """Rows of tokens as one block, and which of it they fill."""
     width = max(len(row) for row in rows)
     ids = torch.full((len(rows), width), pad if pad is not None else 0, dtype=torch.long)
     mask = torch.zeros((len(rows), width), dtype=torch.long)
     for i, row in enumerate(rows):
-        ids[i, : len(row)] = torch.tensor(row, dtype=torch.long)
+        ids[i, : len(row)] = torch.tensor(list(row), dtype=torch.long)
         mask[i, : len(row)] = 1
     return ids.to(device), mask.to(device)
 

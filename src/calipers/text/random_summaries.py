@@ -5,8 +5,9 @@
     E[matches] = sum over n-grams g of the reference, over t = 1..r(g), of Pr(the summary has g at least t times)
 
 As precision, recall and F1 are linear in the matches (L is fixed), so are their expectations. That is exact for one
-reference, and for the mean over several. The best of several, and common subsequences, are no sums over n-grams: there
-all summaries are enumerated where they are few, and drawn where they are not.
+reference, and for the mean over several; for the pairs of words of ROUGE-S as for n-grams. The best of several, and
+common subsequences, are no sums over n-grams: there all summaries are enumerated where they are few, and drawn where
+they are not.
 
 Putting the expected counts into min() instead would be wrong (Jensen): min is concave.
 """
@@ -24,9 +25,20 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.random_rankings import DRAWS, SEED
-from calipers.text.ngram_chances import tails
+from calipers.text.ngram_chances import Gram, tails
 from calipers.text.random_texts import drawn_places, source_number
-from calipers.text.rouge_scores import References, Score, rouge_name, scored, size_of, texts_of
+from calipers.text.rouge_scores import (
+    References,
+    Score,
+    Skips,
+    grams_named,
+    rouge_name,
+    scored,
+    size_of,
+    skips_named,
+    texts_of,
+)
+from calipers.text.skip_chances import countable, skip_tails
 from calipers.text.subsequences import common
 from calipers.text.tokens import tokenizer_of
 
@@ -34,8 +46,17 @@ ENUMERATED = 20_000  # summaries that are all gone through rather than drawn
 
 
 def closed(name: str) -> bool:
-    """Whether this is a kind of ROUGE whose expectation is worked out here: n-grams and ROUGE-L."""
+    """Whether this is a kind of ROUGE whose expectation is always worked out here: n-grams and ROUGE-L."""
     return name == "ROUGE-L" or name.removeprefix("ROUGE-").isdigit()
+
+
+def closed_pairs(name: str, replacement: bool) -> bool:
+    """Whether this is a kind of ROUGE-S whose expectation is exact for one reference and the mean over several.
+
+    >>> closed_pairs("ROUGE-SU4", True), closed_pairs("ROUGE-S50", True), closed_pairs("ROUGE-SU4", False)
+    (True, False, False)
+    """
+    return replacement and name.startswith("ROUGE-S") and countable(skips_named(name))
 
 
 class ExpectedRouge(dict[str, Score]):
@@ -68,6 +89,7 @@ def expected_rouge(
 
     Exact for one reference, and for several="mean"; for the best of several references, and for n="L", exact by
     enumeration where there are few summaries, else from so many draws (`exactness` says which, `error` how far off).
+    n="SU4" and its like (any number of words between, or at most 6) are exact or refused.
 
     >>> found = expected_rouge("the cat sat on the mat the end", ["the cat on the mat"], length=3)
     >>> found["ROUGE-1"].f1 == 33 / 64, found.exactness
@@ -80,15 +102,19 @@ def expected_rouge(
     name = rouge_name(f"ROUGE-{n}")
     if name == "ROUGE-Lsum":
         raise CalipersError("ROUGE-Lsum has no expected value here: words drawn at random form no sentences")
-    if not closed(name):
-        raise CalipersError(f"{name} has no expected value here; evaluate_summaries scores random texts one by one")
+    texts = texts_of(references)
+    alone = several == "mean" or len(set(texts)) == 1
+    if not closed(name) and not (alone and closed_pairs(name, replacement)):
+        pairs = " with replacement, of one reference or several='mean'" if closed_pairs(name, True) else ""
+        only = f"has an expected value here only{pairs}" if pairs else "has no expected value here"
+        raise CalipersError(f"{name} {only}; evaluate_summaries scores random texts one by one")
     if not drawn_from:
         raise CalipersError("the source has no words to draw a summary from")
     if length < 0 or int(length) != length:
         raise CalipersError(f"length {length} is not a number of words")
     if not replacement and length > len(drawn_from):
         raise CalipersError(f"a summary of {length} words cannot be drawn from {len(drawn_from)} without replacement")
-    known = References([words(text) for text in texts_of(references)])
+    known = References([words(text) for text in texts])
     chances = Chances(drawn_from, known, np.array([int(length)]), several, replacement, draws, seed)
     mean, error, exactness = chances.of(name)
     return ExpectedRouge(name, Score(*mean[0].tolist()), exactness, Score(*error[0].tolist()))
@@ -120,13 +146,29 @@ class Chances:
         return parts.mean(axis=0), parts.std(axis=0, ddof=1) / np.sqrt(self.draws), "sampled"
 
     def _exact(self, name: str) -> Floats:
-        n = int(name.removeprefix("ROUGE-"))
-        grams = self.references.grams(n)
+        kind = grams_named(name)
+        grams = self.references.grams(kind)
         counts = grams.counts  # [reference, n-gram]
-        chance = tails(list(grams.ids), counts.max(axis=0, initial=0), self.counts, self.lengths, self.replacement)
+        chance = self._tails(list(grams.ids), counts.max(axis=0, initial=0), kind)
         asked = np.arange(1, chance.shape[1] + 1) <= counts[..., None]  # [reference, n-gram, t]
         matched = np.tensordot(asked.astype(np.float64), chance, axes=([1, 2], [0, 1])).T
         return scored(matched, size_of(name, self.lengths), self.references.totals(name), self.several)
+
+    def _tails(self, grams: Sequence[Gram], most: Ints, kind: int | Skips) -> Floats:
+        """The chances of each n-gram or pair, at least 1, 2, ... times."""
+        if isinstance(kind, int):
+            return tails(grams, most, self.counts, self.lengths, self.replacement)
+        chance = np.zeros((len(grams), int(most.max(initial=0)), len(self.lengths)))
+        for size in (1, 2):
+            place = [i for i, gram in enumerate(grams) if len(gram) == size]
+            some, asked = [grams[i] for i in place], most[place]
+            found = (
+                tails(some, asked, self.counts, self.lengths, self.replacement)
+                if size == 1
+                else skip_tails(some, asked, self.counts, self.lengths, kind)
+            )
+            chance[place, : found.shape[1]] = found
+        return chance
 
     @cached_property
     def counts(self) -> Counter[str]:

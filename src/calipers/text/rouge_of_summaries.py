@@ -11,10 +11,11 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
-from calipers.text.random_summaries import Chances, closed
+from calipers.text.random_summaries import Chances, closed, closed_pairs
 from calipers.text.random_texts import lengths_beside, needed_source
 from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.rouge_scores import NAME, References, attainable, rouge_name, sentence_parts
+from calipers.text.summaries import Summaries
 from calipers.text.tokens import sentences, tokenizer_of
 
 WORDS_KEPT = 100_000  # texts whose words are kept
@@ -23,15 +24,17 @@ WORDS_KEPT = 100_000  # texts whose words are kept
 class RougeTexts:
     """The words of texts, and references that have been counted, for all kinds of ROUGE."""
 
-    def __init__(self, options: TextOptions) -> None:
+    def __init__(self, options: TextOptions, summaries: Summaries) -> None:
         self.options = options
+        alone = all(len(set(document.references)) == 1 for document in summaries.documents)
+        self.linear = alone or options.several == "mean"  # scores are sums over n-grams
         self.words = lru_cache(WORDS_KEPT)(tokenizer_of(options.tokenizer, options.stem))
         self.references = lru_cache(1000)(self._references)
         self._drawn: dict[tuple[str, tuple[int, ...]], Chances] = {}
 
     @classmethod
     def of(cls, context: Context) -> RougeTexts:
-        made = context.shared.setdefault("rouge", cls(context.options))
+        made = context.shared.setdefault("rouge", cls(context.options, context.summaries))
         assert isinstance(made, cls)
         return made
 
@@ -85,7 +88,9 @@ class RougeScorer(Scorer):
         return attainable(self.name, words, totals, self._texts.options.several)
 
     def knows(self, chance: str) -> bool:
-        return chance == "words" and closed(self.name)
+        options = self._texts.options
+        pairs = self._texts.linear and closed_pairs(self.name, options.replacement)
+        return chance == "words" and (closed(self.name) or pairs)
 
     def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
         found = []

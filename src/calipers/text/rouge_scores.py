@@ -106,8 +106,12 @@ def grams_named(name: str) -> int | Skips:
     (2, Skips(most=4, single=True))
     """
     kind = name.removeprefix("ROUGE-")
-    if kind.isdigit():
-        return int(kind)
+    return int(kind) if kind.isdigit() else skips_named(name)
+
+
+def skips_named(name: str) -> Skips:
+    """The pairs that a kind of ROUGE-S counts."""
+    kind = name.removeprefix("ROUGE-")
     most = kind.lstrip("SU")
     return Skips(int(most) if most else None, kind.startswith("SU"))
 

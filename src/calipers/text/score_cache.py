@@ -15,6 +15,8 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.text.registry import Scorer, TextTask
 
+AT_ONCE = 8  # documents that are scored before they are written: a run that is stopped loses no more
+
 
 class ScoreCache:
     """What a measure gave to texts. Measures that do not say what they depend on are scored anew."""
@@ -33,10 +35,12 @@ class ScoreCache:
         paths = [self._path(scorer.identity, task) for task in tasks]
         found = [_read(path, len(task.texts)) for path, task in zip(paths, tasks, strict=True)]
         missing = [i for i, each in enumerate(found) if each is None]
-        for i, made in zip(missing, scorer.scores([tasks[i] for i in missing]) if missing else [], strict=True):
-            found[i] = made
-            with replacing(str(paths[i])) as temporary, open(temporary, "wb") as file:
-                np.save(file, made)
+        for start in range(0, len(missing), AT_ONCE):
+            some = missing[start : start + AT_ONCE]
+            for i, made in zip(some, scorer.scores([tasks[i] for i in some]), strict=True):
+                found[i] = made
+                with replacing(str(paths[i])) as temporary, open(temporary, "wb") as file:
+                    np.save(file, made)
         return [each for each in found if each is not None]
 
     def _path(self, identity: str, task: TextTask) -> Path:

@@ -118,7 +118,9 @@ def evaluate_summaries(
     values = np.stack([measured[measure.base].value(measure) for measure in asked])
     absent = np.array([[text is None for text in row] for row in summaries.texts])
     reasons = np.where(absent, Reason.MISSING, np.where(np.isnan(values), Reason.DEGENERATE, 0)).astype(np.uint8)
-    scores = Scores(names, summaries.systems, summaries.ids, values, reasons)
+    lower = [name for name, measure in zip(names, asked, strict=True) if measure.lower]
+    about = {"lower": lower} if lower else {}
+    scores = Scores(names, summaries.systems, summaries.ids, values, reasons, metadata=about)
     found = TextScores(scores, asked, measured, context.options, summaries.missing, *summaries.empty)
     warn_user(found.notes, warn)
     return found

@@ -22,15 +22,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
-from calipers.lists import Floats
+from calipers.lists import Floats, Ints
 from calipers.measures.random_rankings import SEED
 from calipers.stats.differences import all_pairs
 from calipers.text.human_agreement import DIGITS, LEVELS, both_defined
 
 FLIPS = 1000  # sign flips of a paired permutation test
 MOST_PAIRS = 50_000_000
+CELLS = 8_000_000  # of pairs and samples that are worked out at once
+ROUNDING = 1e-11  # differences that agree so far are the same: means have 12 digits
 NOISE = 1e-9  # sums of differences that agree so far are the same, added up in another order
 
 
@@ -57,50 +60,133 @@ def pairwise_accuracy(scores: Floats, human: Floats, level: str = "summary") -> 
     (0.6667, 1.0, 0.02)
     """
     x, y = both_defined(scores, human)
-    differences, people, weight, groups = _pairs(x, y, level)
-    if not len(differences):
+    pairs = _pairs(x, y, level)
+    if not len(pairs.differences):
         return PairwiseAccuracy(np.nan, np.nan, np.nan, 0, np.nan, 0)
-    size, agrees = np.abs(differences), np.sign(differences) == people
-    right_apart = (people != 0) & agrees
-    # As epsilon grows past a pair's difference, the pair becomes a tie of the measure.
-    gained = np.where(people == 0, weight, np.where(right_apart, -weight, 0.0))
+    weight = pairs.weights
+    size, right_apart, turn = pairs.turns()
+    gained, at_zero = turn * weight, float(weight @ right_apart)
     order = np.argsort(size, kind="stable")
     epsilons = size[order]
-    last = np.append(epsilons[1:] != epsilons[:-1], True)
-    accuracy = (weight[right_apart].sum() + np.cumsum(gained[order]))[last]
+    last = _last_of_equals(epsilons)
+    accuracy = (at_zero + np.cumsum(gained[order]))[last]
     epsilons = epsilons[last]
     if epsilons[0] > 0:
-        epsilons, accuracy = np.append(0.0, epsilons), np.append(weight[right_apart].sum(), accuracy)
+        epsilons, accuracy = np.append(0.0, epsilons), np.append(at_zero, accuracy)
     best = int(np.argmax(accuracy >= accuracy.max() - NOISE))  # the smallest that does it
     return PairwiseAccuracy(
-        float(accuracy[best]), float(epsilons[best]), float(accuracy[0]), len(differences),
-        float((people == 0).mean()), groups,
+        float(accuracy[best]), float(epsilons[best]), float(accuracy[0]), len(pairs.differences),
+        float((pairs.people == 0).mean()), pairs.groups,
     )  # fmt: skip
 
 
-def _pairs(x: Floats, y: Floats, level: str) -> tuple[Floats, Floats, Floats, int]:
-    """Of each pair: the difference under the measure, its sign for people, and its weight, of which the sum is 1."""
+def accuracies_under(scores: Floats, human: Floats, weights: Floats, level: str = "summary") -> Floats:
+    """Pairwise accuracy with an epsilon of its own for each row of `weights`, which says how often documents count.
+
+    A document that counts twice is there twice; a summary makes no pair with itself.
+
+    >>> x, y = np.array([[0.5, 0.1], [0.4, 0.3], [0.1, 0.2]]), np.array([[3.0, 1.0], [2.0, 2.0], [1.0, 3.0]])
+    >>> accuracies_under(x, y, np.array([[1, 1], [2, 0], [0, 2]])).round(4).tolist()
+    [0.8333, 1.0, 0.6667]
+    """
+    x, y = both_defined(scores, human)
+    if level == "system":
+        return _of_systems(x, y, weights)
+    pairs = _pairs(x, y, level)
+    if not len(pairs.differences):
+        return np.full(len(weights), np.nan)
+    size, right_apart, turn = pairs.turns()
+    moving = np.flatnonzero(turn)  # the others are wrong under every epsilon
+    moving = moving[np.argsort(size[moving], kind="stable")]
+    epsilons = size[moving]
+    last = _last_of_equals(epsilons)
+    found = np.empty(len(weights))
+    step = max(1, CELLS // len(pairs.differences))
+    for start in range(0, len(weights), step):
+        weight = pairs.weighted(weights[start : start + step])
+        right = weight @ right_apart
+        change = np.cumsum(weight[:, moving] * turn[moving], axis=1)[:, last].max(axis=1, initial=-np.inf)
+        if not len(moving) or epsilons[0] > 0:
+            change = np.maximum(change, 0.0)  # where only equal scores are equal
+        found[start : start + step] = np.minimum(right + change, 1.0)  # but for rounding
+    return found
+
+
+def _last_of_equals(epsilons: Floats) -> NDArray[np.bool_]:
+    """Whether each is the last of those that are the same but for rounding."""
+    return np.append(np.diff(epsilons) > ROUNDING, True)[: len(epsilons)]
+
+
+def _of_systems(x: Floats, y: Floats, weights: Floats) -> Floats:
+    """The same over means of systems, which differ from row to row."""
+    there = (~np.isnan(x)).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = [np.round(weights @ np.nan_to_num(each).T / (weights @ there.T), DIGITS) for each in (x, y)]
+    rows = zip(*means, strict=True)
+    return np.array([pairwise_accuracy(a[:, None], b[:, None], "system").accuracy for a, b in rows], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Of each pair: the difference under the measure, its sign for people, and the documents of its texts."""
+
+    differences: Floats
+    people: Floats
+    documents: tuple[Ints, Ints]
+    by_document: bool  # accuracies of documents are averaged, rather than all pairs counted alike
+    number: int  # of documents
+
+    @property
+    def groups(self) -> int:
+        return len(np.unique(self.documents[0])) if self.by_document else 1
+
+    @property
+    def weights(self) -> Floats:
+        """Of each pair; together 1."""
+        return np.asarray(self.weighted(np.ones((1, self.number)))[0])
+
+    def weighted(self, weights: Floats) -> Floats:
+        """The same for each row of what documents count."""
+        first, second = self.documents
+        if self.by_document:
+            each = weights / np.maximum(np.bincount(first, minlength=self.number), 1)
+            found = each[:, first]
+        else:
+            found = weights[:, first] * weights[:, second]
+        with np.errstate(invalid="ignore"):
+            return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+    def turns(self) -> tuple[Floats, Floats, Floats]:
+        """How large each difference is; where it is right about which is better; and what becoming a tie would change.
+
+        As epsilon grows past a pair's difference, the pair becomes a tie of the measure.
+        """
+        right = ((self.people != 0) & (np.sign(self.differences) == self.people)).astype(np.float64)
+        return np.abs(self.differences), right, np.where(self.people == 0, 1.0, -right)
+
+
+def _pairs(x: Floats, y: Floats, level: str) -> _Pairs:
     if level not in LEVELS:
         raise CalipersError(f"unknown level '{level}'; there are {', '.join(LEVELS)}")
     if level == "system":
         means = [system_means(each) for each in (x, y)]
         there = ~np.isnan(means[0])
         columns = [each[there][:, None] for each in means]
+        place = np.zeros((len(columns[0]), 1), dtype=np.int64)
     elif level == "pooled":
         there = ~np.isnan(x)
         if (pairs := int(there.sum()) * (int(there.sum()) - 1) // 2) > MOST_PAIRS:
             raise CalipersError(f"the pooled level has {pairs:,} pairs of summaries; take the others")
         columns = [each[there][:, None] for each in (x, y)]
+        place = np.nonzero(there)[1][:, None]
     else:
         columns = [x, y]
+        place = np.broadcast_to(np.arange(x.shape[1]), x.shape)
     a, b = all_pairs(len(columns[0]))
     differences, people = (each[a] - each[b] for each in columns)
     known = ~np.isnan(differences)
-    in_group = known.sum(axis=0)
-    groups = int((in_group > 0).sum())
-    with np.errstate(divide="ignore"):
-        weight = np.broadcast_to(1 / in_group / max(groups, 1), known.shape)
-    return differences[known], np.sign(people[known]), weight[known], groups
+    documents = place[a][known], place[b][known]
+    return _Pairs(differences[known], np.sign(people[known]), documents, level == "summary", x.shape[1])
 
 
 def system_means(values: Floats) -> Floats:
@@ -124,6 +210,20 @@ def soft_pairwise_accuracy(scores: Floats, human: Floats, samples: int = FLIPS, 
     p = [one_sided_p(each, flips) for each in (x, y)]
     known = ~np.isnan(p[0])
     return float((1 - np.abs(p[0] - p[1]))[known].mean()) if known.any() else np.nan
+
+
+def soft_accuracies_under(
+    scores: Floats, human: Floats, weights: Floats, samples: int = FLIPS, seed: int = SEED
+) -> Floats:
+    """Soft pairwise accuracy for each row of `weights`, which says how often documents count.
+
+    A document that counts twice is there twice, and has its sign flipped by itself each time.
+    """
+    x, y = both_defined(scores, human)
+    return np.array([
+        soft_pairwise_accuracy(x[:, drawn], y[:, drawn], samples, seed)
+        for drawn in (np.repeat(np.arange(x.shape[1]), row.astype(np.int64)) for row in weights)
+    ])  # fmt: skip
 
 
 def sign_flips(units: int, samples: int, seed: int) -> Floats:

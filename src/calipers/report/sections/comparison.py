@@ -56,7 +56,7 @@ def section(material: Material, detail: Detail) -> Section:
 def _against(material: Material, found: Comparison, how: str) -> Section:
     """All others against one system."""
     baseline, first = material.choices.baseline, found.measures[0]
-    better, worse = (int((found.significant[0] & (sign * found.outcomes[0].difference > 0)).sum()) for sign in (1, -1))
+    better, worse = (int((found.significant[0] & (sign * found.improvement(0) > 0)).sum()) for sign in (1, -1))
     return Section(
         f"Each system against {baseline}: the dot is the difference of the means, the line its interval. Under {first} "
         f"{better:,} of {len(found.a):,} are significantly better than {baseline} and {worse:,} significantly worse "
@@ -86,10 +86,10 @@ def _differences(found: Comparison) -> Grid:
             number(float(outcome.low[i]), "+.4f"), number(float(outcome.high[i]), "+.4f"),
             p_value(float(found.p_adjusted[0][i])), number(float(outcome.effect[i]), "+.4f"),
         ]
-        for i in np.argsort(-np.nan_to_num(outcome.difference, nan=-np.inf), kind="stable").tolist()
+        for i in np.argsort(-np.nan_to_num(found.improvement(0), nan=-np.inf), kind="stable").tolist()
         for a in (int(found.a[i]),)
     ]  # fmt: skip
-    return Grid("against", columns, plain_rows(rows), "systems", sorted_by=2)
+    return Grid("against", columns, plain_rows(rows), "systems", sorted_by=2, ascending=found.less_is_better(0))
 
 
 def _first(material: Material, found: Comparison, detail: Detail) -> Comparison:
@@ -141,4 +141,4 @@ def _wins(found: Comparison) -> Grid:
         numbers = [count(int(str(each)), most) for each in counts]
         letter = [Cell(str(letters), str(letters))] if lettered else []
         rows.append([name(str(system)), number(mean), *numbers, *letter])
-    return Grid("wins", tuple(columns), plain_rows(rows), "systems", sorted_by=1)
+    return Grid("wins", tuple(columns), plain_rows(rows), "systems", sorted_by=1, ascending=found.less_is_better(0))

@@ -19,7 +19,10 @@ def section(material: Material, detail: Detail) -> Section:
     scores = material.scores
     best = scores.systems[material.order[0]]
     top = material.scores.mean()[best, material.measure]
-    sentence = f"{best} has the highest mean {material.measure}, {top:.4f}. "
+    extreme = "lowest" if material.measure in scores.lower else "highest"
+    sentence = f"{best} has the {extreme} mean {material.measure}, {top:.4f}. "
+    if material.measure in scores.lower:
+        sentence += "Less is better. "
     if len(scores.queries) > 1:
         sentence += (
             f"The small figures are the half-width of the {LEVEL:.0%} interval of the mean over "
@@ -33,7 +36,7 @@ def section(material: Material, detail: Detail) -> Section:
         sentence,
         values={"grid": _grid(material)},
         charts={"means": by_measure(charts)},
-        finding=(f"{top:.4f}", f"highest mean {material.measure}: {best}"),
+        finding=(f"{top:.4f}", f"{extreme} mean {material.measure}: {best}"),
     )
 
 
@@ -46,22 +49,31 @@ def _grid(material: Material) -> Grid:
     mean, (low, high) = scores.mean(), mean_intervals(scores, LEVEL)
     columns = [Column("system", numeric=False)]
     columns += [Column(m, interval=True, title=f"mean over the {plural_of(material.unit)}") for m in scores.measures]
-    largest = [max((v for v in _floats(mean.column(m)) if v == v), default=math.nan) for m in scores.measures]
+    ends = [_ends(_floats(mean.column(m)), m in scores.lower) for m in scores.measures]
     rows = []
     for s in material.order:
         cells = [name(scores.systems[s])]
-        for m, most in enumerate(largest, 1):
+        for m, (best, most) in enumerate(ends, 1):
             at, least, greatest = _floats((mean.rows[s][m], low.rows[s][m], high.rows[s][m]))
-            cells.append(_score(at, least, greatest, most))
+            cells.append(_score(at, least, greatest, best, most))
         rows.append(Row(tuple(cells)))
-    return Grid("systems", tuple(columns), tuple(rows), "systems", sorted_by=1)
+    ascending = material.measure in scores.lower
+    return Grid("systems", tuple(columns), tuple(rows), "systems", sorted_by=1, ascending=ascending)
 
 
-def _score(mean: float, low: float, high: float, most: float) -> Cell:
+def _ends(means: list[float], lower: bool) -> tuple[float, float]:
+    """The best mean, and the largest."""
+    known = [mean for mean in means if mean == mean]
+    if not known:
+        return math.nan, math.nan
+    return min(known) if lower else max(known), max(known)
+
+
+def _score(mean: float, low: float, high: float, best: float, most: float) -> Cell:
     known = high == high
     return number(
         mean,
-        kind="best" if mean == most else "",
+        kind="best" if mean == best else "",
         bar=None if mean != mean or most <= 0 else min(max(mean / max(most, 1.0), 0.0), 1.0),
         low=repr(low) if known else "",
         high=repr(high) if known else "",

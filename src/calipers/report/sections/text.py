@@ -76,9 +76,11 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     human, found = material.summaries.human, material.found
     if len(material.scores.systems) < 3:
         raise CalipersError("two systems have no correlation: at least three are needed")
-    correlation = human_correlation(
-        material.scores, human, ["system"], ["tau-b"], samples=SAMPLES, seed=material.choices.seed
-    )
+    scores = material.scores
+    turned = replace(scores, values=scores.values * scores.signs[:, None, None])  # so that more is better
+    correlation = human_correlation(turned, human, ["system"], ["tau-b"], samples=SAMPLES, seed=material.choices.seed)
+    errors = [each for each in scores.measures if each in scores.lower]
+    turning = f" Less is better under {', '.join(errors)}: their signs are changed." if errors else ""
     best = max(correlation.found, key=lambda each: each.value if each.value == each.value else -2.0)
     grid = None
     if found is not None:
@@ -88,7 +90,8 @@ def people(material: TextMaterial, detail: Detail) -> Section:
     return Section(
         f"Kendall's tau-b of each measure with people over the means of systems, with {counted(SAMPLES, 'sample')} of "
         f"documents for the intervals. The highest is that of {best.measure} with {best.aspect}, {best.value:.3f} "
-        f"[{best.low:.3f}, {best.high:.3f}]; where intervals overlap, nothing is said about which measure is better.",
+        f"[{best.low:.3f}, {best.high:.3f}]; where intervals overlap, nothing is said about which measure is "
+        f"better.{turning}",
         values={"grid": grid},
         charts={"people": one(agreement_chart(correlation))},
         finding=(f"{best.value:.2f}", f"Kendall's tau-b of {best.measure} with {best.aspect}"),
@@ -124,6 +127,7 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
     there = ~np.isnan(values).all(axis=0)
     low, high = (np.where(there, f(values), np.nan) for f in (_least, _most))
     order = np.argsort(-np.nan_to_num(high - low, nan=-1.0), kind="stable").tolist()
+    ends = (_most, _least) if scores.signs[0] > 0 else (_least, _most)
     top = material.choices.top if detail.top is None else min(detail.top, material.choices.top)
     columns = (
         Column("document", numeric=False),
@@ -138,11 +142,11 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
                       where=there)  # fmt: skip
     rows = []
     for d in order:
-        best, worst = _most(values[:, d : d + 1], True), _least(values[:, d : d + 1], True)
+        best, worst = (f(values[:, d : d + 1], True) for f in ends)
         apart = high[d] > low[d]  # also where nobody has a score: no
-        ends = [scores.systems[int(place[0])] if apart else "" for place in (best, worst)]
+        extremes = [scores.systems[int(place[0])] if apart else "" for place in (best, worst)]
         figures = [number(float(each[d])) for each in (means, low, high, high - low)]
-        rows.append(Row((name(scores.queries[d]), *figures, *map(name, ends))))
+        rows.append(Row((name(scores.queries[d]), *figures, *map(name, extremes))))
     return Section(
         f"Documents by how far the systems are apart in {material.measure}. What they wrote about the first {top} "
         "stands below." if top else f"Documents by how far the systems are apart in {material.measure}.",
@@ -165,7 +169,9 @@ def method(material: TextMaterial, detail: Detail) -> Section:
         "seed": c.seed,
         "documents shown": c.top,
     }
-    if lower := material.less_is_better:
+    if c.baseline:
+        given["baseline"] = c.baseline
+    if lower := [name for name in material.scores.measures if name in material.scores.lower]:
         given["less is better under"] = ", ".join(lower)
     notes = [] if material.found is None else [*material.found.notes]
     given["left out or empty"] = "; ".join(notes) or "nothing"
@@ -196,7 +202,8 @@ def bounded(material: TextMaterial) -> dict[str, TextMeasure]:
 def _document(material: TextMaterial, d: int) -> dict[str, Any]:
     document = material.summaries.documents[d]
     values = material.scores.values[0, :, d]
-    order = np.argsort(-np.nan_to_num(values, nan=-np.inf), kind="stable").tolist()
+    better = material.scores.signs[0] * values
+    order = np.argsort(-np.nan_to_num(better, nan=-np.inf), kind="stable").tolist()
     written = [
         (material.scores.systems[s], number(float(values[s])).text, _short(material.summaries.texts[s][d] or ""))
         for s in order

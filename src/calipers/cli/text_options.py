@@ -1,0 +1,313 @@
+"""What the commands of `calipers text` share: which texts, which measures, which models, and how they are scored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypedDict
+
+import click
+
+from calipers.cli.option_groups import LibraryChoice, declared, together
+from calipers.cli.options import FILE, max_unpacked_option, note, progress, warn, words
+from calipers.collection.run_names import named_files, stem_of
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.collection.model import Judgments
+    from calipers.results.scores import Scores
+    from calipers.text.bertscore import Matcher
+    from calipers.text.likelihood import Generator
+    from calipers.text.measure_names import TextMeasure
+    from calipers.text.options import TextOptions
+    from calipers.text.scoring import TextScores
+    from calipers.text.summaries import Summaries
+
+ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
+BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
+
+
+def _not(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    return not value
+
+
+def _length(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
+    try:
+        return int(value)
+    except ValueError:
+        return value
+
+
+@dataclass(frozen=True)
+class SummaryFiles:
+    """The summaries, and which of them are taken."""
+
+    data: str | None
+    candidates: tuple[str, ...]
+    references: tuple[str, ...]
+    source: str | None
+    systems: str | None
+    use_references: int | None
+    judgments: str | None
+    max_unpacked: int | None
+
+    @property
+    def name(self) -> str:
+        return self.data or ", ".join(self.candidates)
+
+    def files(self) -> dict[str, str]:
+        """What is read, each with its role."""
+        roles = {"texts": (self.data,), "candidates": self.candidates, "references": self.references,
+                 "source": (self.source,), "judgments": (self.judgments,)}  # fmt: skip
+        return {path: role for role, paths in roles.items() for path in paths if path is not None}
+
+    def open(self) -> Summaries:
+        found = self._read()
+        if self.systems:
+            found = found.of_systems(words(self.systems))
+        return found.first_references(self.use_references) if self.use_references else found
+
+    def judged(self) -> Judgments | None:
+        """The judgments of the documents that answers were made from, where a file has them."""
+        from calipers.collection.sources import read_judgments
+
+        return None if self.judgments is None else read_judgments(self.judgments, max_unpacked=self.max_unpacked)
+
+    def _read(self) -> Summaries:
+        from calipers.text.summary_files import read_parallel_summaries, read_summaries
+
+        parallel = self.candidates or self.references or self.source is not None
+        if self.data is not None and not parallel:
+            return read_summaries(self.data, max_unpacked=self.max_unpacked)
+        for given in self.references:
+            if given in ("max", "mean") and not os.path.exists(given):
+                raise CalipersError(f"--references names files; how several are combined is --several {given}")
+        if self.data is not None:
+            raise CalipersError("give either a file of summaries, or parallel texts by --candidates and --references")
+        if not self.candidates or not self.references:
+            raise CalipersError(
+                "which summaries? Give a file of them (JSON lines, CSV, SummEval), or parallel texts: --candidates "
+                "a.txt --references r.txt"
+            )
+        systems: dict[str, str] = {}
+        for given in self.candidates:
+            for named, path in named_files(given):
+                name = named or stem_of(path)
+                if name in systems:
+                    raise CalipersError(f"two systems have the name '{name}': give one another, as other={path}")
+                systems[name] = path
+        return read_parallel_summaries(systems, self.references, self.source, max_unpacked=self.max_unpacked)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Which measures, how ROUGE is worked out, and how the expected summary of BERTScore is made."""
+
+    rouge: TextOptions
+    tokens: str
+    k: int | str
+    repeated: bool
+    measures: tuple[str, ...] = ()
+
+    def names(self, bert: Bert) -> list[str]:
+        """The measures that are asked for, or those that are shown where none is."""
+        return list(self.measures) or [ROUGES, *([BERT] if bert.encoder else [])]
+
+    @property
+    def options(self) -> TextOptions:
+        from calipers.text.options import Keywords
+
+        keywords = Keywords(self.tokens, self.k, self.repeated, seed=self.rouge.seed)
+        return replace(self.rouge, keywords=keywords)
+
+
+class Models(TypedDict):
+    """The models that measures of texts need, as the library's functions take them."""
+
+    matcher: Matcher | None
+    generator: Generator | None
+
+
+@dataclass(frozen=True)
+class Bert:
+    """The models of BERTScore and BARTScore, and what they are made to do."""
+
+    encoder: str | None
+    layer: int | None
+    idf: bool
+    rescale: str | None
+    device: str | None
+    batch: int
+    cache: str | None
+    mixed: bool | None
+    generator: str | None
+
+    def matcher(self, summaries: Summaries, otherwise: str) -> Matcher:
+        """It, fitted to these summaries; an error in these words where no encoder is named."""
+        from calipers.text.bertscore import matcher
+        from calipers.text.encoder import Encoder
+
+        if self.encoder is None:
+            raise CalipersError(otherwise)
+        encoder = Encoder(
+            self.encoder, self.layer, device=self.device, batch=self.batch, cache=self.cache, mixed=self.mixed
+        )
+        references = [text for document in summaries.documents for text in document.references]
+        return matcher(encoder, references, idf=self.idf, baseline=self.rescale)
+
+    def models(self, summaries: Summaries, measures: Iterable[TextMeasure]) -> Models:
+        """What these measures of texts need, opened."""
+        bases = {measure.base for measure in measures}
+        no_encoder = "BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder"
+        return {
+            "matcher": self.matcher(summaries, no_encoder) if "BERTScore" in bases else None,
+            "generator": self._likelihoods() if "BARTScore" in bases else None,
+        }
+
+    def _likelihoods(self) -> Generator:
+        """The model of BARTScore."""
+        from calipers.text.likelihood import BATCH, Generator
+
+        if self.generator is None:
+            raise CalipersError("BARTScore needs an encoder-decoder model: --generator MODEL, on the hub or a folder")
+        return Generator(self.generator, device=self.device, batch=min(self.batch, BATCH), mixed=self.mixed)
+
+
+measures_options = click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="NAMES",
+    help="Measures: ROUGE-1 to -9, -L, -Lsum, -W, -S4, -SU4 (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, "
+         f"METEOR, BERTScore; U(..) V1(..) V2(..) E(..) of them [default: {ROUGES}, with --encoder BERTScore's].",
+)  # fmt: skip
+data_options = together(
+    "data", SummaryFiles,
+    click.argument("data", required=False, type=FILE),
+    click.option("--candidates", multiple=True, metavar="[NAME=]FILE", type=FILE,
+                 help="Instead of DATA: a system's summaries as plain text, one per line; may be repeated."),
+    click.option("--references", multiple=True, metavar="FILE", type=FILE,
+                 help="With --candidates: references, line by line; may be repeated for several of each."),
+    click.option("--source", metavar="FILE", type=FILE, help="With --candidates: the sources, line by line."),
+    click.option("--systems", metavar="A,B,...", help="Only these systems."),
+    click.option("--use-references", type=click.IntRange(min=1), metavar="N",
+                 help="Only the first N references of each document."),
+    click.option("--several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
+                 show_default=True, help="With several references: the best score, or the mean."),
+    click.option("--judgments", metavar="FILE", type=FILE,
+                 help="Judgments (qrels) of the documents that answers were made from, for measures of rankings."),
+    max_unpacked_option,
+)  # fmt: skip
+rouge_options = declared(
+    click.option("--tokenizer", type=LibraryChoice("calipers.text.tokens:TOKENIZERS"), default="unicode",
+                 show_default=True, help="Words of any script, or those of the original ROUGE."),
+    click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
+    click.option("--length", default="candidate", show_default=True, callback=_length,
+                 metavar="candidate|reference|N", help="Words of the random texts."),
+    click.option("--without-replacement", "replacement", is_flag=True, callback=_not,
+                 help="Draw each word of the source at most once."),
+    click.option("--chance", type=LibraryChoice("calipers.text.options:CHANCES"),
+                 help="Random texts behind all expected scores: words or sentences of the source, its beginning, the "
+                      "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
+                      "source's key tokens]."),
+    click.option("--texts", type=click.IntRange(min=2), default=10, show_default=True,
+                 help="Random texts, where they are scored one by one."),
+    click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
+                 help="Upper bound: 1, what a summary of this length can reach (ROUGE), or what a person reaches: each "
+                      "reference against the others."),
+    click.option("--draws", type=click.IntRange(min=2), default=1000, show_default=True,
+                 help="Random summaries, where an expected ROUGE-N or ROUGE-L of words is sampled."),
+    click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True),
+)  # fmt: skip
+model_options = together(
+    "bert", Bert,
+    click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
+                 help="Model of BERTScore: its name on the Hugging Face hub, or a folder."),
+    click.option("--layer", type=click.IntRange(min=0),
+                 help="Layer of the model [default: the best known, else the last]."),
+    click.option("--idf", is_flag=True, help="Weigh tokens by how few references have them."),
+    click.option("--rescale", metavar="FILE", type=FILE,
+                 help="Rescale by this file of bert-score's (LAYER,P,R,F)."),
+    click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU where there is one]."),
+    click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True,
+                 help="Texts that are encoded together."),
+    click.option("--cache", metavar="FOLDER", type=FILE,
+                 help="Keep the vectors of texts, and the scores of random ones, there."),
+    click.option("--mixed/--no-mixed", default=None,
+                 help="Half precision inside the model [default: on a CUDA device only]."),
+    click.option("--generator", metavar="MODEL", help="Encoder-decoder model of BARTScore: as for --encoder."),
+)  # fmt: skip
+bert_options = declared(
+    model_options,
+    click.option("-k", "k", default="reference", show_default=True, callback=_length,
+                 metavar="reference|candidate|N", help="Tokens of the expected summary of BERTScore."),
+    click.option("--tokens", type=LibraryChoice("calipers.text.options:CHOICES"), default="most", show_default=True,
+                 help="Tokens of that summary: by likeness to the document."),
+    click.option("--repeated", is_flag=True, help="Let it repeat tokens as often as the source does."),
+)  # fmt: skip
+scoring_options = declared(together("rouge", "calipers.text.options:TextOptions"), together("scoring", Scoring))
+
+
+# -- scores -------------------------------------------------------------------------------------------------
+
+
+def all_scored(
+    data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool
+) -> tuple[Summaries, Scores, TextScores | None]:
+    """The texts, their scores under all measures, and those of texts with their bounds."""
+    import numpy as np
+
+    from calipers.text.answer_retrieval import retrieval_scores, side_by_side, split_measures
+
+    summaries = data.open()
+    texts, rankings = split_measures(scoring.measures)
+    found: list[Scores] = []
+    of_texts = None
+    if texts or not rankings:
+        of_texts = scored(summaries, replace(scoring, measures=tuple(texts)), bert)
+        say_scored(of_texts, strict)
+        found.append(of_texts.scores)
+    if rankings:
+        found.append(retrieval_scores(summaries, rankings, data.judged()))
+    scores = found[0] if len(found) == 1 else side_by_side(*found)
+    there = np.array([[text is not None for text in row] for row in summaries.texts])
+    for name, lacking in zip(scores.measures, (np.isnan(scores.values) & there).sum(axis=(1, 2)).tolist(), strict=True):
+        if lacking:
+            note(f"{name}: {lacking} of {int(there.sum())} undefined; left out")
+    return summaries, scores, of_texts
+
+
+def scored(summaries: Summaries, scoring: Scoring, bert: Bert, models: Models | None = None) -> TextScores:
+    """The texts under the measures that are asked for, by models that are open already, or are opened now."""
+    from calipers.text.measure_names import text_measures
+    from calipers.text.scoring import evaluate_summaries, steps
+
+    names = scoring.names(bert)
+    opened = bert.models(summaries, text_measures(names)) if models is None else models
+    with progress(steps(summaries, names), "texts") as advance:
+        return evaluate_summaries(
+            summaries, names, scoring.options, progress=advance, cache=bert.cache, warn=False, **opened
+        )
+
+
+def say_scored(found: TextScores, strict: bool, summary_level: bool = False) -> None:
+    """What was left out, how expected scores were found, and what they cannot show."""
+    warn(found.notes, strict)
+    for measured in found.measured.values():
+        if measured.signature:
+            note(f"{measured.name}: sacrebleu {measured.signature}")
+        if measured.expected is not None and measured.exactness == "sampled":
+            one_by_one = measured.drawn is None
+            draws = f"{found.options.texts} texts" if one_by_one else f"{measured.drawn} draws"
+            note(
+                f"expected {measured.name} ({measured.chance}): sampled, {draws}, seed {found.options.seed}, standard "
+                f"error at most {measured.error:.4f} for a summary, {measured.error_of_mean:.4f} for a system"
+            )
+        if measured.unknown_upper:
+            note(f"upper bound of {measured.name}: 1, as what a text of its length could reach is not known")
+        if measured.clamped:
+            note(f"expected {measured.name}: above the upper bound of {measured.clamped} summaries; lowered to it")
+    for name in found.cannot_reorder:
+        follows = "; tau-b and rho at the summary level are those of the measure itself" if summary_level else ""
+        note(
+            f"V1 and V2 of {name} cannot change the order of two summaries of one document: all of a document's "
+            f"summaries have the same expected score and upper bound{follows}"
+        )
