@@ -253,15 +253,17 @@ class Material:
         if self.policies.get("condensed"):
             raise CalipersError("unjudged documents are left out (condensed), so no judgment can change a score")
         taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
+        # Of a file what is judged in it is known already, and all its lines are kept.
+        runs = [a if hasattr(a, "whole_file") else b for a, b in zip(self.runs, self.whole, strict=True)]
         first, *others = self.plain.measures
         if others and len(self.scores.systems) > MANY:
             with suppress(CalipersError):  # the first has none: then all are tried
-                found = ranges(self.judgments, self.whole, first, warn=False, **taken)
+                found = ranges(self.judgments, runs, first, warn=False, **taken)
                 self.unranged |= dict.fromkeys(
                     others, f"of more than {MANY} systems only the first measure has them here"
                 )
                 return found
-        return ranges(self.judgments, self.whole, self.plain.measures, refused=self.unranged, warn=False, **taken)
+        return ranges(self.judgments, runs, self.plain.measures, refused=self.unranged, warn=False, **taken)
 
     @cached_property
     def audit(self) -> Audit:
@@ -320,7 +322,7 @@ def gather(
     known = as_judgments(judgments, kind_read(measure for _, measure in asked))
     read = as_runs(runs)
     others = None if judges is None else named_judgments(judges)
-    systems: list[Run] = [RememberedRun(run) for run in read_once(read)]  # the audit wants two precisions
+    systems: list[Run] = [RememberedRun(run) for run in read_once(read, whole=True)]  # the audit wants two precisions
     scores = evaluate(known, systems, every, progress=progress, warn=False, **policies)
     if np.isnan(scores.values).all():
         reason = Reason(int(np.bincount(scores.reasons.ravel()).argmax()))

@@ -55,8 +55,10 @@ class Cascade(Form):
         gained[alone] = stop[groups.start[alone]] * self.weight.mean(groups.before[alone] + 1, groups.before[alone] + 1)
         passing = np.ones(len(groups))
         np.multiply.at(passing, groups.row_group, 1.0 - stop)
-        self._gain_of_ties(groups, stop, np.flatnonzero(~alone), gained)
-        return groups.sum_by_list(gained * _product_above(groups, passing))
+        reached = _product_above(groups, passing)
+        gained[reached == 0] = 0.0  # below a document at which every reader stops
+        self._gain_of_ties(groups, stop, np.flatnonzero(~alone & (reached > 0)), gained)
+        return groups.sum_by_list(gained * reached)
 
     @property
     def worth(self) -> Value:
