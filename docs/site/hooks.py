@@ -1,7 +1,7 @@
 """Pages of the manual that nobody writes by hand: the reference of the library, the gallery, and the notebooks.
 
 MkDocs calls these functions (mkdocs.yml). The reference lists what the packages export, so that no name is forgotten;
-the notebooks are run as the site is built, so that what they show is what they do. What pages name in code has to exist.
+the notebooks are run as the site is built, so that what they show is what they do. What pages name in code must exist.
 """
 
 from __future__ import annotations

@@ -276,8 +276,8 @@ def _exactness(form: Form, population: Population, error: Floats | None, sd: str
     best = "greedy" if greedy else form.extremes_of(population, best=True)
     found: dict[str, str] = {"ideal": best, "expected": expected, "worst": form.extremes_of(population, best=False)}
     if form.has_variance or sd == "sampled":
-        drawn = "enumerated" if enumerable(population).all() else "sampled"
-        found["sd"] = "exact" if form.has_variance else drawn
+        drawn = "exact" if form.has_variance else "enumerated" if enumerable(population).all() else "sampled"
+        found["sd"] = drawn
     return found
 
 

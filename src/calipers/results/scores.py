@@ -129,12 +129,15 @@ class Scores:
         averages = [AVERAGES[measure.declaration.average] for measure in self.definitions] or [
             _arithmetic for _ in self.measures
         ]
-        rows = []
-        for s, system in enumerate(self.systems):
-            cells = [row[~np.isnan(row)] for row in self.values[:, s]]
-            pairs = zip(averages, cells, strict=True)
-            rows.append((system, *(_number(average(cell)) if len(cell) else math.nan for average, cell in pairs)))
-        return Table(("system", *self.measures), tuple(rows), self.metadata)
+        columns: list[list[float | int]] = []
+        for average, values in zip(averages, self.values, strict=True):
+            if average is _arithmetic:
+                columns.append(means(values).tolist())
+            else:
+                cells = (row[~np.isnan(row)] for row in values)
+                columns.append([_number(average(cell)) if len(cell) else math.nan for cell in cells])
+        rows = tuple(zip(self.systems, *columns, strict=True))
+        return Table(("system", *self.measures), rows, self.metadata)
 
     def median(self) -> Table:
         return self.aggregate(np.median)
