@@ -438,7 +438,8 @@ class Lists:
     def _ranked(self, rank: Ints) -> Lists:
         ranked = replace(self, first=rank, last=rank, before_ties=self.last_judged, memo={})
         if len(rank) and (np.diff(rank) <= 0)[self.list[1:] == self.list[:-1]].any():
-            return ranked._rows(np.lexsort((rank, self.list)), self.offsets)
+            key = self.list * (int(rank.max()) + 1) + rank  # nearly in order: only ties are not
+            return ranked._rows(np.argsort(key, kind="stable"), self.offsets)
         return ranked
 
     def _rows(self, row: Ints, offsets: Ints) -> Lists:

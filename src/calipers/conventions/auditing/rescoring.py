@@ -45,7 +45,7 @@ class Rescorer:
         if all(not len(run.query) for run in first):
             raise self.judgments.not_answered(next((run.unjudged[0] for run in first if len(run.unjudged)), None))
 
-    @property
+    @cached_property
     def systems(self) -> tuple[str, ...]:
         return tuple(name for name, _ in distinct_names(self.runs))
 

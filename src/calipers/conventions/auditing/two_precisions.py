@@ -45,8 +45,8 @@ class TwofoldRun:
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
-        if precision in self.kept:
-            return self.kept.pop(precision)
+        if (found := self.kept.pop(precision, None)) is not None:
+            return found
         *both, self.of.kept = scan(
             self.path, lambda: _Scanners(judgments.index, depth, self.whole), max_unpacked=self.of.max_unpacked
         )
