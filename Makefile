@@ -15,7 +15,7 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
 SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 
-.PHONY: help demo check test tested fuzz mutants bench docs lint browser compiled packaging test-oldest dist clean
+.PHONY: help demo check test tested fuzz mutants bench docs docs-version lint browser compiled packaging test-oldest dist clean
 
 help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
@@ -69,6 +69,12 @@ bench: $(VENV)/.peers compiled
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 	@echo "build/manual/index.html; with its search: $(BIN)/python -m http.server -d build/manual"
+
+# One folder per version on the branch gh-pages: VERSION=dev for the main branch, or a tag, which becomes the latest. PUSH=--push publishes it.
+VERSION ?= dev
+docs-version: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mike deploy $(PUSH) --update-aliases $(VERSION:v%=%) $(if $(filter v%,$(VERSION)),latest)
+	$(BIN)/mike set-default $(PUSH) --allow-undefined latest
 
 # Debian's package: playwright's own download is not needed. Without it the browser tests are skipped, and fail in CI.
 browser:

@@ -225,7 +225,7 @@ def memory_of_tree() -> float:
     total = 0
     for process in _tree():
         try:
-            status = Path(f"/proc/{process}/status").read_text()
+            status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
         except OSError:
             continue
         total += int(status.split("VmHWM:")[1].split()[0]) if "VmHWM:" in status else 0

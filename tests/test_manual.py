@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shlex
@@ -301,7 +302,7 @@ def test_the_first_screen_of_the_readme_works_when_pasted(
         if language == "console"
         for step in re.findall(r"^\$ calipers (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
     ]
-    assert len(steps) >= 3
+    assert len(steps) == 2
     for line, output in steps:
         words = [file for word in shlex.split(line) for file in (sorted(glob(word)) if "*" in word else [word])]
         assert run(words) == 0, line
@@ -309,6 +310,30 @@ def test_the_first_screen_of_the_readme_works_when_pasted(
     assert (tmp_path / "report.html").exists()
     (code,) = (code for language, code in BLOCK.findall(text) if language == "python")
     exec(compile(code, "README.md", "exec"), {})
+
+
+def test_the_figures_of_the_readme_are_those_of_the_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.report import Result, markdown, summary
+    from benchmarks.shapes import SHAPES
+
+    found = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    results = [Result(**each) for each in found["results"]]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"<!-- speed -->\n{summary(SHAPES, results)}<!-- /speed -->" in text
+    table = [line for line in markdown(SHAPES, results, {}, False).splitlines() if line.startswith("| **")]
+    assert table == [
+        line
+        for line in (ROOT / "benchmarks" / "results.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("| **")
+    ]
+
+
+def test_the_readme_is_one_screen() -> None:
+    """Without its tables and blocks: what has to be read before something can be tried."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 80
+    assert lines.index("```python") < 40
 
 
 def test_every_capability_has_a_picture() -> None:

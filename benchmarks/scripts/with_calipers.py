@@ -17,11 +17,11 @@ def table(scores, measures):
 
 def dicts(folder, repeats):
     qrels, run = {}, {}
-    with open(f"{folder}/qrels.txt") as lines:
+    with open(f"{folder}/qrels.txt", encoding="utf-8") as lines:
         for line in lines:
             query, _, document, grade = line.split()
             qrels.setdefault(query, {})[document] = int(grade)
-    with open(f"{folder}/s1.run") as lines:
+    with open(f"{folder}/s1.run", encoding="utf-8") as lines:
         for line in lines:
             query, _, document, _, score, _ = line.split()
             run.setdefault(query, {})[document] = float(score)

@@ -14,7 +14,7 @@ def files(qrels, *runs):
     evaluator = ir_measures.evaluator(list(MEASURES), list(ir_measures.read_trec_qrels(qrels)))
     result = {}
     for path in runs:
-        with open(path) as lines:
+        with open(path, encoding="utf-8") as lines:
             tag = lines.readline().split()[-1]
         means = evaluator.calc_aggregate(ir_measures.read_trec_run(path))
         result[tag] = {MEASURES[measure]: mean for measure, mean in means.items()}

@@ -17,7 +17,7 @@ NAMES = {
 
 def read_qrels(path):
     qrels = {}
-    with open(path) as lines:
+    with open(path, encoding="utf-8") as lines:
         for line in lines:
             query, _, document, grade = line.split()
             if query not in qrels:
@@ -28,7 +28,7 @@ def read_qrels(path):
 
 def read_run(path):
     run = {}
-    with open(path) as lines:
+    with open(path, encoding="utf-8") as lines:
         for line in lines:
             query, _, document, _, score, tag = line.split()
             if query not in run:

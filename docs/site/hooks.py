@@ -1,13 +1,15 @@
 """Pages of the manual that nobody writes by hand: the reference of the library, the gallery, and the notebooks.
 
 MkDocs calls these functions (mkdocs.yml). The reference lists what the packages export, so that no name is forgotten;
-the notebooks are run as the site is built, so that what they show is what they do.
+the notebooks are run as the site is built, so that what they show is what they do. What pages name in code must exist.
 """
 
 from __future__ import annotations
 
 import base64
+import logging
 import re
+import sys
 import tempfile
 from collections import defaultdict
 from importlib import import_module
@@ -17,7 +19,13 @@ from typing import Any
 import nbformat
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 from nbclient import NotebookClient
+
+sys.path.insert(0, str(Path(__file__).parent))
+from spelling import misspelt
+
+LOG = logging.getLogger("mkdocs.hooks.spelling")  # a warning stops the build
 
 ROOMS = {
     "evaluation": "Evaluate",
@@ -57,6 +65,12 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
     return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    for what in misspelt(markdown):
+        LOG.warning("%s: %s", page.file.src_uri, what)
+    return markdown
 
 
 def public() -> dict[str, list[tuple[str, str]]]:

@@ -313,25 +313,30 @@ class Lists:
         rank[some] = self.last[self.offsets[1:][some] - 1]
         return rank
 
-    def with_judged(self) -> tuple[Population, Ints]:
+    def with_judged(self, named: NDArray[np.bool_] | None = None) -> tuple[Population, Ints]:
         """All that is judged for the query and the unjudged documents that the list ranks above a judged one.
 
         Those below its last judged one push nothing down. Such a set is the query's pool and so many unjudged
         documents, so that it is the same for many lists: the different sets, and which of them is whose.
+        named: of each row of the pool, whether the sets name it. The others are only counted, as unjudged ones are.
         """
-        return self.once("with judged", self._with_judged)
+        if named is None or named.all():
+            return self.once("with judged", lambda: self._with_judged(None))
+        return self.once(("with judged", named.tobytes()), lambda: self._with_judged(named))
 
-    def _with_judged(self) -> tuple[Population, Ints]:
+    def _with_judged(self, named: NDArray[np.bool_] | None) -> tuple[Population, Ints]:
         unjudged = self.last_judged - np.diff(self.offsets)
-        if not unjudged.any():
+        if named is None and not unjudged.any():
             return self.pool.everything, self.query
-        most = int(unjudged.max()) + 1
+        most = int(unjudged.max(initial=0)) + 1
         code = self.query.astype(np.int64) * most + unjudged
         different = _distinct(code)
         query = different // most
-        offsets = np.concatenate([[0], np.cumsum(self.pool.size[query])])
-        before = np.repeat(self.pool.offsets[query] - offsets[:-1], self.pool.size[query])
-        document = np.arange(offsets[-1]) + before
+        row = np.arange(len(self.pool.grade)) if named is None else np.flatnonzero(named)
+        cuts = self.pool.offsets if named is None else np.searchsorted(row, self.pool.offsets)
+        count = np.diff(cuts)[query]
+        offsets = np.concatenate([[0], np.cumsum(count)])
+        document = row[np.arange(offsets[-1]) + np.repeat(cuts[query] - offsets[:-1], count)]
         size = self.pool.size[query] + different % most
         return Population(self.pool, query, size, offsets, document), np.searchsorted(different, code)
 
@@ -433,7 +438,8 @@ class Lists:
     def _ranked(self, rank: Ints) -> Lists:
         ranked = replace(self, first=rank, last=rank, before_ties=self.last_judged, memo={})
         if len(rank) and (np.diff(rank) <= 0)[self.list[1:] == self.list[:-1]].any():
-            return ranked._rows(np.lexsort((rank, self.list)), self.offsets)
+            key = self.list * (int(rank.max()) + 1) + rank  # nearly in order: only ties are not
+            return ranked._rows(np.argsort(key, kind="stable"), self.offsets)
         return ranked
 
     def _rows(self, row: Ints, offsets: Ints) -> Lists:

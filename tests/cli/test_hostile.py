@@ -50,7 +50,11 @@ def refusal(action: Callable[[], object]) -> str:
 def room(mebibytes: int) -> Iterator[None]:
     """What happens inside may take so much memory more than there was, or fails."""
     resource = pytest.importorskip("resource")
-    pages = int(Path("/proc/self/statm").read_text().split()[0]) if os.path.exists("/proc/self/statm") else None
+    pages = (
+        int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
+        if os.path.exists("/proc/self/statm")
+        else None
+    )
     if pages is None:
         yield
         return
@@ -553,7 +557,7 @@ def test_links_that_go_in_circles(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     Path("sub/a/b").mkdir(parents=True)
     for name in ("sub/x", "sub/a/y", "sub/a/b/z"):
-        Path(name).write_text("1")
+        Path(name).write_text("1", encoding="utf-8")
     for i in range(6):
         os.symlink("..", f"sub/a/up{i}")
         os.symlink("../..", f"sub/a/b/up{i}")

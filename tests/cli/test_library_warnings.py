@@ -87,8 +87,8 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
 def test_the_library_warns_as_the_command_does(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
-        Path(name).write_text(text)
-    Path("old.csv").write_text("system,query,AP\n" + "".join(f"good,{q},1.0\n" for q in range(2, 12)))
+        Path(name).write_text(text, encoding="utf-8")
+    Path("old.csv").write_text("system,query,AP\n" + "".join(f"good,{q},1.0\n" for q in range(2, 12)), encoding="utf-8")
     call, sentence = CALLS[line]
     result = CliRunner().invoke(root, shlex.split(line))
     assert result.exit_code in (0, 1), result.stderr

@@ -314,7 +314,10 @@ def test_responses_by_order(write: Write, command: Command) -> None:
     )
     assert out == "system,RR\nmsearch,0.75\n", said
     code, _, said = command("convert", path, path + ".txt", "--query-ids", write("q1\nq2\n", "ids"))
-    assert (code, Path(path + ".txt").read_text().splitlines()[0].split()[:3]) == (0, ["q1", "Q0", "a"]), said
+    assert (code, Path(path + ".txt").read_text(encoding="utf-8").splitlines()[0].split()[:3]) == (
+        0,
+        ["q1", "Q0", "a"],
+    ), said
 
 
 def test_responses_without_scores_and_with_other_ids(write: Write) -> None:

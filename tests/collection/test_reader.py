@@ -306,7 +306,7 @@ def test_bad_qrels_lines(line: bytes, message: str, write: Callable[..., str]) -
 
 
 def type_in(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
 
 
 @pytest.mark.parametrize("packing", PACK)

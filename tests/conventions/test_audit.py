@@ -253,10 +253,12 @@ def test_explanation_says_why() -> None:
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     qrels, runs = collection()
-    Path("qrels.txt").write_text("".join(f"{q} 0 {d} {g}\n" for q in qrels for d, g in qrels[q].items()))
+    Path("qrels.txt").write_text(
+        "".join(f"{q} 0 {d} {g}\n" for q in qrels for d, g in qrels[q].items()), encoding="utf-8"
+    )
     for name, run in runs.items():
         lines = (f"{q} Q0 {d} 1 {s} {name}\n" for q in run for d, s in run[q].items())
-        Path(f"{name}.run").write_text("".join(lines))
+        Path(f"{name}.run").write_text("".join(lines), encoding="utf-8")
     return tmp_path
 
 
@@ -300,7 +302,7 @@ def test_formats_and_choices(files: Path) -> None:
     assert [*found["figures-AP"][0]] == ["system", "trec_eval", "calipers", "yahoo", "sklearn"]  # evaluate's own too
     assert (found["figures-AP"][0]["yahoo"], found["figures-AP"][0]["sklearn"]) == ("n/a", "n/a")
     assert "n/a, yahoo (AP)" in done.stderr
-    Path("ours.toml").write_text('gain = "linear"\nempty = 1\n')
+    Path("ours.toml").write_text('gain = "linear"\nempty = 1\n', encoding="utf-8")
     assert "ours" in run("--tool", "ours.toml").stdout
     done = run("--show", "parts", "--tool", "letor4", "--format", "csv")
     parts: dict[str, float] = {}
@@ -325,7 +327,7 @@ def test_explain_on_the_command_line(files: Path) -> None:
 
 
 def test_bad_input(files: Path) -> None:
-    Path("qrels.txt").write_text("q1 0 d00 7\n")
+    Path("qrels.txt").write_text("q1 0 d00 7\n", encoding="utf-8")
     done = run("--show", "figures")
     assert "n/a" in done.stdout
     assert "label 7 of query 'q1' is beyond what the profile 'letor4' can express" in done.stderr

@@ -309,9 +309,11 @@ def test_short_lists() -> None:
 def letor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     rows = [(2, 1), (0, 1), (0, 2), (0, 2), (3, 3), (1, 3)]
-    Path("test.svm").write_text("".join(f"{label} qid:{q} 1:0.5 #docid = D{i}\n" for i, (label, q) in enumerate(rows)))
-    Path("small.svm").write_text("".join(f"{min(label, 2)} qid:{q} 1:0.5\n" for label, q in rows))
-    Path("a.txt").write_text("0.1\n0.2\n0.3\n0.4\n0.5\n0.6\n")
+    Path("test.svm").write_text(
+        "".join(f"{label} qid:{q} 1:0.5 #docid = D{i}\n" for i, (label, q) in enumerate(rows)), encoding="utf-8"
+    )
+    Path("small.svm").write_text("".join(f"{min(label, 2)} qid:{q} 1:0.5\n" for label, q in rows), encoding="utf-8")
+    Path("a.txt").write_text("0.1\n0.2\n0.3\n0.4\n0.5\n0.6\n", encoding="utf-8")
     return tmp_path
 
 
@@ -336,7 +338,7 @@ def test_like_refuses_labels_and_profiles(letor: Path) -> None:
     done = run("evaluate", "test.svm", "a.txt", "-m", "nDCG@2", "--like", "letor4")
     assert isinstance(done.exception, CalipersError)
     assert str(done.exception).startswith("test.svm: label 3 of query '3'")
-    Path("bad.toml").write_text('gain = "exp"\nempt = 1\n')
+    Path("bad.toml").write_text('gain = "exp"\nempt = 1\n', encoding="utf-8")
     done = run("evaluate", "small.svm", "a.txt", "--like", "bad.toml")
     assert str(done.exception) == "bad.toml:2: unknown key 'empt'; did you mean empty?"
     done = run("evaluate", "small.svm", "a.txt", "--like", "letor9")

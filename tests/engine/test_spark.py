@@ -448,7 +448,7 @@ def test_a_worker_killed_half_way_changes_nothing(session, frames, simulated, tm
             import time
 
             time.sleep(0.02)
-            with open(f"{slow}/{os.getpid()}", "a") as file:
+            with open(f"{slow}/{os.getpid()}", "a", encoding="utf-8") as file:
                 file.write("x")
             return float((ranking[:3] >= rel).sum() / 3)
 

@@ -984,7 +984,7 @@ def test_trec_covid_round_1(data: Path) -> None:
     assert study.mean("signed").argmin() == place
     assert study.mean("RIC").argmin() != place
     found = difference_of(Rankings.of(judgments, runs), study.scores["AP"])
-    with open(folder / "leaderboard.csv", newline="") as file:
+    with open(folder / "leaderboard.csv", encoding="utf-8", newline="") as file:
         teams = {row["run"]: row["team"] for row in csv.DictReader(file)}
     for table in (found.table(), found.within_bins(20)):
         by_bits, by_ap = (same_group_share(table, teams, 27, by) for by in table.columns[2:])

@@ -384,21 +384,22 @@ def table_files(ending: str, write: Callable[[Path, Rows, str], None]) -> Callab
 
 
 def write_nested(path: Path, of: Rows, value: str) -> None:
-    path.write_text(json.dumps(nested(of)))
+    path.write_text(json.dumps(nested(of)), encoding="utf-8")
 
 
 def write_json_lines(path: Path, of: Rows, value: str) -> None:
     columns = columns_of(of, value)
     rows_ = zip(*columns.values(), strict=True)
     path.write_text(
-        "".join(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n" for row in rows_)
+        "".join(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n" for row in rows_),
+        encoding="utf-8",
     )
 
 
 def write_csv(path: Path, of: Rows, value: str) -> None:
     import csv
 
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         columns = columns_of(of, value)
         writer.writerow(columns)
@@ -416,10 +417,10 @@ def write_answers(path: Path, of: Rows, value: str) -> None:
         ratings = [
             {"query": q, "ratings": [{"docId": d, "rating": n} for d, n in ranked.items()]} for q, ranked in lists
         ]
-        path.write_text(json.dumps({"judgmentRatings": ratings}))
+        path.write_text(json.dumps({"judgmentRatings": ratings}), encoding="utf-8")
         return
     hits = [{"qid": q, "hits": {"hits": [{"_id": d, "_score": n} for d, n in ranked.items()]}} for q, ranked in lists]
-    path.write_text("\n".join(map(json.dumps, hits)))
+    path.write_text("\n".join(map(json.dumps, hits)), encoding="utf-8")
 
 
 def has_plain_triples(case: Collection) -> bool:

@@ -252,10 +252,10 @@ def test_a_users_measure_that_is_negative_has_no_v2() -> None:
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for query in "pq":
-        with open("qrels.txt", "a") as file:
+        with open("qrels.txt", "a", encoding="utf-8") as file:
             file.writelines(f"{query} 0 {document} {grade}\n" for document, grade in LARGE.items())
         for name, step in (("one", 1), ("two", 7)):
-            with open(f"{name}.run", "a") as file:
+            with open(f"{name}.run", "a", encoding="utf-8") as file:
                 file.writelines(
                     f"{query} Q0 {document} 0 {-(rank * step % 30)} {name}\n" for rank, document in enumerate(LARGE)
                 )

@@ -271,7 +271,7 @@ def test_a_grid_of_readings_goes_on_where_it_was_stopped(tmp_path: Path) -> None
 
     with pytest.raises(KeyboardInterrupt):
         search("paper/table-1", axes, check, None, tmp_path)
-    with open(tmp_path / "paper-table-1.jsonl", "a") as file:
+    with open(tmp_path / "paper-table-1.jsonl", "a", encoding="utf-8") as file:
         file.write('{"reading": {"plus"')  # stopped in the middle of a line
     found = search("paper/table-1", axes, check, None, tmp_path)
     assert len(computed) == 4 + 3

@@ -153,7 +153,7 @@ def test_no_document_at_all(trec_eval: Run) -> None:
     cut = trec_eval("-M", "2.9", "qrels", "run")
     assert cut.stdout == trec_eval("-M2", "qrels", "run").stdout
     assert cut.stderr == "calipers trec_eval: -M 2.9: read as 2, as trec_eval reads it\n"
-    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\n")
+    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\n", encoding="utf-8")
     of_pairs = values(trec_eval("-M0", "-m", "prefs", "-R", "prefs", "prefs", "run").stdout)
     assert (of_pairs["prefs_num_prefs_poss", "all"], of_pairs["prefs_num_prefs_ful", "all"]) == ("1", "0")
 
@@ -271,26 +271,30 @@ def test_options_that_change_nothing(trec_eval: Run) -> None:
 
 
 def test_the_run_is_called_what_its_last_line_says(trec_eval: Run) -> None:
-    Path("run").write_text(RUN.replace("1.0 tag\nq2", "1.0 other\nq2") + "q10 Q0 y 2 0.5 last and more\n\n# x\n")
+    Path("run").write_text(
+        RUN.replace("1.0 tag\nq2", "1.0 other\nq2") + "q10 Q0 y 2 0.5 last and more\n\n# x\n", encoding="utf-8"
+    )
     for options in ([], ["--v9"]):
         assert values(trec_eval(*options, "qrels", "run").stdout)["runid", "all"] == "last"
     Path("packed").write_bytes(gzip.compress(Path("run").read_bytes()))
     assert values(trec_eval("qrels", "packed").stdout)["runid", "all"] == "last"
-    assert values(trec_eval("qrels", "-", stdin=Path("run").read_text()).stdout)["runid", "all"] == "last"
+    assert (
+        values(trec_eval("qrels", "-", stdin=Path("run").read_text(encoding="utf-8")).stdout)["runid", "all"] == "last"
+    )
 
 
 def test_one_line_says_where_the_output_differs_on_purpose(trec_eval: Run) -> None:
     assert trec_eval("-m", "map", "qrels", "run").stderr == ""
     (line,) = trec_eval("-m", "all_trec", "qrels", "run").stderr.splitlines()
     assert line.startswith("calipers trec_eval: rbp and rbp_resid: by definition")
-    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\nq1 j 1 a 1\n")
+    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\nq1 j 1 a 1\n", encoding="utf-8")
     again = trec_eval("-m", "prefs", "-R", "prefs", "prefs", "run")
     assert "1 repeated line of preferences counts once" in again.stderr
     assert values(again.stdout)["prefs_num_prefs_poss", "all"] == "1"
 
 
 def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
-    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\nq3 j 1 a 1\nq3 j 1 b 0\n")
+    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\nq3 j 1 a 1\nq3 j 1 b 0\n", encoding="utf-8")
     arguments = ["-q", "-m", "all_prefs", "-R", "prefs", "prefs", "run"]
     assert trec_eval(*arguments).exit_code == 2
     new, old = (values(trec_eval(*more, "-c", *arguments).stdout) for more in ([], ["--v9"]))

@@ -121,8 +121,12 @@ def test_levels_at_0_and_below(level: int, tmp_path: Path, monkeypatch: pytest.M
     chance = random.Random(level)
     judged = {str(query): some_grades(chance) for query in range(100)}
     runs = {query: chance.sample("abcdefghij", chance.randint(1, 8)) for query in judged if int(query) < 80}
-    Path("qrels").write_text("".join(f"{q} 0 {d} {g}\n" for q, of in judged.items() for d, g in of.items()))
-    Path("run").write_text("".join(f"{q} Q0 {d} 0 {-i} t\n" for q, of in runs.items() for i, d in enumerate(of)))
+    Path("qrels").write_text(
+        "".join(f"{q} 0 {d} {g}\n" for q, of in judged.items() for d, g in of.items()), encoding="utf-8"
+    )
+    Path("run").write_text(
+        "".join(f"{q} Q0 {d} 0 {-i} t\n" for q, of in runs.items() for i, d in enumerate(of)), encoding="utf-8"
+    )
     options = [part for name in ASKED for part in ("-m", name)]
     got = printed("-q", "-c", "-l", str(level), *options, "qrels", "run")
     checked = 0
@@ -148,9 +152,11 @@ def test_levels_below_0_judge_by_judge(level: int, tmp_path: Path, monkeypatch: 
     chance = random.Random(level)
     judged = {str(q): {judge: some_grades(chance) for judge in "xyz"[: chance.randint(1, 3)]} for q in range(60)}
     runs = {query: chance.sample("abcdefghij", chance.randint(1, 8)) for query in judged}
-    Path("run").write_text("".join(f"{q} Q0 {d} 0 {-i} t\n" for q, of in runs.items() for i, d in enumerate(of)))
+    Path("run").write_text(
+        "".join(f"{q} Q0 {d} 0 {-i} t\n" for q, of in runs.items() for i, d in enumerate(of)), encoding="utf-8"
+    )
     rows = ((q, judge, d, g) for q, by in judged.items() for judge, of in by.items() for d, g in of.items())
-    Path("qrels").write_text("".join(f"{q} {judge} {d} {g}\n" for q, judge, d, g in rows))
+    Path("qrels").write_text("".join(f"{q} {judge} {d} {g}\n" for q, judge, d, g in rows), encoding="utf-8")
     options = ["-m", "map_avgjg", "-m", "P_avgjg.3", "-m", "Rprec_mult_avgjg.0.6,2", "-R", "qrels_jg"]
     got = printed("-q", "-l", str(level), *options, "qrels", "run")
     for (name, query), value in got.items():

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from calipers.collection.model import Judgments, Run
-from calipers.errors import CalipersError
-from calipers.fusion.candidates import Ballots
-
-RUNS_AT_ONCE = 8  # are held in memory whole
+from calipers.fusion.candidates import RankedRun, read_first
+from calipers.native.ids import decode
 
 
 @dataclass
@@ -28,14 +27,11 @@ def first_documents(judgments: Judgments, runs: Sequence[Run], top: int) -> list
     found = [_Collected(len(runs)) for _ in judgments.queries]
     if top > 0:
         place = {query: q for q, query in enumerate(judgments.queries)}
-        for start in range(0, len(runs), RUNS_AT_ONCE):
-            part = runs[start : start + RUNS_AT_ONCE]
-            try:
-                _from_ballots(found, place, start, Ballots.of(part, top))
-            except CalipersError:
-                # Bare scores beside labels have no documents of their own; what is judged is all there is.
-                for number, run in enumerate(part, start):
-                    _from_judged(found, judgments, number, run, top)
+        for number, (run, ranked) in enumerate(zip(runs, read_first(runs, top), strict=True)):
+            if ranked is not None:
+                _from_ranked(found, place, number, ranked)
+            else:  # bare scores beside labels have no documents of their own; what is judged is all there is
+                _from_judged(found, judgments, number, run, top)
     graded = _grades(judgments) if judgments.names is not None else None
     return [each.done(None if graded is None else graded[q]) for q, each in enumerate(found)]
 
@@ -60,14 +56,14 @@ class _Collected:
         return ShownRankings(list(self.number), [known.get(document) for document in self.number], self.lists)
 
 
-def _from_ballots(found: list[_Collected], place: dict[str, int], start: int, ballots: Ballots) -> None:
-    candidate, score = ballots.candidate.tolist(), ballots.score.tolist()
-    starts = ballots.starts.tolist()
-    for i, (run, query) in enumerate(zip(ballots.run.tolist(), ballots.query.tolist(), strict=True)):
-        q = place.get(ballots.queries[query])
+def _from_ranked(found: list[_Collected], place: dict[str, int], system: int, ranked: RankedRun) -> None:
+    whole = ranked.whole
+    documents, score = whole.documents.take(ranked.rows).texts(), whole.score[ranked.rows].tolist()
+    queries = whole.query[ranked.rows[ranked.starts[:-1]]].tolist()
+    for query, (start, end) in zip(queries, pairwise(ranked.starts.tolist()), strict=True):
+        q = place.get(decode(whole.queries[query]))
         if q is not None:
-            rows = slice(starts[i], starts[i + 1])
-            found[q].add(start + run, [ballots.documents.text(c) for c in candidate[rows]], score[rows])
+            found[q].add(system, documents[start:end], score[start:end])
 
 
 def _from_judged(found: list[_Collected], judgments: Judgments, system: int, run: Run, top: int) -> None:

@@ -238,6 +238,7 @@ class FileRun:
     max_unpacked: int | None = None
     memory: int | None = None  # bytes to hold of a run whose queries are in no order; more goes to disk
     tag: str | None = field(default=None, init=False)  # known once the file was read
+    kept: Columns | None = field(default=None, init=False, repr=False)  # all its lines, where they are wanted again
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ from calipers.collection.table_rows import RowsRun
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.native.ids import Ids, decode
-from calipers.native.scanner import ColumnScanner, PairNumbers, rank_segments
+from calipers.native.scanner import ColumnScanner, PairNumbers, rank_segments, top_segments
 
 Ranks = NDArray[np.unsignedinteger[Any]]
 Number = TypeVar("Number", bound=np.generic)
@@ -197,6 +197,18 @@ class WholeRun:
     error: Callable[[str, int], CalipersError]  # what is wrong with a row, counted from 0
 
 
+def read_first(runs: Sequence[Run], depth: int, jobs: int | None = None) -> Iterator[RankedRun | None]:
+    """The first documents of the runs in their order; None for what has no documents of its own."""
+
+    def first(run: Run) -> RankedRun | None:
+        try:
+            return _ranked(run, depth)
+        except CalipersError:
+            return None
+
+    return in_order(first, runs, jobs)
+
+
 def read_whole(runs: Sequence[Run], jobs: int | None = None) -> Iterator[WholeRun]:
     """The runs in their order, some read at once: unpacking them is most of the work."""
     return in_order(whole_run, runs, jobs)
@@ -211,8 +223,9 @@ def reported(parts: Iterable[Part], progress: Callable[[int], None] | None) -> I
 
 
 def whole_run(run: Run) -> WholeRun:
+    run = getattr(run, "whole_file", run)  # of what stands for a file
     if isinstance(run, FileRun):
-        columns = scan(run.path, lambda: ColumnScanner("run"), max_unpacked=run.max_unpacked)
+        columns = run.kept or scan(run.path, lambda: ColumnScanner("run"), max_unpacked=run.max_unpacked)
         run.tag = decode(columns.tag)
 
         def in_file(message: str, row: int) -> CalipersError:
@@ -237,33 +250,36 @@ def whole_run(run: Run) -> WholeRun:
 
 
 @dataclass(frozen=True, eq=False)
-class _RankedRun:
-    """A run with the order of its lists."""
+class RankedRun:
+    """A run with the order of its lists, or of their first documents."""
 
     whole: WholeRun
     rows: Ints  # list by list, best first
     starts: Ints  # list i has the rows starts[i] to starts[i + 1]
 
 
-def _ranked(run: Run, depth: int | None) -> _RankedRun:
+def _ranked(run: Run, depth: int | None) -> RankedRun:
     whole = whole_run(run)
     if not len(whole.score):
-        return _RankedRun(whole, np.zeros(0, np.int64), np.zeros(1, np.int64))
+        return RankedRun(whole, np.zeros(0, np.int64), np.zeros(1, np.int64))
     query, score = whole.query, whole.score
     by_query = None if (query[1:] >= query[:-1]).all() else np.argsort(query, kind="stable")
     if by_query is not None:
         query, score = query[by_query], score[by_query]
     starts = np.concatenate([[0], np.flatnonzero(query[1:] != query[:-1]) + 1, [len(query)]])
     in_file = (lambda rows: rows) if by_query is None else by_query.__getitem__
-    rows = by_score_then_id(score, starts, lambda rows: as_words(whole.documents.take(in_file(rows))))
-    if depth is not None:
-        length = np.diff(starts)
-        rows = rows[np.arange(len(rows)) - np.repeat(starts[:-1], length) < depth]
-        starts = np.concatenate([[0], np.cumsum(np.minimum(length, depth))])
-    return _RankedRun(whole, in_file(rows), starts)
+
+    def words(rows: Ints) -> Words:
+        return as_words(whole.documents.take(in_file(rows)))
+
+    if depth is None:
+        rows = by_score_then_id(score, starts, words)
+    else:
+        rows, starts = _first_rows(score, starts, depth, words)
+    return RankedRun(whole, in_file(rows), starts)
 
 
-def _gathered(runs: Sequence[Run], ranked: Iterable[_RankedRun], depth: int | None) -> Ballots:
+def _gathered(runs: Sequence[Run], ranked: Iterable[RankedRun], depth: int | None) -> Ballots:
     """The ballots of runs that are forgotten one by one: what stays of a row is its candidate and its score."""
     number: dict[bytes, int] = {}
     pairs = PairNumbers()
@@ -325,13 +341,27 @@ def by_score_then_id(score: Floats, offsets: Ints, words: Callable[[Ints], Words
     return ranked_segments(score, offsets, words)[0]
 
 
+def _first_rows(score: Floats, offsets: Ints, depth: int, words: Callable[[Ints], Words]) -> tuple[Ints, Ints]:
+    """The first rows of each segment, and where those of each begin."""
+    order, first, last, starts, _ = top_segments(np.ascontiguousarray(score), np.asarray(offsets, np.int64), depth)
+    _ties_by_id(order, first, last, starts, words)
+    length = np.diff(starts)
+    kept = np.arange(len(order)) - np.repeat(starts[:-1], length) < depth
+    return order[kept], np.concatenate([[0], np.cumsum(np.minimum(length, depth))])
+
+
 def ranked_segments(score: Floats, offsets: Ints, words: Callable[[Ints], Words]) -> tuple[Ints, Ints, Ints]:
     """The same, and the ranks from 1 that the tie of each spans, in the new order."""
     order, first, last = rank_segments(np.ascontiguousarray(score), np.asarray(offsets, np.int64))
+    _ties_by_id(order, first, last, offsets, words)
+    return order, first, last
+
+
+def _ties_by_id(order: Ints, first: Ints, last: Ints, offsets: Ints, words: Callable[[Ints], Words]) -> None:
+    """Put the rows of each tie in descending order of their ids."""
     tied = np.flatnonzero(first != last)
     if len(tied):
         members = order[tied]
         segment = np.searchsorted(offsets, tied, "right")
         by_id = np.lexsort((*(~words(members).T[::-1]), first[tied], segment))
         order[tied] = members[by_id]
-    return order, first, last

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calipers.collection.document_facts import Costs, read_costs, whole_runs, with_costs, with_retrieved
 from calipers.collection.run_names import distinct_names
@@ -18,7 +19,7 @@ from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import as_judgments, as_runs, depending_on_costs, kind_read, notes_on_reading
 from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import OF_LISTS, check_population, population_of
-from calipers.lists import Floats, Ints, Lists, Population
+from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import inexact
 from calipers.measures.forms.linear import linear_over_constant
@@ -193,8 +194,14 @@ def bounds(
             runs = whole_runs(as_runs(runs))
             known = known if condensed else with_retrieved(known, runs)
         known = with_costs(known, read_costs(costs))
+    named = {name: measure.bind(known.pool) for name, measure in asked}
+    rules.check(known, named.values())
+    for name, measure in named.items():
+        if measure.form.normalised:
+            raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
     systems: tuple[str, ...] = ()
     place: Any = slice(None)  # of each list, among the populations
+    sets: dict[str, Population]  # of each measure
     read = as_runs(runs) if runs is not None and population in OF_LISTS else []
     warn_user(notes_on_reading(known, read), warn)
     if population in OF_LISTS:
@@ -203,51 +210,72 @@ def bounds(
         lists = Lists.of(known.pool, [run.retrieved(known, depth or 0) for run in read])
         lists = lists.condensed() if condensed else lists
         if population == "union":
-            whole, place = lists.with_judged()
+            closed = (ideal, expected) == ("exact", "exact")
+            rows = {n: _rows_that_matter(known.pool, m.form, sd) if closed else None for n, m in named.items()}
+            sets = {name: lists.with_judged(row)[0] for name, row in rows.items()}
+            place = lists.with_judged(next(iter(rows.values())))[1]
         else:
-            whole = lists.all_shuffled()
+            sets = dict.fromkeys(named, lists.all_shuffled())
         systems = tuple(name for name, _ in distinct_names(read))
     else:
-        whole = population_of(population, known.pool)
+        sets = dict.fromkeys(named, population_of(population, known.pool))
+    whole = next(iter(sets.values()))
     shape = (len(systems), len(known.queries)) if len(systems) > 1 else (len(known.queries),)
-    named = {name: measure.bind(known.pool) for name, measure in asked}
-    rules.check(known, named.values())
-    for name, measure in named.items():
-        if measure.form.normalised:
-            raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
 
     def each(of: Any) -> dict[str, Floats]:
-        return {name: np.asarray(of(measure.form))[place].reshape(shape) for name, measure in named.items()}
+        return {name: np.asarray(of(measure.form, sets[name]))[place].reshape(shape) for name, measure in named.items()}
 
-    def best(form: Form) -> Floats:
+    def best(form: Form, whole: Population) -> Floats:
         if ideal == "greedy":
             return form.greedy(whole)
         return form.published(whole, "ideal") if ideal == "k" else form.ideal(whole)
 
-    def mean(form: Form) -> Floats:
+    def mean(form: Form, whole: Population) -> Floats:
         if expected == "exact":
             return form.expected(whole)
-        return np.minimum(form.published(whole, "expected"), best(form))
+        return np.minimum(form.published(whole, "expected"), best(form, whole))
 
-    errors = {} if expected == "paper" else each(lambda f: f.expected_error(whole))
-    shown = whole.shuffled
+    errors = {} if expected == "paper" else each(lambda f, whole: f.expected_error(whole))
     return Bounds(
         measures=tuple(named),
         queries=known.queries,
         systems=systems,
         population=population,
         n=whole.size[place].reshape(shape),
-        relevant=shown.count(shown.grade >= 1)[place].reshape(shape),
+        relevant=_relevant(whole, population)[place].reshape(shape),
         ideal=each(best),
         expected=each(mean),
-        worst=each(lambda f: f.worst(whole)),
-        sd=each(lambda f: _deviation(f, whole, sd)),
-        error=errors or each(lambda f: np.zeros(len(whole.size))),
-        sd_error=each(lambda f: _deviation_error(f, whole, sd)),
+        worst=each(lambda f, whole: f.worst(whole)),
+        sd=each(lambda f, whole: _deviation(f, whole, sd)),
+        error=errors or each(lambda f, whole: np.zeros(len(whole.size))),
+        sd_error=each(lambda f, whole: _deviation_error(f, whole, sd)),
         exactness={
-            name: _exactness(measure.form, whole, errors.get(name), sd, ideal) for name, measure in named.items()
+            name: _exactness(measure.form, sets[name], errors.get(name), sd, ideal) for name, measure in named.items()
         },
     )
+
+
+def _rows_that_matter(pool: Pool, form: Form, sd: str) -> NDArray[np.bool_] | None:
+    """The rows of a pool that rankings have to name for a form: the others are worth less, and only take ranks.
+
+    Most of what is judged is worth nothing, and the union of a pool with what each list retrieves is many pools. None:
+    all have to be named, as where rankings are drawn.
+    """
+    closed = (form.exactness, form.extremes) == ("exact", "exact") and not form.may_draw_ties and not form.rests_on
+    if pool.kind != "grades" or not closed or not (form.has_variance or sd == "exact"):
+        return None
+    if form.ignores_unjudged or form.reads_judged_only or form.reads_costs:
+        return None
+    matters, worth = form.matters(pool.grade), np.asarray(form.worth(pool.grade), np.float64)
+    apart = worth[matters].min(initial=np.inf) > worth[~matters].max(initial=-np.inf)
+    return matters if apart else None
+
+
+def _relevant(population: Population, name: str) -> Ints:
+    if name == "union":  # which holds the whole pool, of which it may not name everything
+        return np.asarray(population.pool.relevant(1)[population.query])
+    shown = population.shuffled
+    return np.asarray(shown.count(shown.grade >= 1))
 
 
 def _exactness(form: Form, population: Population, error: Floats | None, sd: str, ideal: str) -> dict[str, str]:
@@ -261,8 +289,8 @@ def _exactness(form: Form, population: Population, error: Floats | None, sd: str
     best = "greedy" if greedy else form.extremes_of(population, best=True)
     found: dict[str, str] = {"ideal": best, "expected": expected, "worst": form.extremes_of(population, best=False)}
     if form.has_variance or sd == "sampled":
-        drawn = "enumerated" if enumerable(population).all() else "sampled"
-        found["sd"] = "exact" if form.has_variance else drawn
+        drawn = "exact" if form.has_variance else "enumerated" if enumerable(population).all() else "sampled"
+        found["sd"] = drawn
     return found
 
 

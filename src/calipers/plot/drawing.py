@@ -59,7 +59,7 @@ def altair() -> Any:
 def rows_of(rows: list[dict[str, Any]]) -> Any:
     """Rows as a chart's data. They are put in afterwards: checking each against the schema would take seconds."""
     data = altair().InlineData(values=[])
-    data.values = rows
+    data.values = tuple(rows)  # of which charts that are put together take no copy, as they do of lists
     return data
 
 

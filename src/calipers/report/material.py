@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from threading import RLock, Thread
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack, overload
 
 import numpy as np
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from calipers.unjudged.score_ranges import Ranges
 
 SEED = 42
+SMALL = 500  # lists, of which everything is quick
 MANY = 30  # systems, above which ranges are those of the first measure
 QUERY_TEXT, DOCUMENT_TEXT = 300, 160  # characters of a text that are shown
 
@@ -86,6 +87,31 @@ def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[
     return {each: textwrap.shorten(text, most, placeholder=" ...") for each, text in found.items()}
 
 
+Found = TypeVar("Found")
+
+
+class once(Generic[Found]):
+    """A property that is computed once, whichever thread asks first: others wait for it."""
+
+    def __init__(self, compute: Callable[[Any], Found]) -> None:
+        self.compute = compute
+        self.name = compute.__name__
+        self.__doc__ = compute.__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: Any) -> once[Found]: ...
+    @overload
+    def __get__(self, instance: Any, owner: Any) -> Found: ...
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        if instance is None:
+            return self
+        known = instance.__dict__  # which is looked into first, from then on
+        with known.setdefault(f"{self.name} is asked for", RLock()):
+            if self.name not in known:
+                known[self.name] = self.compute(instance)
+        return known[self.name]
+
+
 class ScoredMaterial:
     """What reports on rankings and on texts share: systems, their scores, and who really differs."""
 
@@ -125,12 +151,12 @@ class ScoredMaterial:
             counts.insert(0, counted(len(self.scores.systems), "system"))
         return " · ".join([*counts, ", ".join(self.scores.measures)])
 
-    @cached_property
+    @once
     def order(self) -> list[int]:
         """The systems by the first measure, best first; those without a mean last."""
         return best_first(self.scores)
 
-    @cached_property
+    @once
     def comparison(self) -> Comparison:
         from calipers.stats.comparison import compare
 
@@ -147,7 +173,7 @@ class ScoredMaterial:
             warn=False,
         )
 
-    @cached_property
+    @once
     def power(self) -> DiscriminativePower:
         from calipers.metaeval.power import discriminative_power
 
@@ -187,6 +213,27 @@ class Material(ScoredMaterial):
 
         return verdict(self)
 
+    @contextmanager
+    def work_ahead(self) -> Iterator[None]:
+        """Another thread computes what takes longest, while this one makes the first sections of the page."""
+        sections = self.sections()
+        wanted = ["ranges", *["difference"] * ("alike" in sections), *["audit"] * ("tools" in sections)]
+        if self.policies.get("jobs") == 1 or self.scores.values[0].size < SMALL:
+            wanted = []
+
+        def work() -> None:
+            while wanted:
+                with suppress(Exception):  # which is met again where it matters
+                    getattr(self, wanted.pop(0))
+
+        thread = Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            wanted.clear()
+            thread.join()
+
     @property
     def name(self) -> str:
         return self.judgments.name
@@ -195,17 +242,17 @@ class Material(ScoredMaterial):
     def sizes(self) -> list[str]:
         return [*super().sizes, counted(len(self.judgments), "judgment")]
 
-    @cached_property
+    @once
     def old_and_new(self) -> tuple[int, int]:
         """Of two systems: the baseline, or the first, and the other."""
         old = place_of("baseline", self.choices.baseline, self.scores.systems) if self.choices.baseline else 0
         return old, 1 - old
 
-    @cached_property
+    @once
     def query_texts(self) -> dict[str, str]:
         return self.texts.of_queries(self.scores.queries)
 
-    @cached_property
+    @once
     def bounds(self) -> Bounds:
         """Of the measures that have them; of the others `unbounded` says why not."""
         from calipers.limits.pool_bounds import bounds
@@ -239,7 +286,7 @@ class Material(ScoredMaterial):
 
         return query_types(self.plain.of_measures([measure]), self.bounds)
 
-    @cached_property
+    @once
     def change(self) -> Difference:
         """Of two systems: what changed from the old one to the new one."""
         from calipers.changes.difference import difference
@@ -249,14 +296,14 @@ class Material(ScoredMaterial):
             self.judgments, old, new, self.scores.measures, top=self.choices.top, warn=False, **self.policies
         )
 
-    @cached_property
+    @once
     def plan(self) -> SampleSizePlan:
         """What these queries can show."""
         from calipers.planning.sample_size import plan
 
         return plan(self.scores, alpha=self.choices.alpha)
 
-    @cached_property
+    @once
     def properties(self) -> dict[str, Properties | str]:
         """Of each measure, or why nothing is known of it."""
         from calipers.axioms.verdicts import properties
@@ -269,7 +316,7 @@ class Material(ScoredMaterial):
                 found[name] = error.message
         return found
 
-    @cached_property
+    @once
     def ranges(self) -> Ranges:
         """What the unjudged documents could change, of the measures that have ranges; `unranged` says why others lack
         them.
@@ -279,17 +326,23 @@ class Material(ScoredMaterial):
         if self.policies.get("condensed"):
             raise CalipersError("unjudged documents are left out (condensed), so no judgment can change a score")
         taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
+        # Of a file what is judged in it is known already, and all its lines are kept.
+        runs = [a if hasattr(a, "whole_file") else b for a, b in zip(self.runs, self.whole, strict=True)]
         first, *others = self.plain.measures
+        found = None
         if others and len(self.scores.systems) > MANY:
             with suppress(CalipersError):  # the first has none: then all are tried
-                found = ranges(self.judgments, self.whole, first, warn=False, **taken)
+                found = ranges(self.judgments, runs, first, warn=False, **taken)
                 self.unranged |= dict.fromkeys(
                     others, f"of more than {MANY} systems only the first measure has them here"
                 )
-                return found
-        return ranges(self.judgments, self.whole, self.plain.measures, refused=self.unranged, warn=False, **taken)
+        if found is None:
+            found = ranges(self.judgments, runs, self.plain.measures, refused=self.unranged, warn=False, **taken)
+        with suppress(CalipersError):  # the pairs of the first measure are wanted in any case, and kept
+            found.pair_ranges()
+        return found
 
-    @cached_property
+    @once
     def audit(self) -> Audit:
         from calipers.conventions.auditing.audit import audit
 
@@ -298,7 +351,7 @@ class Material(ScoredMaterial):
             depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self.policies.get("jobs"),
         )  # fmt: skip
 
-    @cached_property
+    @once
     def difference(self) -> InformationDifference:
         from calipers.information.difference import information_difference
 
@@ -308,7 +361,7 @@ class Material(ScoredMaterial):
             warn=False,
         )  # fmt: skip
 
-    @cached_property
+    @once
     def study(self) -> JudgeStudy:
         """The other judges beside the judgments."""
         from calipers.judging.study import judges
@@ -346,7 +399,7 @@ def gather(
     known = as_judgments(judgments, kind_read(measure for _, measure in asked))
     read = as_runs(runs)
     others = None if judges is None else named_judgments(judges)
-    systems: list[Run] = [RememberedRun(run) for run in read_once(read)]  # the audit wants two precisions
+    systems: list[Run] = [RememberedRun(run) for run in read_once(read, whole=True)]  # the audit wants two precisions
     scores = evaluate(known, systems, every, progress=progress, warn=False, **policies)
     if np.isnan(scores.values).all():
         reason = Reason(int(np.bincount(scores.reasons.ravel()).argmax()))

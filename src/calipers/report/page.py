@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from threading import Thread
 from typing import Any, Protocol, Unpack
 
 from calipers._version import __version__
@@ -14,7 +17,7 @@ from calipers.atomic_files import check_output, write_whole
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import Policies
-from calipers.extras import load
+from calipers.extras import load, missing
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
 from calipers.plot.page import policy, script_data
@@ -138,19 +141,44 @@ def report_page(
     **policies: Unpack[Policies],
 ) -> tuple[bytes, tuple[str, ...]]:
     """The page that `write_report` writes, and what a user should know about it."""
-    check_packages()
     check_sections(choices.sections)
-    material = gather(
-        judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress, **policies
-    )
-    text, notes = compose(material, progress)
+    with imported_meanwhile():
+        material = gather(
+            judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress,
+            **policies,
+        )  # fmt: skip
+    with material.work_ahead():
+        text, notes = compose(material, progress)
     return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
+
+
+PACKAGES = ("jinja2", "altair", "vl_convert")
 
 
 def check_packages() -> None:
     """Whether what a page is made with is there: before the work, not after it."""
-    for module in ("jinja2", "altair", "vl_convert"):
+    for module in PACKAGES:
         load(module, extra="report", what="reports")
+
+
+@contextmanager
+def imported_meanwhile() -> Iterator[None]:
+    """Import what a page is made with in another thread, which takes a second, while files are unpacked."""
+    if missing(*PACKAGES):
+        check_packages()
+
+    def load_all() -> None:
+        with suppress(Exception):  # which is met again below
+            for module in (*PACKAGES, "scipy.stats", "scipy.cluster.hierarchy"):
+                import_module(module)
+
+    thread = Thread(target=load_all, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    check_packages()
 
 
 def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:

@@ -145,12 +145,15 @@ class Scores:
         averages = [AVERAGES[measure.declaration.average] for measure in self.definitions] or [
             _arithmetic for _ in self.measures
         ]
-        rows = []
-        for s, system in enumerate(self.systems):
-            cells = [row[~np.isnan(row)] for row in self.values[:, s]]
-            pairs = zip(averages, cells, strict=True)
-            rows.append((system, *(_number(average(cell)) if len(cell) else math.nan for average, cell in pairs)))
-        return Table(("system", *self.measures), tuple(rows), self.metadata)
+        columns: list[list[float | int]] = []
+        for average, values in zip(averages, self.values, strict=True):
+            if average is _arithmetic:
+                columns.append(means(values).tolist())
+            else:
+                cells = (row[~np.isnan(row)] for row in values)
+                columns.append([_number(average(cell)) if len(cell) else math.nan for cell in cells])
+        rows = tuple(zip(self.systems, *columns, strict=True))
+        return Table(("system", *self.measures), rows, self.metadata)
 
     def median(self) -> Table:
         return self.aggregate(np.median)
@@ -294,7 +297,36 @@ def _arithmetic(values: Floats) -> float:
 def means(values: Floats) -> Floats:
     """Correctly rounded over the last axis, undefined scores left out; NaN where there is nothing."""
     rows = values.reshape(math.prod(values.shape[:-1]), values.shape[-1])  # -1 cannot tell where there is no query
-    return np.array([_arithmetic(row[~np.isnan(row)]) for row in rows], float).reshape(values.shape[:-1])
+    found, sure = _quick_means(rows)
+    for r in np.flatnonzero(~sure).tolist():
+        found[r] = _arithmetic(rows[r][~np.isnan(rows[r])])
+    return found.reshape(values.shape[:-1])
+
+
+def _quick_means(rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The means of rows by twice the precision, and whether that suffices to round each correctly.
+
+    The sum is s + e, e adding up what each addition loses; the quotient q + c, c from what is left of the division.
+    """
+    n = np.count_nonzero(~np.isnan(rows), axis=1).astype(np.float64)
+    s, e = np.zeros(len(rows)), np.zeros(len(rows))
+    with np.errstate(all="ignore"):  # what overflows or vanishes is not sure
+        for column in np.nan_to_num(rows.T, nan=0.0, posinf=np.inf, neginf=-np.inf):
+            t = s + column
+            part = t - s
+            e += (s - (t - part)) + (column - part)
+            s = t
+        largest = np.nansum(np.abs(rows), axis=1)
+        q = s / n
+        high = q * 134217729.0  # 2^27 + 1: q in two halves, each of whose products with n is exact
+        high -= high - q
+        left = (s - q * n) - ((high * n - q * n) + (q - high) * n)
+        c = (left + e) / n
+        error = 8 * rows.shape[1] ** 2 * 2.0**-106 * largest + 2.0**-50 * np.abs(c)
+        found = q + (c - error)
+        sure = (found == q + (c + error)) & (np.abs(q) > 1e-200) & (largest < 1e200) & (rows.shape[1] < 1 << 20)
+    nothing = (largest == 0) & (n > 0)
+    return np.where(nothing, 0.0, found), sure | nothing
 
 
 def _sum(values: Floats) -> float:

@@ -158,7 +158,6 @@ class _World:
             (Ranks(*(column[row].astype(np.int64) for column in (lists.first, lists.last, by_id, by_id))),),
             (),
             (),
-            (),
             lists.document[row],
         )
         score = self._scores(known)

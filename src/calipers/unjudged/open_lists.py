@@ -52,7 +52,6 @@ class OpenLists:
     lists: Lists  # the same as one block, ties averaged
     offsets: Ints  # list i has the unjudged documents of rows offsets[i] to offsets[i + 1], by rank
     ranks: tuple[Ranks, ...]  # of these documents, in parts of equally many systems
-    words: tuple[Words, ...]  # of each system: the ids of its rows, as numbers
     ids: tuple[Ids, ...]  # of each system: all the ids of its file
     row: tuple[Ints, ...]  # of each system: where each of its rows is among them
     cost: Floats | None = None  # of these documents, where it is known what they cost to read
@@ -89,7 +88,6 @@ class OpenLists:
             Lists.of(judgments.pool, [each.found for each in read]),
             np.concatenate([[0], np.cumsum(count)]),
             tuple(each.ranks for each in read),
-            tuple(each.words for each in read),
             tuple(each.ids for each in read),
             tuple(each.row for each in read),
         )
@@ -201,7 +199,8 @@ class OpenLists:
         query = self.list[rows] % self.shape[1]
         if not len(rows):
             return rows.astype(np.int64), rows.astype(np.int64)
-        code, one = coded(query, side_by_side([self.words[s][local] for s, local in self._by_system(rows)]))
+        words = [as_words(self.ids[s].take(self.row[s][local])) for s, local in self._by_system(rows)]
+        code, one = coded(query, side_by_side(words))
         by_query = np.argsort(query[one], kind="stable")
         place = np.empty_like(by_query)
         place[by_query] = np.arange(len(by_query))
@@ -250,7 +249,6 @@ class _OfRun:
     query: Ints  # that it answers, ascending
     count: Ints  # unjudged documents of each
     ranks: Ranks
-    words: Words
     ids: Ids
     row: Ints
 
@@ -306,7 +304,8 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
     if isinstance(run, ArrayRun | ScoreFile):  # one score per label: nothing is unjudged
         found = run.retrieved(judged.judgments, depth or 0)
         none = np.zeros(0, np.int64)
-        return _OfRun(found, none, none, Ranks(*[none] * 4), np.zeros((0, 1), np.uint64), Ids.of([]), none)
+        return _OfRun(found, none, none, Ranks(*[none] * 4), Ids.of([]), none)
+    known_lists = run.retrieved(judged.judgments) if depth is None and hasattr(run, "whole_file") else None
     whole = whole_run(run)
     index = judged.judgments.index
     known = np.array([index.query(query) for query in whole.queries], np.int64)
@@ -319,29 +318,34 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
         if all_in_order
         else (at[rows], whole.documents.take(rows), whole.score[rows])
     )
-    words = as_words(documents)
-    pool_row, hashed = judged.rows(query, words, documents)
-    _refuse_repetitions(whole, rows, query, words, hashed)
     starts = np.append(np.flatnonzero(np.diff(query, prepend=-1)), len(rows))
     answered = query[starts[:-1]]
-    order, first, last = ranked_segments(score, starts, words.__getitem__)
     length = np.diff(starts)
+    if known_lists is None:
+        words = as_words(documents)
+        pool_row, hashed = judged.rows(query, words, documents)
+        _refuse_repetitions(whole, rows, query, words, hashed)
+        order, first, last = ranked_segments(score, starts, words.__getitem__)
+        pool_row = pool_row[order]
+    else:  # the scanner has found what is judged, and no document twice
+        order, first, last = ranked_segments(score, starts, lambda rows: as_words(documents.take(rows)))
+        pool_row = _pool_rows(known_lists, answered, starts)
     place = np.arange(1, len(order) + 1) - np.repeat(starts[:-1], length)
     by_input = _input_ranks(order, first, last, place)
     member = np.repeat(np.arange(len(answered)), length)
     if depth is not None:
         kept = place <= depth
         order, first, place, member, by_input = order[kept], first[kept], place[kept], member[kept], by_input[kept]
+        pool_row = pool_row[kept]
         last = np.minimum(last[kept], depth)
         length = np.minimum(length, depth)
         fresh = np.empty_like(by_input)
         fresh[np.lexsort((by_input, member))] = place
         by_input = fresh
-    pool_row = pool_row[order]
     tied = np.bincount(member, first != last, len(answered)).astype(np.int32)
     is_judged = pool_row >= 0
     hit, miss = np.flatnonzero(is_judged), np.flatnonzero(~is_judged)
-    found = Retrieved(
+    found = known_lists or Retrieved(
         query=answered.astype(np.int32),
         length=length.astype(np.int32),
         tied=tied,
@@ -359,7 +363,15 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
     count = np.bincount(member[miss], minlength=len(answered))
     row, standing = order[miss], place[miss]
     ranks = Ranks(first[miss], last[miss], standing, standing if by_input is place else by_input[miss])
-    return _OfRun(found, answered, count, ranks, words[row], documents, row)
+    return _OfRun(found, answered, count, ranks, documents, row)
+
+
+def _pool_rows(found: Retrieved, answered: Ints, starts: Ints) -> Ints:
+    """Of each row, by list and rank: its row of the pool, -1 for what nobody judged."""
+    row = np.full(int(starts[-1]), -1)
+    start = starts[np.searchsorted(answered, found.query)]
+    row[np.repeat(start, np.diff(found.offsets)) + found.docid_rank - 1] = found.document
+    return row
 
 
 def _input_ranks(order: Ints, first: Ints, last: Ints, place: Ints) -> Ints:

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.read_ahead import in_order
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
-from calipers.measures.forms.gradings import CELLS, Growth, NoRange, Rungs, Steps, Unknown, best_quotient
+from calipers.measures.forms.gradings import CELLS, Growth, NoRange, Rungs, Steps, Unknown, best_quotient, spread
 from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats.comparison import compare
@@ -116,8 +117,8 @@ def could_turn(
     """How many pairs differ significantly with unjudged documents as 0, and how many of these are open."""
     compared = compare(scores, test, correction, alpha=alpha, warn=False)
     significant = np.asarray(compared.significant[0])
-    order = {(a, b): i for i, (a, b) in enumerate(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))}
-    place = np.array([order[a, b] for a, b in zip(compared.a.tolist(), compared.b.tolist(), strict=True)], np.int64)
+    systems = len(pairs.systems)
+    place = np.searchsorted(pairs.a * systems + pairs.b, compared.a * systems + compared.b)  # both are in this order
     return int(significant.sum()), int((significant & ~pairs.decided[place]).sum())
 
 
@@ -133,7 +134,7 @@ def pair_ranges(found: Ranges, measure: str, progress: Callable[[int], None] | N
     form = definition.form
     rounds = 0
     exactness = "exact"
-    block = found.lists.unknown(found.grades, 0, found.policy.ties)
+    block = found.lists.unknown(found.grades, 0, found.policy.ties, form.top_unknown if form.weighted_sum else None)
     block = replace(block, most=block.most + found.unseen)
     if form.ignores_unjudged:
         low = high = score[a] - score[b]
@@ -172,7 +173,7 @@ class _Unions:
     def __init__(self, found: Ranges) -> None:
         self._lists = found.lists
         self._count = found.lists.count
-        self._known: dict[int, Ints] = {}
+        self._known: dict[tuple[int, bytes], Ints] = {}
 
     def at_least(self, a: Ints, b: Ints, query: Ints) -> Ints:
         return np.maximum(self._count[a, query], self._count[b, query])
@@ -181,14 +182,17 @@ class _Unions:
         shared = np.empty(len(a), np.int64)
         for q in np.unique(query).tolist():
             here = query == q
-            shared[here] = self._shared(q)[a[here], b[here]]
+            systems = np.unique(np.concatenate([a[here], b[here]]))
+            shared[here] = self._shared(q, systems)[
+                np.searchsorted(systems, a[here]), np.searchsorted(systems, b[here])
+            ]
         return self._count[a, query] + self._count[b, query] - shared
 
-    def _shared(self, query: int) -> Ints:
-        """[system, system]: unjudged documents of a query that both have."""
-        if query not in self._known:
-            systems, queries = self._lists.shape
-            at = np.arange(systems) * queries + query
+    def _shared(self, query: int, systems: Ints) -> Ints:
+        """[system, system] of these: unjudged documents of a query that both have."""
+        key = query, systems.tobytes()
+        if key not in self._known:
+            at = systems * self._lists.shape[1] + query
             size = np.diff(self._lists.offsets)[at]
             rows = (
                 np.repeat(self._lists.offsets[at], size)
@@ -196,10 +200,10 @@ class _Unions:
                 - np.repeat(np.cumsum(size) - size, size)
             )
             code, one = self._lists.codes(rows)
-            shown = np.zeros((systems, max(len(one), 1)), np.float32)
-            shown[np.repeat(np.arange(systems), size), code] = 1.0
-            self._known[query] = np.rint(shown @ shown.T).astype(np.int64)
-        return self._known[query]
+            shown = np.zeros((len(systems), max(len(one), 1)), np.float32)
+            shown[np.repeat(np.arange(len(systems)), size), code] = 1.0
+            self._known[key] = np.rint(shown @ shown.T).astype(np.int64)
+        return self._known[key]
 
 
 # -- linear measures, and shares of their ideal --------------------------------------------------------------
@@ -223,28 +227,34 @@ class _Linear:
         base = score if growth is None else of.score(lists).reshape(self.shape)
         total = np.bincount(block.list, weight, len(lists)).reshape(self.shape)
         self.base = base + self.steps.worth[0] * total
-        self.rows = np.flatnonzero(weight != 0)
-        self.weight = weight[self.rows]
-        self.size = np.bincount(block.list[self.rows], minlength=len(lists))  # of each list
+        weighs = np.flatnonzero(weight != 0)
+        self.weight = weight[weighs]
+        self.size = np.bincount(block.list[weighs], minlength=len(lists))  # of each list
         self.start = np.concatenate([[0], np.cumsum(self.size)])
-        self.code, one = found.lists.codes(self.rows)
+        # The block may hold the first documents of each list only.
+        self.code, one = found.lists.codes(spread(found.lists.offsets[:-1], block.count)[weighs])
         query = found.lists.list[one] % self.shape[1]
         self.first_code = np.searchsorted(query, np.arange(self.shape[1] + 1))
         self.unions = _Unions(found)
 
     def ends(self, a: Ints, b: Ints, progress: Callable[[int], None] | None) -> tuple[Floats, Floats, int]:
         low, high = np.empty((len(a), self.shape[1])), np.empty((len(a), self.shape[1]))
-        rounds = 0
-        for q in range(self.shape[1]):
+
+        def of_query(q: int) -> int:
             width = np.maximum(self.size[a * self.shape[1] + q], self.size[b * self.shape[1] + q])
             order = np.argsort(width, kind="stable")  # alike widths together, so that little is padded
             dense = self._dense(q)
-            start = 0
+            rounds = start = 0
             while start < len(a):
                 stop = _fitting(width[order], start, self._extra)
                 here = order[start:stop]
                 low[here, q], high[here, q], took = self._of_query(q, a[here], b[here], dense)
                 rounds, start = max(rounds, took), stop
+            return rounds
+
+        rounds = 0
+        for took in in_order(of_query, range(self.shape[1])):
+            rounds = max(rounds, took)
             if progress:
                 progress(1)
         return low, high, rounds
@@ -277,8 +287,10 @@ class _Linear:
         nonzero = (difference != 0).sum(axis=1)
         most, falling = self.growth.most, getattr(self.growth.curve, "falling", True)
         union = self.unions.at_least(a, b, query)
-        if most is None or not falling or (union + self.found.unseen - nonzero < most).any():
-            union = self.unions.of(a, b, query)
+        # More documents that both lists rank too low to count change nothing, beyond so many.
+        few = union + self.found.unseen - nonzero < most if most is not None and falling else np.ones(len(a), bool)
+        if few.any():
+            union[few] = self.unions.of(a[few], b[few], query[few])
         unknown = union + self.found.unseen
         zeros = unknown - nonzero if most is None else np.minimum(unknown - nonzero, most)
         high, took = self._highest(base, difference[:, ::-1], zeros, query, unknown)
@@ -287,10 +299,10 @@ class _Linear:
 
     def _differences(self, q: int, a: Ints, b: Ints, dense: Floats) -> Floats:
         """[pair, document of either list]: w_A - w_B, padded with 0; a document of both counts once."""
-        queries = self.shape[1]
-        (ia, wa), (ib, wb) = (
-            self._padded(each * queries + q, int(self.first_code[q]), dense.shape[1] - 1) for each in (a, b)
-        )
+        systems, place = np.unique(np.concatenate([a, b]), return_inverse=True)
+        document, weight = self._padded(systems * self.shape[1] + q, int(self.first_code[q]), dense.shape[1] - 1)
+        place_a, place_b = place[: len(a)], place[len(a) :]
+        ia, wa, ib, wb = document[place_a], weight[place_a], document[place_b], weight[place_b]
         in_a = wa - dense[b[:, None], ia]
         in_b_only = np.where(dense[a[:, None], ib] != 0, 0.0, -wb)
         return np.hstack([in_a, in_b_only])
@@ -324,7 +336,11 @@ class _Linear:
         if not len(self.steps):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(under > 0, base / under, 0.0), 0
-        below_ = np.stack([growth.table(p, query, unknown, len(m)) for p in range(1, len(self.steps) + 1)])
+        # All are of one query: the denominators differ by how many documents there are, and not beyond some number.
+        most, falling = growth.most, getattr(growth.curve, "falling", True)
+        different, which = np.unique(np.minimum(unknown, most) if most and falling else unknown, return_inverse=True)
+        tables = [growth.table(p, query[: len(different)], different, len(m)) for p in range(1, len(self.steps) + 1)]
+        below_ = np.stack(tables)[:, which]
         best = best_quotient(base, gained, under, below_, count)
         value = np.where(np.isnan(best.value), 0.0, best.value)  # undefined for both systems, whatever the grades
         nothing = under + below_[:, :, 0].sum(axis=0) <= 0  # then a grading leaves both undefined: no difference

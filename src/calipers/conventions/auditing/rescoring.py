@@ -35,7 +35,7 @@ class Rescorer:
     jobs: int | None = None
     progress: Callable[[int], None] | None = None
     _read: dict[tuple[Precision, bool], list[Retrieved]] = field(default_factory=dict)
-    _lists: dict[tuple[Precision, bool, Read, str], Lists] = field(default_factory=dict)
+    _lists: dict[tuple[Precision, bool, Read, str, int | None], Lists] = field(default_factory=dict)
     _scored: dict[Setting, Scores] = field(default_factory=dict)
     _measures: dict[tuple[str, Convention], Measure] = field(default_factory=dict)
     _known: dict[Read, Judgments] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Rescorer:
         if all(not len(run.query) for run in first):
             raise self.judgments.not_answered(next((run.unjudged[0] for run in first if len(run.unjudged)), None))
 
-    @property
+    @cached_property
     def systems(self) -> tuple[str, ...]:
         return tuple(name for name, _ in distinct_names(self.runs))
 
@@ -66,13 +66,15 @@ class Rescorer:
             self._read[key] = found
         return self._read[key]
 
-    def lists(self, convention: Convention) -> Lists:
-        """The lists, in the order that the convention gives to ties."""
-        key = (convention.precision, convention.drops_query, self._read_as(convention), convention.ties)
+    def lists(self, convention: Convention, reach: int | None = None) -> Lists:
+        """The lists, in the order that the convention gives to ties; reach: of ties that start so far up only."""
+        key = (convention.precision, convention.drops_query, self._read_as(convention), convention.ties, reach)
         if key not in self._lists:
             plain = replace(convention, ties="average")
             if convention.ties != "average":
-                self._lists[key] = self.lists(plain).under(convention.ties)
+                self._lists[key] = self.lists(plain, reach).under(convention.ties)
+            elif reach is not None:
+                self._lists[key] = self.lists(plain).top(reach)
             else:
                 self._lists[key] = Lists.of(self.known(convention).pool, self.retrieved(convention))
         return self._lists[key]
@@ -148,7 +150,8 @@ class Rescorer:
         measure = self.measure(name, convention)
         shape = (len(self.runs), len(self.queries))
         missing: Any = convention.missing
-        score, reason = scored(measure, self.lists(convention), None, missing, None, convention.empty)  # type: ignore[arg-type]  # a number or skip
+        lists = self.lists(convention, measure.form.reach)
+        score, reason = scored(measure, lists, None, missing, None, convention.empty)  # type: ignore[arg-type]  # a number or skip
         score, reason = score.reshape(shape), reason.reshape(shape)
         if missing == "skip":
             absent = self.length == 0

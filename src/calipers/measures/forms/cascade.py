@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from calipers.measures.forms.extreme_orders import Part
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
+IN_CACHE = 1 << 16  # of a matrix that is gone through many times
 DEEPEST = 100  # ranks for which the variance of a reader who may go on is known
 
 
@@ -56,8 +57,10 @@ class Cascade(Form):
         gained[alone] = stop[groups.start[alone]] * self.weight.mean(groups.before[alone] + 1, groups.before[alone] + 1)
         passing = np.ones(len(groups))
         np.multiply.at(passing, groups.row_group, 1.0 - stop)
-        self._gain_of_ties(groups, stop, np.flatnonzero(~alone), gained)
-        return groups.sum_by_list(gained * _product_above(groups, passing))
+        reached = _product_above(groups, passing)
+        gained[reached == 0] = 0.0  # below a document at which every reader stops
+        self._gain_of_ties(groups, stop, np.flatnonzero(~alone & (reached > 0)), gained)
+        return groups.sum_by_list(gained * reached)
 
     @property
     def worth(self) -> Value:
@@ -209,13 +212,17 @@ class Cascade(Form):
         weight = np.concatenate([[0.0], self.weight.of_ranks(int(end.max()))])
         weight = np.append(weight, 0.0)
         tied = tied[np.argsort(depth[tied], kind="stable")]  # alike depths together, so that little is padded
-        for part in _parts(tied, depth[tied]):
+        for part in _parts(tied, depth[tied], IN_CACHE):
             columns = np.arange(int(depth[part].max()) + 1)
             through = _chances_through(groups.size[part], groups.start[part], members[part], stop, len(columns) - 1)
-            rank = np.minimum(groups.before[part, None] + columns[1:], len(weight) - 1)
-            weighed = np.where(columns[1:] <= depth[part, None], weight[rank], 0.0)
+            stopped = through[:, :-1] - through[:, 1:]
+            if groups.before[part].any():
+                stopped *= weight[np.minimum(groups.before[part, None] + columns[1:], len(weight) - 1)]
+            else:
+                stopped *= weight[1 : len(columns)]
+            stopped[columns[1:] > depth[part, None]] = 0.0
             # Added up rank by rank: a sum in pairs would round by the width of the block, so by the other lists in it.
-            gained[part] = np.cumsum((through[:, :-1] - through[:, 1:]) * weighed, axis=1)[:, -1]
+            gained[part] = np.cumsum(stopped, axis=1, out=stopped)[:, -1]
 
 
 def _chances_through(size: Ints, start: Ints, members: Ints, stop: Floats, depth: int) -> Floats:
@@ -226,8 +233,13 @@ def _chances_through(size: Ints, start: Ints, members: Ints, stop: Floats, depth
     column = np.arange(depth + 1, dtype=np.float64)
     plain = (size - members).astype(np.float64)
     if (stop == 1).all():  # q_j = C(plain, j) / C(size, j)
-        passing = np.maximum(plain[:, None] - column[:-1], 0.0) / np.maximum(size[:, None] - column[:-1], 1.0)
-        return np.asarray(np.cumprod(np.hstack([np.ones((len(size), 1)), passing]), axis=1), dtype=np.float64)
+        through = np.empty((len(size), depth + 1))
+        through[:, 0] = 1.0
+        passing = np.subtract(plain[:, None], column[:-1], out=through[:, 1:])
+        np.maximum(passing, 0.0, out=passing)
+        below = size[:, None] - column[:-1]
+        passing /= np.maximum(below, 1.0, out=below)
+        return np.asarray(np.cumprod(through, axis=1, out=through), dtype=np.float64)
     return symmetric_means(size, start, members, stop, depth)
 
 
@@ -251,12 +263,12 @@ def _product_above(groups: Groups, passing: Floats) -> Floats:
     return result
 
 
-def _parts(rows: Ints, widths: Ints) -> list[NDArray[np.int64]]:
+def _parts(rows: Ints, widths: Ints, cells: int = CELLS) -> list[NDArray[np.int64]]:
     """The rows, given by ascending width, cut so that a matrix of each part stays small."""
     parts = []
     end = len(rows)
     while end > 0:
-        fitting = max(CELLS // max(int(widths[end - 1]) + 1, 1), 1)
+        fitting = max(cells // max(int(widths[end - 1]) + 1, 1), 1)
         start = max(end - fitting, 0)
         parts.append(np.asarray(rows[start:end], dtype=np.int64))
         end = start
