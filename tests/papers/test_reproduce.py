@@ -13,11 +13,20 @@ from click.testing import CliRunner
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.papers import golbus2013
+from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.fusion.candidates import Ballots
+from calipers.fusion.combine import judged_part
+from calipers.fusion.methods import METHODS as FUSING
+from calipers.fusion.methods import Votes
+from calipers.fusion.oracles import judged as with_grades
+from calipers.fusion.oracles import sorted_score
+from calipers.fusion.pairwise import condorcet_order
+from calipers.fusion.study import FUSIONS, fused_score
+from calipers.papers import golbus2013, golbus2013_groups
 from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
 from calipers.papers.normalisation_tables import _pad_interval, averages_of
 from calipers.papers.printed_figures import VERDICTS, Figure, cut, decimals, judged
-from calipers.papers.readings import search
+from calipers.papers.readings import readings_of, search
 from calipers.papers.registry import ALIASES, Reproduction, listing, printed, reproductions
 
 NONE = ("consistent", "needs data")
@@ -345,6 +354,71 @@ def test_table_3_and_figure_3_of_the_information_paper(data: Path, monkeypatch: 
     assert {row.verdict for row in golbus2013.figure_3(data)} <= {"consistent", "differs"}
 
 
+def test_groups_are_dealt() -> None:
+    """Of every deal each system is in one group at most, so over many groups in about as many as any other."""
+    groups = golbus2013_groups.dealt_groups(25, 40, 10, 1)
+    assert groups.shape == (40, 10)
+    for pair in groups.reshape(20, 20).tolist():
+        assert len(set(pair)) == 20
+    times = np.bincount(groups.ravel(), minlength=25)
+    assert times.max() - times.min() <= 8 < np.ptp(np.bincount(np.random.default_rng(1).integers(0, 25, 400)))
+    assert (golbus2013_groups.dealt_groups(25, 7, 10, 1) == groups[:7]).all()
+
+
+def test_standard_errors_of_agreement() -> None:
+    """What the jackknife says against how far apart the figures of 300 samples are."""
+    draw = np.random.default_rng(5)
+    x = draw.normal(size=(300, 120))
+    y = 0.7 * x + draw.normal(size=x.shape)
+    spread = np.std([golbus2013_groups.agreement(*both) for both in zip(x, y, strict=True)], axis=0)
+    for hands in (1, 6):  # single groups are left out, or the six of a deal
+        said = [golbus2013_groups.errors_of_agreement(*both, hands) for both in zip(x[:12], y[:12], strict=True)]
+        assert np.mean(said, axis=0) == pytest.approx(spread, rel=0.15)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_ric_of_groups_is_the_measure(most: int) -> None:
+    """RIC that is counted from the order of fused lists, against the measure: ties, short lists, grades, both cuts."""
+    draw = np.random.default_rng(most)
+    names = [f"d{i}" for i in range(30)]
+    qrels = {f"q{q}": {d: int(draw.integers(-1, most + 1)) for d in draw.permutation(names)[:22]} for q in range(4)}
+    runs = {
+        f"s{s}": {
+            q: {d: float(draw.integers(0, 9)) for d in draw.permutation(names)[:12]} for q in [*qrels][: 4 - s % 2]
+        }
+        for s in range(12)
+    }
+    known = as_judgments(qrels)
+    whole = with_grades(Ballots.of(as_runs(runs)), known)
+    ballots = {
+        "kept": golbus2013_groups.numbered_by_id(whole),
+        "left out": golbus2013_groups.numbered_by_id(whole.only_judged()),
+    }
+    readings = readings_of(golbus2013.TABLE_3)
+    fusions = list(dict.fromkeys(golbus2013.fusion_under(name, each) for each in readings for name in FUSIONS))
+    shown = [golbus2013_groups.Shown(length, cut) for length in (None, 9) for cut in (0, 1)]
+    groups = golbus2013_groups.dealt_groups(12, 3, 4, 1)
+    found = golbus2013_groups.rics_of_groups(ballots, known.pool, fusions, groups, shown)
+    assert len(found) == 4 * len(fusions) == 4 * 50
+    for number, group in enumerate(groups.tolist()):
+        for (fusion, each), values in found.items():
+            part = (whole if fusion.unjudged == "kept" else whole.only_judged()).only(group)
+            ones = np.ones(len(group))
+            start = {
+                "ids": lambda part=part: part.ordered(np.zeros(len(part))),
+                "borda": lambda part=part, ones=ones: part.ordered(FUSING["borda"].fuse(Votes(part, ones, "minmax"))),
+            }.get(fusion.how, lambda: None)()
+            if fusion.name == "condorcet":
+                score = condorcet_order(part, ones, start)
+            elif fusion.votes:
+                score = sorted_score(part, fusion.name, start, fusion.votes)
+            else:
+                score = fused_score(part, fusion.name, fusion.how, "sort")
+            run = judged_part(part, score, known, each.length)
+            wanted = evaluate(known, [run], f"RIC(rel={each.cut})", empty="skip", warn=False).values
+            assert values[number] == pytest.approx(np.nanmean(wanted), abs=1e-9), (fusion, each)
+
+
 @pytest.mark.acceptance
 def test_what_needs_the_web_tracks(data: Path) -> None:
     for name in ("table-1", "figure-1"):
@@ -356,11 +430,18 @@ def test_what_needs_the_web_tracks(data: Path) -> None:
 @pytest.mark.skipif(os.environ.get("CALIPERS_SWEEP") != "1", reason="minutes of processor time: CALIPERS_SWEEP=1")
 @pytest.mark.parametrize("name", ["table-2", "table-3", "table-4", "figure-2", "figure-3", "figure-5"])
 def test_all_of_the_information_paper(name: str, data: Path) -> None:
-    """Every printed figure has a verdict on the real data."""
+    """Every printed figure has a verdict on the real data, and of each table at least a third comes out.
+
+    The third is the bound that this test had when it was first written. Figure 5 fails it, and is known to: its one
+    claim, that information difference and |delta AP| are not highly correlated, does not hold.
+    """
     (one,) = reproductions(f"golbus2013/{name}")
-    rows = one.table(data).rows
-    assert {row[4] for row in rows} <= {"exact", "within rounding", "differs", "consistent"}
-    assert rows
+    verdicts = [row[4] for row in one.table(data).rows]
+    assert set(verdicts) <= {"exact", "within rounding", "differs", "consistent"}
+    if name == "figure-5":
+        assert verdicts == ["differs"]
+    else:
+        assert sum(verdict != "differs" for verdict in verdicts) >= len(verdicts) / 3
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
@@ -382,7 +463,8 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments, message in (
         ((), "name a table"),
         (("karmaker2022/table-99",), "nothing to reproduce is called 'karmaker2022/table-99'"),
-        (("karmaker2022/table-10", "--grid"), "no reading to search"),
+        (("karmaker2022/text", "--grid"), "no reading to search"),
+        (("karmaker2022/table-10", "--grid"), "needs the data"),
         (("karmaker2022/table-9", "--cells"), "are for --grid"),
         (("golbus2013/table-4", "--grid"), "needs the data"),
     ):
@@ -402,6 +484,22 @@ def test_the_grid_as_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     giving = {row["cell"]: row["readings that give it"] for row in cells}
     assert giving["MQ2007, MSP-V1, all"] == 0
     assert giving["MQ2007, MSP-V2, all"] > 0
+
+
+def test_readings_that_only_data_tells_apart(folder: Path) -> None:
+    """The test, and how queries are chosen, of the tables on significance; without data the others are searched."""
+    (one,) = reproductions("karmaker2022/table-8")
+    found = one.grid(folder)
+    assert len(found.readings) == 4
+    of_test = {
+        reading["test"]: [f.computed for f in figures]
+        for reading, figures in zip(found.readings, found.figures, strict=True)
+    }
+    assert of_test["t"] != of_test["bootstrap"]
+    ask = ["reproduce", "karmaker2022/table-8", "karmaker2022/table-9", "--grid", "--format", "json"]
+    both = CliRunner().invoke(root, ask, standalone_mode=False)
+    assert {row["table"] for row in json.loads(both.stdout)} == {"karmaker2022/table-9"}
+    assert "1 table left out" in both.stderr
 
 
 def test_numbers_are_other_names() -> None:

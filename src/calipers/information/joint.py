@@ -199,13 +199,26 @@ def joint_of(
 
 def known_together(query: QueryRankings, rank: NDArray[np.int32]) -> float:
     """The joint RIC of some systems on one query, from ranks that are cut already."""
-    _, count, opposite = tally(query, rank).counts()
-    return told(count, opposite)
+    return tally(query, rank).told()
+
+
+def known_by_groups(query: QueryRankings, groups: Ints) -> Floats:
+    """The joint RIC of many groups of a query's systems, [group, member]: lists are cut and compared once for all."""
+    rank = query.until_last_relevant()
+    sides = [both for tied in ways_to_break_ties(rank) for both in query.sides(rank, tied)]
+    counted = Tally(groups.shape[1], query.size)
+    found = np.empty(len(groups))
+    for i, group in enumerate(groups):
+        counted.clear()
+        for better, worse in sides:
+            counted.add(better[group], worse[group])
+        found[i] = counted.told()
+    return found
 
 
 def tally(query: QueryRankings, rank: NDArray[np.int32]) -> Tally:
     """How many pairs of a query have each pattern; twice that where tied pairs are taken each way."""
-    counted = Tally(len(rank))
+    counted = Tally(len(rank), query.size)
     for tied in ways_to_break_ties(rank):
         for better, worse in query.sides(rank, tied):
             counted.add(better, worse)
