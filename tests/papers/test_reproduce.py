@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from calipers.fusion.oracles import judged as with_grades
 from calipers.fusion.oracles import sorted_score
 from calipers.fusion.pairwise import condorcet_order
 from calipers.fusion.study import FUSIONS, fused_score
+from calipers.lists import Floats
 from calipers.papers import golbus2013, golbus2013_groups
 from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
 from calipers.papers.normalisation_tables import _pad_interval, averages_of
@@ -368,12 +370,12 @@ def test_groups_are_dealt() -> None:
 def test_standard_errors_of_agreement() -> None:
     """What the jackknife says against how far apart the figures of 300 samples are."""
     draw = np.random.default_rng(5)
-    x = draw.normal(size=(300, 120))
+    x = draw.normal(size=(300, 60))
     y = 0.7 * x + draw.normal(size=x.shape)
     spread = np.std([golbus2013_groups.agreement(*both) for both in zip(x, y, strict=True)], axis=0)
-    for hands in (1, 6):  # single groups are left out, or the six of a deal
-        said = [golbus2013_groups.errors_of_agreement(*both, hands) for both in zip(x[:12], y[:12], strict=True)]
-        assert np.mean(said, axis=0) == pytest.approx(spread, rel=0.15)
+    for hands in (1, 3):  # single groups are left out, or the three of a deal
+        said = [golbus2013_groups.errors_of_agreement(*both, hands) for both in zip(x[:8], y[:8], strict=True)]
+        assert np.mean(said, axis=0) == pytest.approx(spread, rel=0.2)
 
 
 @pytest.mark.parametrize("most", [1, 3])
@@ -401,22 +403,31 @@ def test_ric_of_groups_is_the_measure(most: int) -> None:
     found = golbus2013_groups.rics_of_groups(ballots, known.pool, fusions, groups, shown)
     assert len(found) == 4 * len(fusions) == 4 * 50
     for number, group in enumerate(groups.tolist()):
-        for (fusion, each), values in found.items():
-            part = (whole if fusion.unjudged == "kept" else whole.only_judged()).only(group)
-            ones = np.ones(len(group))
-            start = {
-                "ids": lambda part=part: part.ordered(np.zeros(len(part))),
-                "borda": lambda part=part, ones=ones: part.ordered(FUSING["borda"].fuse(Votes(part, ones, "minmax"))),
-            }.get(fusion.how, lambda: None)()
-            if fusion.name == "condorcet":
-                score = condorcet_order(part, ones, start)
-            elif fusion.votes:
-                score = sorted_score(part, fusion.name, start, fusion.votes)
-            else:
-                score = fused_score(part, fusion.name, fusion.how, "sort")
-            run = judged_part(part, score, known, each.length)
-            wanted = evaluate(known, [run], f"RIC(rel={each.cut})", empty="skip", warn=False).values
-            assert values[number] == pytest.approx(np.nanmean(wanted), abs=1e-9), (fusion, each)
+        scores = {fusion: slow_score(whole, group, fusion) for fusion in fusions}
+        lists = [(fusion, length) for fusion in fusions for length in (None, 9)]
+        made = [judged_part(*scores[fusion], known, length, f"{i}") for i, (fusion, length) in enumerate(lists)]
+        wanted = evaluate(known, made, ["RIC(rel=0)", "RIC(rel=1)"], empty="skip", warn=False).values
+        for rel, i in product((0, 1), range(len(lists))):
+            fusion, length = lists[i]
+            value = found[fusion, golbus2013_groups.Shown(length, rel)][number]
+            assert value == pytest.approx(np.nanmean(wanted[rel, i]), abs=1e-9), (fusion, length, rel)
+
+
+def slow_score(whole: Ballots, group: list[int], fusion: golbus2013_groups.PaperFusion) -> tuple[Ballots, Floats]:
+    """The ballots of a group and the score that `fuse` and its oracles would give."""
+    part = (whole if fusion.unjudged == "kept" else whole.only_judged()).only(group)
+    ones = np.ones(len(group))
+    start = None
+    if fusion.how == "ids":
+        start = part.ordered(np.zeros(len(part)))
+    elif fusion.how == "borda":
+        start = part.ordered(FUSING["borda"].fuse(Votes(part, ones, "minmax")))
+    if fusion.name == "condorcet":
+        assert start is not None
+        return part, condorcet_order(part, ones, start)
+    if fusion.votes:
+        return part, sorted_score(part, fusion.name, start, fusion.votes)
+    return part, fused_score(part, fusion.name, fusion.how, "sort")
 
 
 @pytest.mark.acceptance

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
+from calipers.information.rankings import QueryRankings, Rankings, in_parallel
 from calipers.information.sign_patterns import Tally, check_number_of_lists, told
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
@@ -205,7 +205,7 @@ def known_together(query: QueryRankings, rank: NDArray[np.int32]) -> float:
 def known_by_groups(query: QueryRankings, groups: Ints) -> Floats:
     """The joint RIC of many groups of a query's systems, [group, member]: lists are cut and compared once for all."""
     rank = query.until_last_relevant()
-    sides = [both for tied in ways_to_break_ties(rank) for both in query.sides(rank, tied)]
+    sides = list(query.sides(rank, *query.ties))
     counted = Tally(groups.shape[1], query.size)
     found = np.empty(len(groups))
     for i, group in enumerate(groups):
@@ -219,9 +219,8 @@ def known_by_groups(query: QueryRankings, groups: Ints) -> Floats:
 def tally(query: QueryRankings, rank: NDArray[np.int32]) -> Tally:
     """How many pairs of a query have each pattern; twice that where tied pairs are taken each way."""
     counted = Tally(len(rank), query.size)
-    for tied in ways_to_break_ties(rank):
-        for better, worse in query.sides(rank, tied):
-            counted.add(better, worse)
+    for better, worse in query.sides(rank, *query.ties):
+        counted.add(better, worse)
     return counted
 
 

@@ -6,6 +6,7 @@ or neither is there). So the same pair the other way round has the negative numb
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -71,15 +72,18 @@ class Tally:
             np.zeros(3**lists, kind) if lists <= COUNTED_DIRECTLY else None
         )
         self._parts: list[tuple[Ints, Ints]] = []
+        self._total = 0
 
     def clear(self) -> None:
         """Start again."""
         self._parts.clear()
+        self._total = 0
         if self._dense is not None:
             self._dense.fill(0)
 
     def add(self, better: Ranks, worse: Ranks) -> None:
         """Count the pairs of documents with these numbers, [list, ...] each, of which the smaller one stands above."""
+        self._total += math.prod(np.broadcast_shapes(better.shape[1:], worse.shape[1:]))
         if self.lists <= MOST_NATIVE and better.dtype == np.int16 and better.ndim == 3:
             assert self._dense is not None
             count_patterns(better[:, :, 0], worse[:, 0, :], self._dense)
@@ -106,7 +110,7 @@ class Tally:
     def told(self) -> float:
         """What the patterns tell about the order of a pair, in bits."""
         if self._dense is not None:
-            return pattern_bits(self._dense) / float(self._dense.sum(dtype=np.int64))
+            return pattern_bits(self._dense) / self._total
         _, count, opposite = self.counts()
         return told(count, opposite)
 

@@ -8,7 +8,7 @@ order of its documents; tests compare that with the measure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -157,10 +157,13 @@ def rics_of_groups(
 
     def of_group(group: Ints) -> list[float]:
         drawn = {unjudged: whole.only(group.tolist()) for unjudged, whole in ballots.items()}
+        starts: dict[tuple[str, str], Ints] = {}
         found = []
         for fusion in fusions:
             own = drawn[fusion.unjudged]
-            order, first = fused_order(own, fusion)
+            if fusion.how in STARTS and (fusion.how, fusion.unjudged) not in starts:
+                starts[fusion.how, fusion.unjudged] = STARTS[fusion.how](own)
+            order, first = fused_order(own, fusion, starts.get((fusion.how, fusion.unjudged)))
             found += [ric_of_order(own, order, first, known, each) for each in shown]
         return found
 
@@ -170,7 +173,7 @@ def rics_of_groups(
     return {column: values[:, i] for i, column in enumerate(columns)}
 
 
-def fused_order(ballots: Ballots, fusion: PaperFusion) -> tuple[Ints, Ints | None]:
+def fused_order(ballots: Ballots, fusion: PaperFusion, start: Ints | None) -> tuple[Ints, Ints | None]:
     """The candidates query by query, the best first; and the rank where the tie of each starts, if any can be tied."""
     if fusion.name == "naive":
         return _by_grade(ballots), None
@@ -179,7 +182,7 @@ def fused_order(ballots: Ballots, fusion: PaperFusion) -> tuple[Ints, Ints | Non
         score = METHODS[fusion.name].fuse(Votes(ballots, ones, fusion.how))
         order, first, _ = ranked_segments(score, ballots.offsets, ballots.words.__getitem__)
         return order, first
-    start = _start(ballots, fusion.how)
+    assert start is not None
     if fusion.name == "condorcet":
         score = condorcet_order(ballots, ones, start)
     else:
@@ -187,15 +190,6 @@ def fused_order(ballots: Ballots, fusion: PaperFusion) -> tuple[Ints, Ints | Non
     order = np.empty(len(score), np.int64)  # the score is n for the first of n candidates, 1 for the last
     order[np.repeat(ballots.offsets[1:], np.diff(ballots.offsets)) - score.astype(np.int64)] = np.arange(len(score))
     return order, None
-
-
-def _start(ballots: Ballots, order: str) -> Ints:
-    """The candidates in the order that a sort starts from."""
-    if order == "grades":
-        return _by_grade(ballots)
-    if order == "ids":
-        return np.arange(len(ballots))
-    return ballots.ordered(METHODS["borda"].fuse(Votes(ballots, np.ones(len(ballots.runs)), "minmax")))
 
 
 def _by_grade(ballots: Ballots) -> Ints:
@@ -206,6 +200,18 @@ def _by_grade(ballots: Ballots) -> Ints:
     key = (query + 1) * len(grades) - level.reshape(-1)
     # Small numbers are sorted much faster.
     return np.argsort(key.astype(np.uint16 if key.max(initial=0) < 2**16 else np.int64), kind="stable")
+
+
+def _by_borda(ballots: Ballots) -> Ints:
+    return ballots.ordered(METHODS["borda"].fuse(Votes(ballots, np.ones(len(ballots.runs)), "minmax")))
+
+
+# The order of the candidates that a sort starts from.
+STARTS: dict[str, Callable[[Ballots], Ints]] = {
+    "grades": _by_grade,
+    "ids": lambda ballots: np.arange(len(ballots)),
+    "borda": _by_borda,
+}
 
 
 def ric_of_order(ballots: Ballots, order: Ints, first: Ints | None, known: JudgedPairs, shown: Shown) -> float:
@@ -234,7 +240,7 @@ def ric_of_order(ballots: Ballots, order: Ints, first: Ints | None, known: Judge
     begin = np.searchsorted(segment, np.arange(len(ballots.queries)))
     key = (segment << 32) + at  # of the tie
     right, wrong = np.zeros(queries), np.zeros(queries)
-    for better in range(len(known.grades)):
+    for better in range(1, len(known.grades)):
         rows = np.flatnonzero(level == better)
         own, start = query[rows], begin[segment[rows]]
         tie, end = (rows, rows) if first is None else (np.searchsorted(key, key[rows], side) for side in SIDES)
