@@ -373,9 +373,24 @@ def test_standard_errors_of_agreement() -> None:
     x = draw.normal(size=(300, 60))
     y = 0.7 * x + draw.normal(size=x.shape)
     spread = np.std([golbus2013_groups.agreement(*both) for both in zip(x, y, strict=True)], axis=0)
-    for hands in (1, 3):  # single groups are left out, or the three of a deal
-        said = [golbus2013_groups.errors_of_agreement(*both, hands) for both in zip(x[:8], y[:8], strict=True)]
+    for block in (golbus2013_groups.scattered_blocks(60), golbus2013_groups.blocks_of_deals(60, 3)):
+        said = [golbus2013_groups.errors_of_agreement(*both, block) for both in zip(x[:8], y[:8], strict=True)]
         assert np.mean(said, axis=0) == pytest.approx(spread, rel=0.2)
+
+
+def test_groups_that_are_dealt_have_smaller_errors() -> None:
+    """Systems add up: what the groups of a deal have in common cancels out, and blocks of whole deals say so."""
+    draw = np.random.default_rng(3)
+    worth = draw.normal(size=(2, 120))
+    means = []
+    for seed in range(30):
+        groups = golbus2013_groups.dealt_groups(120, 480, 10, seed)
+        joint, ric = 5 + worth[0][groups].mean(axis=1), worth[1][groups].mean(axis=1)
+        means.append(golbus2013_groups.agreement(joint, ric)[2])
+    blocks = golbus2013_groups.blocks_of_deals(480, 12), golbus2013_groups.scattered_blocks(480)
+    dealt, alone = (golbus2013_groups.errors_of_agreement(joint, ric, block)[2] for block in blocks)
+    assert dealt < alone / 3
+    assert dealt == pytest.approx(np.std(means), rel=0.5)
 
 
 @pytest.mark.parametrize("most", [1, 3])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,11 +34,13 @@ from calipers.papers.golbus2013_groups import (
     PaperFusion,
     Shown,
     agreement,
+    blocks_of_deals,
     dealt_groups,
     errors_of_agreement,
     joint_of_groups,
     numbered_by_id,
     rics_of_groups,
+    scattered_blocks,
 )
 from calipers.papers.printed_figures import CONSISTENT, DIFFERS, EXACT, NEEDS_DATA, Figure, judged
 from calipers.papers.readings import Reading, readings_of
@@ -354,30 +357,49 @@ def table_3(folder: Path | None, reading: Reading, samples: int = SEARCHED) -> S
             [shown_under(each) for each in every],
             samples,
         )
-    drawn = drawn_groups(known, reading, samples)
-    hands = len(known.runs) // SIZE
+    else:
+        fused_rics(known, [fusion_under(name, reading) for name in cells], [shown_under(reading)], samples)
     found = []
     for fusion, figures in cells.items():
-        ric = drawn.ric[fusion]
-        values, errors = agreement(drawn.joint, ric), errors_of_agreement(drawn.joint, ric, hands)
-        beside, without = (agreement(joint, ric[: len(joint)]) for joint in (drawn.null, drawn.corrected))
-        rows = zip(AGREEMENT, figures, values, errors, beside, without, strict=True)
-        for what, figure, value, error, null, corrected in rows:
-            chance = error * np.sqrt(len(drawn.joint) / DRAWN_THEN)  # of the paper's own figure
-            apart = max(abs(value - float(figure)) - HALF_A_DIGIT, 0.0)
-            most = f"at most {(2 * error / apart) ** 2 * len(drawn.joint):.0f}" if apart else "any number"
+        known_of = agreements(known, fusion_under(fusion, reading), shown_under(reading), samples)
+        for what, figure, each in zip(AGREEMENT, figures, known_of, strict=True):
+            low, high = each.value - 2 * each.error, each.value + 2 * each.error
+            least, most = each.value - 2 * each.chance, each.value + 2 * each.chance
+            apart = max(abs(each.value - float(figure)) - HALF_A_DIGIT, 0.0)
+            drawn = f"at most {(2 * each.chance / apart) ** 2 * DRAWN_THEN:.0f}" if apart else "any number"
             about = (
-                f"{len(drawn.joint)} groups give {value - 2 * error:.4f} to {value + 2 * error:.4f}; "
-                f"{DRAWN_THEN} groups would give {value - 2 * chance:.3f} to {value + 2 * chance:.3f}; what is printed "
-                f"may come of {most}; of the first {len(drawn.null)}, against the joint value of shuffled ranks "
-                f"{null:.3f}, of the corrected one {corrected:.3f}"
+                f"{samples} groups give {low:.4f} to {high:.4f}; {DRAWN_THEN} groups would give {least:.3f} to "
+                f"{most:.3f}; what is printed may come of {drawn}; of the first {min(samples, BY_CHANCE)}, against the "
+                f"joint value of shuffled ranks {each.null:.3f}, of the corrected one {each.corrected:.3f}"
             )
-            reach = 2 * np.hypot(error, chance)
-            verdict = judged(
-                f"{fusion}: {what}", figure, value, (value - reach, value + reach), about, about, 3, rounds=True
-            )
-            found.append(replace(verdict, error=reach / 2))
+            error = float(np.hypot(each.error, each.chance))
+            reach = each.value - 2 * error, each.value + 2 * error
+            verdict = judged(f"{fusion}: {what}", figure, each.value, reach, about, about, 3, rounds=True)
+            found.append(replace(verdict, error=error))
     return found
+
+
+class Agreed(NamedTuple):
+    """One of tau, rho and RMSE between the joint RIC of groups and RIC of a fusion."""
+
+    value: float
+    error: float  # its standard error
+    chance: float  # the standard error of a paper that draws DRAWN_THEN groups
+    null: float  # the same with the joint value of shuffled ranks
+    corrected: float  # the same with the corrected joint value
+
+
+@cache
+def agreements(known: Collection, fusion: PaperFusion, shown: Shown, samples: int) -> tuple[Agreed, ...]:
+    """tau, rho and RMSE."""
+    fused_rics(known, [fusion], [shown], samples)
+    ric, joint = known.fused[fusion, shown, samples], joint_values(known, samples, shown.cut)
+    own = errors_of_agreement(joint, ric, blocks_of_deals(samples, len(known.runs) // SIZE))
+    alone = np.array(errors_of_agreement(joint, ric, scattered_blocks(samples)))
+    chance = (alone * np.sqrt(samples / DRAWN_THEN)).tolist()
+    others = chance_values(known, min(samples, BY_CHANCE), shown.cut)
+    null, corrected = (agreement(other, ric[: len(other)]) for other in others)
+    return tuple(Agreed(*each) for each in zip(agreement(joint, ric), own, chance, null, corrected, strict=True))
 
 
 def drawn_groups(known: Collection, reading: Reading, samples: int) -> Drawn:

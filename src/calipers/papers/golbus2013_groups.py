@@ -29,7 +29,7 @@ from calipers.stats.correlation import rank_correlation
 
 AGREEMENT = ("tau", "rho", "RMSE")
 BLOCKS = 100  # of groups, each left out once for a standard error
-FEW_DECKS = 20  # below which single groups are left out
+FEW_DEALS = 20  # below which single groups are left out
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
@@ -56,18 +56,28 @@ def agreement(joint: Floats, ric: Floats) -> tuple[float, float, float]:
     return (_tau(joint, ric), rank_correlation(joint, ric, "spearman"), float(np.sqrt(np.mean((joint - ric) ** 2))))
 
 
-def errors_of_agreement(joint: Floats, ric: Floats, hands: int = 1) -> tuple[float, float, float]:
-    """The standard errors of tau, rho and RMSE: the jackknife, leaving out blocks of groups.
-
-    hands: the groups of one deal, which are not independent and stay together where there are enough of them.
-    """
-    decks = len(joint) // hands
-    units = np.arange(len(joint)) // hands if decks >= FEW_DECKS else np.arange(len(joint))
-    block = units * min(BLOCKS, int(units[-1]) + 1) // (int(units[-1]) + 1)
-    without = np.array([agreement(joint[block != b], ric[block != b]) for b in range(int(block[-1]) + 1)])
+def errors_of_agreement(joint: Floats, ric: Floats, block: Ints) -> tuple[float, float, float]:
+    """The standard errors of tau, rho and RMSE: the jackknife, leaving out one block of groups after the other."""
+    without = np.array([agreement(joint[block != b], ric[block != b]) for b in range(int(block.max()) + 1)])
     apart = np.nan_to_num(without - without.mean(axis=0))
     tau, rho, rmse = np.sqrt((len(without) - 1) / len(without) * (apart**2).sum(axis=0)).tolist()
     return tau, rho, rmse
+
+
+def blocks_of_deals(samples: int, hands: int) -> Ints:
+    """Of each group: its block, where the `hands` groups of a deal stay together, for the error of dealt groups.
+
+    Where there are few deals, a block is one group: the error is then that of groups that are drawn by themselves.
+    """
+    deals = -(-samples // hands)
+    if deals < FEW_DEALS:
+        return scattered_blocks(samples)
+    return np.arange(samples) // hands * min(BLOCKS, deals) // deals
+
+
+def scattered_blocks(samples: int) -> Ints:
+    """Of each group: its block, where no two of a deal are together, for the error of groups drawn by themselves."""
+    return np.arange(samples) % min(BLOCKS, samples)
 
 
 def _tau(x: Floats, y: Floats) -> float:
