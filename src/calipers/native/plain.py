@@ -649,9 +649,7 @@ def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[n
     return found
 
 
-def count_patterns(
-    better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int32] | NDArray[np.int64]
-) -> None:
+def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int32 | np.int64]) -> None:
     """Add up the patterns of signs over each pair of a better and a worse document: [list, document] numbers each.
 
     A sign is 1 where a list gives the better document the smaller number, -1 the larger, 0 the same; the pattern s is
@@ -671,7 +669,7 @@ def count_patterns(
     counts += np.bincount(place, minlength=len(counts)).astype(counts.dtype, copy=False)
 
 
-def pattern_bits(counts: NDArray[np.int32] | NDArray[np.int64]) -> float:
+def pattern_bits(counts: NDArray[np.int32 | np.int64]) -> float:
     """What counted patterns tell: the sum over s of c(s) lg(2 c(s) / (c(s) + c(-s))), c(0) being in the middle.
 
     >>> round(pattern_bits(np.array([0, 1, 5, 1, 4])), 6)

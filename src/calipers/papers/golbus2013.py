@@ -362,19 +362,19 @@ def table_3(folder: Path | None, reading: Reading, samples: int = SEARCHED) -> S
     found = []
     for fusion, figures in cells.items():
         known_of = agreements(known, fusion_under(fusion, reading), shown_under(reading), samples)
-        for what, figure, each in zip(AGREEMENT, figures, known_of, strict=True):
-            low, high = each.value - 2 * each.error, each.value + 2 * each.error
-            least, most = each.value - 2 * each.chance, each.value + 2 * each.chance
-            apart = max(abs(each.value - float(figure)) - HALF_A_DIGIT, 0.0)
-            drawn = f"at most {(2 * each.chance / apart) ** 2 * DRAWN_THEN:.0f}" if apart else "any number"
+        for what, figure, one in zip(AGREEMENT, figures, known_of, strict=True):
+            low, high = one.value - 2 * one.error, one.value + 2 * one.error
+            least, most = one.value - 2 * one.chance, one.value + 2 * one.chance
+            apart = max(abs(one.value - float(figure)) - HALF_A_DIGIT, 0.0)
+            drawn = f"at most {(2 * one.chance / apart) ** 2 * DRAWN_THEN:.0f}" if apart else "any number"
             about = (
                 f"{samples} groups give {low:.4f} to {high:.4f}; {DRAWN_THEN} groups would give {least:.3f} to "
                 f"{most:.3f}; what is printed may come of {drawn}; of the first {min(samples, BY_CHANCE)}, against the "
-                f"joint value of shuffled ranks {each.null:.3f}, of the corrected one {each.corrected:.3f}"
+                f"joint value of shuffled ranks {one.null:.3f}, of the corrected one {one.corrected:.3f}"
             )
-            error = float(np.hypot(each.error, each.chance))
-            reach = each.value - 2 * error, each.value + 2 * error
-            verdict = judged(f"{fusion}: {what}", figure, each.value, reach, about, about, 3, rounds=True)
+            error = float(np.hypot(one.error, one.chance))
+            reach = one.value - 2 * error, one.value + 2 * error
+            verdict = judged(f"{fusion}: {what}", figure, one.value, reach, about, about, 3, rounds=True)
             found.append(replace(verdict, error=error))
     return found
 

@@ -53,9 +53,9 @@ class LetorStudy:
 
     folder: Path
     collections: tuple[str, ...]
-    test: str
-    query_sets: str
     _made: dict[tuple[str, str, bool], MetaEvaluation] = field(default_factory=dict)
+    test: str = TEXT["test"]
+    query_sets: str = TEXT["query sets"]
 
     @staticmethod
     def of(folder: Path | None, reading: Reading = TEXT) -> LetorStudy | None:
@@ -121,7 +121,7 @@ def _study(folder: Path, test: str, query_sets: str) -> LetorStudy:
     there = tuple(name for name in COLLECTIONS if (folder / name).is_dir())
     if not there:
         raise CalipersError(f"has neither of the collections; expected {LAYOUT}", file=str(folder))
-    return LetorStudy(folder, there, test, query_sets)
+    return LetorStudy(folder, there, test=test, query_sets=query_sets)
 
 
 def _file(folder: Path, name: str) -> str:
