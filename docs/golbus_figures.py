@@ -33,6 +33,13 @@ from calipers.results.tables import Table
 
 IMAGES = Path(__file__).resolve().parent / "images"
 SPLITS = 60
+TABLE_3 = ("interval", "if 100 were drawn", "drawn at most", "shuffled", "corrected")
+_NUMBER = r"(-?[\d.]+)"
+TABLE_3_REASON = (
+    r"groups give (\S+ to [^;]+); 100 groups would give (\S+ to [^;]+); "
+    r"what is printed may come of (?:at most )?([^;]+);"
+    rf".* ranks {_NUMBER}, .* one {_NUMBER}"
+)
 WEIGHED = (
     "RIC",
     "RIC(weight=gain)",
@@ -165,8 +172,8 @@ def verdicts(file: Path) -> None:
                 continue
             about = [row["reason"]]
             if name == "table-3":
-                columns = ["cell", "printed", "computed", "verdict", "standard error", "shuffled", "corrected"]
-                match = re.search(r"error ([\d.]+);.* ranks (-?[\d.]+), .* one (-?[\d.]+)", row["reason"])
+                columns = ["cell", "printed", "computed", "verdict", *TABLE_3]
+                match = re.search(TABLE_3_REASON, row["reason"])
                 assert match, row
                 about = list(match.groups())
             rows.append((row["cell"], row["printed"], _short(row["computed"], 4), row["verdict"], *about))

@@ -248,18 +248,23 @@ def test_condorcet_of_a_circle_depends_on_nothing_but_the_runs() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.uint16, np.uint32])
+@pytest.mark.parametrize("weights", [(1.0, 0.5, 2.0, 1.0), (1.0,) * 11, (1.0,) * 17], ids=len)
 @pytest.mark.parametrize(
     ("graded", "share", "half_stays"),
     [(False, False, False), (True, False, False), (True, True, False), (True, True, True)],
 )
 def test_the_sort_by_votes_is_one_merge_sort(
-    kind: type[np.unsignedinteger[Any]], graded: bool, share: bool, half_stays: bool
+    kind: type[np.unsignedinteger[Any]], weights: tuple[float, ...], graded: bool, share: bool, half_stays: bool
 ) -> None:
-    """Compiled and plain against a merge sort that is written down one comparison at a time."""
+    """Compiled and plain against a merge sort that is written down one comparison at a time.
+
+    At most 16 runs of equal weight and small ranks are compared all at once.
+    """
     draw = np.random.default_rng(7)
     offsets = np.array([0, 0, 1, 6, 40])
-    rank = draw.integers(1, 12, (40, 4)).astype(kind)
-    weight, grade = np.array([1.0, 0.5, 2.0, 1.0]), draw.integers(0, 2, 40).astype(float) if graded else None
+    rank = draw.integers(1, 12, (40, len(weights))).astype(kind)
+    rank[draw.random(rank.shape) < 0.3] = 0xFFFF
+    weight, grade = np.array(weights), draw.integers(0, 2, 40).astype(float) if graded else None
     needed = 0.5 if share else 2.25 if graded else 0.75
     options = (needed, grade, share, half_stays)
 

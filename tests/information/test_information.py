@@ -7,6 +7,7 @@ import io
 import math
 import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations, product
 from math import log2
@@ -27,7 +28,7 @@ from calipers.errors import CalipersError
 from calipers.information import rankings, sign_patterns
 from calipers.information.difference import information_difference, same_group_share
 from calipers.information.estimators import estimate, miller_madow, plug_in, shrinkage
-from calipers.information.joint import joint_of, joint_ric, known_together
+from calipers.information.joint import joint_of, joint_ric, known_by_groups, known_together
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.information.ric_validation import ric_study
 from calipers.information.tau import information_tau, tau_of_measures
@@ -700,12 +701,39 @@ def test_patterns_are_counted_alike(lists: int) -> None:
     wanted: Counter[int] = Counter()
     for a, b in product(better.T.astype(int), worse.T.astype(int)):
         wanted[sum(int(np.sign(y - x)) * 3**i for i, (x, y) in enumerate(zip(a, b, strict=True)))] += 1
-    for count in (scanner.count_patterns, plain.count_patterns):
-        found = np.zeros(3**lists, np.int64)
-        count(better, worse, found)
+    bits = sum(n * log2(2 * n / (n + wanted[-s])) for s, n in wanted.items())
+    for module, kind in product((scanner, plain), (np.int32, np.int64)):
+        found = np.zeros(3**lists, kind)
+        module.count_patterns(better, worse, found)
         assert {int(at) - len(found) // 2: int(found[at]) for at in np.flatnonzero(found)} == wanted
+        assert module.pattern_bits(found) == pytest.approx(bits, abs=1e-8)
         with pytest.raises(ValueError, match="at most ten lists"):
-            count(better, worse, found[:-1])
+            module.count_patterns(better, worse, found[:-1])
+        with pytest.raises(ValueError, match="its opposite"):
+            module.pattern_bits(found[:-1])
+
+
+def test_bits_of_many_pairs() -> None:
+    """Counts beyond those that are looked up."""
+    counts = np.array([70_000, 3, 5, 4096, 4095], np.int32)
+    for module in (scanner, plain):
+        assert module.pattern_bits(counts) == pytest.approx(
+            sign_patterns.told(counts.astype(float), counts[::-1]) * counts.sum(), rel=1e-12
+        )
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("grades", [[0, 1], [-1, 0, 1, 2]], ids=str)
+def test_groups_of_systems_know_what_their_members_do(grades: list[float], ties: bool) -> None:
+    groups = np.array(list(permutations(range(5), 3)))
+    for seed in range(6):
+        pool, runs = drawn_case(seed, 5, grades, ties)
+        read = Rankings.of({"q": pool}, named([run or {"d0": 1.0} for run in runs]))
+        for query in read.queries():
+            wanted = [
+                known_together(part := replace(query, rank=query.rank[g]), part.until_last_relevant()) for g in groups
+            ]
+            np.testing.assert_allclose(known_by_groups(query, groups), wanted, atol=NEAR)
 
 
 def simulated(systems: int = 8) -> tuple[dict[str, Pool], dict[str, dict[str, Ranked]]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,21 @@ from click.testing import CliRunner
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.papers import golbus2013
+from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.fusion.candidates import Ballots
+from calipers.fusion.combine import judged_part
+from calipers.fusion.methods import METHODS as FUSING
+from calipers.fusion.methods import Votes
+from calipers.fusion.oracles import judged as with_grades
+from calipers.fusion.oracles import sorted_score
+from calipers.fusion.pairwise import condorcet_order
+from calipers.fusion.study import FUSIONS, fused_score
+from calipers.lists import Floats
+from calipers.papers import golbus2013, golbus2013_groups
 from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
 from calipers.papers.normalisation_tables import _pad_interval, averages_of
 from calipers.papers.printed_figures import VERDICTS, Figure, cut, decimals, judged
-from calipers.papers.readings import search
+from calipers.papers.readings import readings_of, search
 from calipers.papers.registry import ALIASES, Reproduction, listing, printed, reproductions
 
 NONE = ("consistent", "needs data")
@@ -345,6 +356,95 @@ def test_table_3_and_figure_3_of_the_information_paper(data: Path, monkeypatch: 
     assert {row.verdict for row in golbus2013.figure_3(data)} <= {"consistent", "differs"}
 
 
+def test_groups_are_dealt() -> None:
+    """Of every deal each system is in one group at most, so over many groups in about as many as any other."""
+    groups = golbus2013_groups.dealt_groups(25, 40, 10, 1)
+    assert groups.shape == (40, 10)
+    for pair in groups.reshape(20, 20).tolist():
+        assert len(set(pair)) == 20
+    times = np.bincount(groups.ravel(), minlength=25)
+    assert times.max() - times.min() <= 8 < np.ptp(np.bincount(np.random.default_rng(1).integers(0, 25, 400)))
+    assert (golbus2013_groups.dealt_groups(25, 7, 10, 1) == groups[:7]).all()
+
+
+def test_standard_errors_of_agreement() -> None:
+    """What the jackknife says against how far apart the figures of 300 samples are."""
+    draw = np.random.default_rng(5)
+    x = draw.normal(size=(300, 60))
+    y = 0.7 * x + draw.normal(size=x.shape)
+    spread = np.std([golbus2013_groups.agreement(*both) for both in zip(x, y, strict=True)], axis=0)
+    for block in (golbus2013_groups.scattered_blocks(60), golbus2013_groups.blocks_of_deals(60, 3)):
+        said = [golbus2013_groups.errors_of_agreement(*both, block) for both in zip(x[:8], y[:8], strict=True)]
+        assert np.mean(said, axis=0) == pytest.approx(spread, rel=0.2)
+
+
+def test_groups_that_are_dealt_have_smaller_errors() -> None:
+    """Systems add up: what the groups of a deal have in common cancels out, and blocks of whole deals say so."""
+    draw = np.random.default_rng(3)
+    worth = draw.normal(size=(2, 120))
+    means = []
+    for seed in range(30):
+        groups = golbus2013_groups.dealt_groups(120, 480, 10, seed)
+        joint, ric = 5 + worth[0][groups].mean(axis=1), worth[1][groups].mean(axis=1)
+        means.append(golbus2013_groups.agreement(joint, ric)[2])
+    blocks = golbus2013_groups.blocks_of_deals(480, 12), golbus2013_groups.scattered_blocks(480)
+    dealt, alone = (golbus2013_groups.errors_of_agreement(joint, ric, block)[2] for block in blocks)
+    assert dealt < alone / 3
+    assert dealt == pytest.approx(np.std(means), rel=0.5)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_ric_of_groups_is_the_measure(most: int) -> None:
+    """RIC that is counted from the order of fused lists, against the measure: ties, short lists, grades, both cuts."""
+    draw = np.random.default_rng(most)
+    names = [f"d{i}" for i in range(30)]
+    qrels = {f"q{q}": {d: int(draw.integers(-1, most + 1)) for d in draw.permutation(names)[:22]} for q in range(4)}
+    runs = {
+        f"s{s}": {
+            q: {d: float(draw.integers(0, 9)) for d in draw.permutation(names)[:12]} for q in [*qrels][: 4 - s % 2]
+        }
+        for s in range(12)
+    }
+    known = as_judgments(qrels)
+    whole = with_grades(Ballots.of(as_runs(runs)), known)
+    ballots = {
+        "kept": golbus2013_groups.numbered_by_id(whole),
+        "left out": golbus2013_groups.numbered_by_id(whole.only_judged()),
+    }
+    readings = readings_of(golbus2013.TABLE_3)
+    fusions = list(dict.fromkeys(golbus2013.fusion_under(name, each) for each in readings for name in FUSIONS))
+    shown = [golbus2013_groups.Shown(length, cut) for length in (None, 9) for cut in (0, 1)]
+    groups = golbus2013_groups.dealt_groups(12, 3, 4, 1)
+    found = golbus2013_groups.rics_of_groups(ballots, known.pool, fusions, groups, shown)
+    assert len(found) == 4 * len(fusions) == 4 * 50
+    for number, group in enumerate(groups.tolist()):
+        scores = {fusion: slow_score(whole, group, fusion) for fusion in fusions}
+        lists = [(fusion, length) for fusion in fusions for length in (None, 9)]
+        made = [judged_part(*scores[fusion], known, length, f"{i}") for i, (fusion, length) in enumerate(lists)]
+        wanted = evaluate(known, made, ["RIC(rel=0)", "RIC(rel=1)"], empty="skip", warn=False).values
+        for rel, i in product((0, 1), range(len(lists))):
+            fusion, length = lists[i]
+            value = found[fusion, golbus2013_groups.Shown(length, rel)][number]
+            assert value == pytest.approx(np.nanmean(wanted[rel, i]), abs=1e-9), (fusion, length, rel)
+
+
+def slow_score(whole: Ballots, group: list[int], fusion: golbus2013_groups.PaperFusion) -> tuple[Ballots, Floats]:
+    """The ballots of a group and the score that `fuse` and its oracles would give."""
+    part = (whole if fusion.unjudged == "kept" else whole.only_judged()).only(group)
+    ones = np.ones(len(group))
+    start = None
+    if fusion.how == "ids":
+        start = part.ordered(np.zeros(len(part)))
+    elif fusion.how == "borda":
+        start = part.ordered(FUSING["borda"].fuse(Votes(part, ones, "minmax")))
+    if fusion.name == "condorcet":
+        assert start is not None
+        return part, condorcet_order(part, ones, start)
+    if fusion.votes:
+        return part, sorted_score(part, fusion.name, start, fusion.votes)
+    return part, fused_score(part, fusion.name, fusion.how, "sort")
+
+
 @pytest.mark.acceptance
 def test_what_needs_the_web_tracks(data: Path) -> None:
     for name in ("table-1", "figure-1"):
@@ -356,11 +456,18 @@ def test_what_needs_the_web_tracks(data: Path) -> None:
 @pytest.mark.skipif(os.environ.get("CALIPERS_SWEEP") != "1", reason="minutes of processor time: CALIPERS_SWEEP=1")
 @pytest.mark.parametrize("name", ["table-2", "table-3", "table-4", "figure-2", "figure-3", "figure-5"])
 def test_all_of_the_information_paper(name: str, data: Path) -> None:
-    """Every printed figure has a verdict on the real data."""
+    """Every printed figure has a verdict on the real data, and of each table at least a third comes out.
+
+    The third is the bound that this test had when it was first written. Figure 5 fails it, and is known to: its one
+    claim, that information difference and |delta AP| are not highly correlated, does not hold.
+    """
     (one,) = reproductions(f"golbus2013/{name}")
-    rows = one.table(data).rows
-    assert {row[4] for row in rows} <= {"exact", "within rounding", "differs", "consistent"}
-    assert rows
+    verdicts = [row[4] for row in one.table(data).rows]
+    assert set(verdicts) <= {"exact", "within rounding", "differs", "consistent"}
+    if name == "figure-5":
+        assert verdicts == ["differs"]
+    else:
+        assert sum(verdict != "differs" for verdict in verdicts) >= len(verdicts) / 3
 
 
 # -- the command -----------------------------------------------------------------------------------------------------
@@ -382,7 +489,8 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments, message in (
         ((), "name a table"),
         (("karmaker2022/table-99",), "nothing to reproduce is called 'karmaker2022/table-99'"),
-        (("karmaker2022/table-10", "--grid"), "no reading to search"),
+        (("karmaker2022/text", "--grid"), "no reading to search"),
+        (("karmaker2022/table-10", "--grid"), "needs the data"),
         (("karmaker2022/table-9", "--cells"), "are for --grid"),
         (("golbus2013/table-4", "--grid"), "needs the data"),
     ):
@@ -402,6 +510,22 @@ def test_the_grid_as_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     giving = {row["cell"]: row["readings that give it"] for row in cells}
     assert giving["MQ2007, MSP-V1, all"] == 0
     assert giving["MQ2007, MSP-V2, all"] > 0
+
+
+def test_readings_that_only_data_tells_apart(folder: Path) -> None:
+    """The test, and how queries are chosen, of the tables on significance; without data the others are searched."""
+    (one,) = reproductions("karmaker2022/table-8")
+    found = one.grid(folder)
+    assert len(found.readings) == 4
+    of_test = {
+        reading["test"]: [f.computed for f in figures]
+        for reading, figures in zip(found.readings, found.figures, strict=True)
+    }
+    assert of_test["t"] != of_test["bootstrap"]
+    ask = ["reproduce", "karmaker2022/table-8", "karmaker2022/table-9", "--grid", "--format", "json"]
+    both = CliRunner().invoke(root, ask, standalone_mode=False)
+    assert {row["table"] for row in json.loads(both.stdout)} == {"karmaker2022/table-9"}
+    assert "1 table left out" in both.stderr
 
 
 def test_numbers_are_other_names() -> None:

@@ -105,7 +105,7 @@ def _with_data(compute: Callable[[str | None], Result], data: str | None) -> Res
 
 def _searched(chosen: Sequence[Reproduction], data: str | None, cells: bool, cache: str | None) -> Table:
     """The search of the readings of all tables that leave something open."""
-    from calipers.papers.readings import readings_of, said
+    from calipers.papers.readings import NeedsData, readings_of, said
     from calipers.results.tables import Table
 
     open_ones = [each for each in chosen if each.under is not None]
@@ -114,8 +114,18 @@ def _searched(chosen: Sequence[Reproduction], data: str | None, cells: bool, cac
         raise CalipersError(
             f"no reading to search: {names} leave nothing open; calipers reproduce --list shows what does"
         )
+    found, lacking = [], []
     with progress(sum(len(readings_of(each.axes)) for each in open_ones), "readings") as advance:
-        found = [_with_data(partial(each.grid, cache=cache, progress=advance), data) for each in open_ones]
+        for each in open_ones:
+            try:
+                found.append(_with_data(partial(each.grid, cache=cache, progress=advance), data))
+            except NeedsData as error:
+                lacking.append(error)
+                advance(len(readings_of(each.axes)))
+    if not found:
+        raise lacking[0]
+    if lacking:
+        note(f"{counted(len(lacking), 'table')} left out: without --data FOLDER their readings make no difference")
     for search in found:
         best, total = search.order[0], len(search.figures[0])
         note(f"{search.table_id}: {search.given(best)} of {total} figures under the best reading: {said(search.best)}")

@@ -107,6 +107,13 @@ class Ballots:
         rank[self.voter, self.candidate] = self.rank
         return rank
 
+    @cached_property
+    def rank_rows(self) -> Ranks:
+        """[candidate, run]: the same, the ranks of a candidate side by side."""
+        rank = np.full((len(self), len(self.runs)), self.missing, self._kind)
+        rank[self.candidate, self.voter] = self.rank
+        return rank
+
     def ranks(self, query: int) -> Ranks:
         """[run, candidate of the query]: the same for one query."""
         start, end = int(self.offsets[query]), int(self.offsets[query + 1])
@@ -117,7 +124,11 @@ class Ballots:
         return rank
 
     def _no_ranks(self, size: int) -> Ranks:
-        return np.full((len(self.runs), size), self.missing, np.uint16 if self.missing == 0xFFFF else np.uint32)
+        return np.full((len(self.runs), size), self.missing, self._kind)
+
+    @property
+    def _kind(self) -> type[np.unsignedinteger[Any]]:
+        return np.uint16 if self.missing == 0xFFFF else np.uint32
 
     @cached_property
     def _lists(self) -> list[list[int]]:
@@ -165,9 +176,11 @@ class Ballots:
 
     def _lists_only(self, chosen: NDArray[np.bool_]) -> Ballots:
         """Only the chosen lists, and the candidates that they have."""
-        kept = self.of_list(chosen)
+        edges = np.flatnonzero(np.diff(chosen, prepend=False, append=False))  # lists go on from even to odd ones
+        parts = [slice(*ends) for ends in self.starts[edges].reshape(-1, 2).tolist()]
+        candidate = np.concatenate([self.candidate[part] for part in parts] or [self.candidate[:0]])
         found = np.zeros(len(self), bool)
-        found[self.candidate[kept]] = True
+        found[candidate] = True
         return replace(
             self,
             documents=self.documents.take(np.flatnonzero(found)),
@@ -175,8 +188,8 @@ class Ballots:
             starts=np.concatenate([[0], np.cumsum(self.length[chosen])]),
             run=self.run[chosen],
             query=self.query[chosen],
-            candidate=(np.cumsum(found, dtype=np.int32) - 1)[self.candidate[kept]],
-            score=self.score[kept],
+            candidate=(np.cumsum(found, dtype=np.int32) - 1)[candidate],
+            score=np.concatenate([self.score[part] for part in parts] or [self.score[:0]]),
             words=self.words[found],
             grade=None if self.grade is None else self.grade[found],
             row=None if self.row is None else self.row[found],

@@ -164,10 +164,9 @@ def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None, votes: 
     """
     assert ballots.grade is not None
     grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
-    order = ballots.ordered(grade)
+    order = ballots.ordered(grade) if start is None or kind == "naive" else start
     if kind == "naive":
         return places(ballots, order)
-    order = order if start is None else start
     part = 1.0 if kind == "pareto" else 0.5
     runs = len(ballots.runs)
     share, half_stays = votes != VOTES[0], votes == VOTES[2]

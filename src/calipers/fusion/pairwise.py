@@ -33,8 +33,7 @@ def sorted_by_votes(ballots: Ballots, start: Ints, weight: Floats, *comparator: 
 
     comparator: what `sort_by_votes` takes after the weights.
     """
-    rank = np.ascontiguousarray(ballots.all_ranks().T)  # a candidate's ranks side by side
-    return places(ballots, sort_by_votes(start, ballots.offsets, rank, weight, *comparator))
+    return places(ballots, sort_by_votes(start, ballots.offsets, ballots.rank_rows, weight, *comparator))
 
 
 def places(ballots: Ballots, order: Ints) -> Floats:

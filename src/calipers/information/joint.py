@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
+from calipers.information.rankings import QueryRankings, Rankings, in_parallel
 from calipers.information.sign_patterns import Tally, check_number_of_lists, told
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
@@ -199,16 +199,28 @@ def joint_of(
 
 def known_together(query: QueryRankings, rank: NDArray[np.int32]) -> float:
     """The joint RIC of some systems on one query, from ranks that are cut already."""
-    _, count, opposite = tally(query, rank).counts()
-    return told(count, opposite)
+    return tally(query, rank).told()
+
+
+def known_by_groups(query: QueryRankings, groups: Ints) -> Floats:
+    """The joint RIC of many groups of a query's systems, [group, member]: lists are cut and compared once for all."""
+    rank = query.until_last_relevant()
+    sides = list(query.sides(rank, *query.ties))
+    counted = Tally(groups.shape[1], query.size)
+    found = np.empty(len(groups))
+    for i, group in enumerate(groups):
+        counted.clear()
+        for better, worse in sides:
+            counted.add(better[group], worse[group])
+        found[i] = counted.told()
+    return found
 
 
 def tally(query: QueryRankings, rank: NDArray[np.int32]) -> Tally:
     """How many pairs of a query have each pattern; twice that where tied pairs are taken each way."""
-    counted = Tally(len(rank))
-    for tied in ways_to_break_ties(rank):
-        for better, worse in query.sides(rank, tied):
-            counted.add(better, worse)
+    counted = Tally(len(rank), query.size)
+    for better, worse in query.sides(rank, *query.ties):
+        counted.add(better, worse)
     return counted
 
 

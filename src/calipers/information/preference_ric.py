@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.information.rankings import QueryRankings, Rankings, in_parallel, ways_to_break_ties
+from calipers.information.rankings import QueryRankings, Rankings, in_parallel
 from calipers.lists import Floats
 from calipers.measures.information import order_information
 from calipers.plurals import counted
@@ -108,10 +108,8 @@ def _signed(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:
     """RIC of each system, with the sign of what it mostly does; a tied pair is half in the right order."""
     rank = query.until_last_relevant(rank)
     right, wrong = np.zeros(len(rank)), np.zeros(len(rank))
-    ways = ways_to_break_ties(rank)
-    for tied in ways:
-        for better, worse in query.sides(rank, tied):
-            beyond = tuple(range(1, better.ndim))
-            right += np.count_nonzero(better < worse, axis=beyond) / len(ways)
-            wrong += np.count_nonzero(better > worse, axis=beyond) / len(ways)
+    for better, worse in query.sides(rank, *query.ties):
+        beyond = tuple(range(1, better.ndim))
+        right += np.count_nonzero(better < worse, axis=beyond) / len(query.ties)
+        wrong += np.count_nonzero(better > worse, axis=beyond) / len(query.ties)
     return np.copysign(order_information(right, wrong) / query.size, right - wrong) + 0.0

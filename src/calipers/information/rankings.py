@@ -148,27 +148,31 @@ class QueryRankings:
         shown = np.where(self.relevant & (rank != MISSING), rank, -1).max(axis=1, keepdims=True, initial=-1)
         return np.where(rank <= shown, rank, np.int32(MISSING))
 
-    def sides(self, rank: NDArray[np.int32], tied: int) -> Iterator[tuple[Ranks, Ranks]]:
+    @cached_property
+    def ties(self) -> tuple[int, ...]:
+        """The signs that a tied pair takes in turn, where lists are cut or shuffled too."""
+        return ways_to_break_ties(self.rank)
+
+    @cached_property
+    def _kind(self) -> type[np.signedinteger[Any]]:
+        """As few bytes as twice the ranks need."""
+        deepest = int(np.where(self.rank == MISSING, 0, self.rank).max(initial=0))
+        return next(kind for kind in (np.int16, np.int32, np.int64) if 2 * deepest + 1 < np.iinfo(kind).max)
+
+    def sides(self, rank: NDArray[np.int32], *ties: int) -> Iterator[tuple[Ranks, Ranks]]:
         """Block by block, numbers that compare as the ranks of the better and of the worse document of each pair do.
 
-        [system, ...], to be compared by broadcasting. Where both documents are missing the numbers are equal. `tied`
-        says which number is the smaller one where ranks are equal: 1 the better document's, -1 the other's.
+        rank: those of the query, as they are, cut or shuffled. [system, ...], to be compared by broadcasting. Where
+        both documents are missing the numbers are equal. For each of `ties` once: it says which number is the smaller
+        one where ranks are equal, 1 the better document's, -1 the other's.
         """
-        numbers = spread(rank)
-        missing = np.iinfo(numbers.dtype).max
+        missing = np.iinfo(self._kind).max
+        numbers = np.where(rank == MISSING, missing, 2 * rank.astype(self._kind))
         for each in self.pairs:
             better, worse = numbers[:, each.better], numbers[:, each.worse]
-            if tied:
-                better[better != missing] -= tied
-            yield (better[:, :, None], worse[:, None, :]) if each.crossed else (better, worse)
-
-
-def spread(rank: NDArray[np.int32]) -> Ranks:
-    """Twice the ranks, in as few bytes as they need; what is missing has the largest number."""
-    missing = rank == MISSING
-    deepest = int(np.where(missing, 0, rank).max(initial=0))
-    kind = next(kind for kind in (np.int16, np.int32, np.int64) if 2 * deepest + 1 < np.iinfo(kind).max)
-    return np.asarray(np.where(missing, np.iinfo(kind).max, 2 * rank.astype(kind)), kind)
+            for tied in ties:
+                own = np.where(better == missing, better, better - self._kind(tied)) if tied else better
+                yield (own[:, :, None], worse[:, None, :]) if each.crossed else (own, worse)
 
 
 def ways_to_break_ties(rank: NDArray[np.int32]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ or neither is there). So the same pair the other way round has the negative numb
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.native.scanner import count_patterns
+from calipers.native.scanner import count_patterns, pattern_bits
 
 Signs = NDArray[np.int8]
 Ranks = NDArray[np.signedinteger[Any]]
@@ -22,6 +23,7 @@ Ranks = NDArray[np.signedinteger[Any]]
 MOST_LISTS = 40  # (3^40 - 1) / 2 is the largest number of this kind in 64 bits
 MOST_NATIVE = 10  # lists that the compiled counter takes
 COUNTED_DIRECTLY = 12  # lists whose 3^m patterns are an array to count in
+MOST_SHORT = 2**30  # pairs, each taken twice at most, whose counts fit 32 bits: half the cache
 
 
 def check_number_of_lists(count: int, what: str = "systems") -> None:
@@ -61,14 +63,27 @@ def patterns_of_ranks(better: Ranks, worse: Ranks) -> Ints:
 class Tally:
     """How many pairs have each pattern."""
 
-    def __init__(self, lists: int) -> None:
+    def __init__(self, lists: int, pairs: int) -> None:
+        """pairs: at most so many are counted, each once or twice."""
         self.lists = lists
         self._middle = (3**lists - 1) // 2
-        self._dense: NDArray[np.int64] | None = np.zeros(3**lists, np.int64) if lists <= COUNTED_DIRECTLY else None
+        kind = np.int32 if pairs < MOST_SHORT else np.int64
+        self._dense: NDArray[np.int32 | np.int64] | None = (
+            np.zeros(3**lists, kind) if lists <= COUNTED_DIRECTLY else None
+        )
         self._parts: list[tuple[Ints, Ints]] = []
+        self._total = 0
+
+    def clear(self) -> None:
+        """Start again."""
+        self._parts.clear()
+        self._total = 0
+        if self._dense is not None:
+            self._dense.fill(0)
 
     def add(self, better: Ranks, worse: Ranks) -> None:
         """Count the pairs of documents with these numbers, [list, ...] each, of which the smaller one stands above."""
+        self._total += math.prod(np.broadcast_shapes(better.shape[1:], worse.shape[1:]))
         if self.lists <= MOST_NATIVE and better.dtype == np.int16 and better.ndim == 3:
             assert self._dense is not None
             count_patterns(better[:, :, 0], worse[:, 0, :], self._dense)
@@ -79,17 +94,25 @@ class Tally:
         else:
             place = codes.astype(np.intp)
             place += self._middle
-            self._dense += np.bincount(place, minlength=len(self._dense))
+            self._dense += np.bincount(place, minlength=len(self._dense)).astype(self._dense.dtype)
 
     def counts(self) -> tuple[Ints, Ints, Ints]:
         """The distinct patterns, how many pairs have each, and how many have the opposite one."""
         if self._dense is not None:
             found = np.flatnonzero(self._dense)
-            return found - self._middle, self._dense[found], self._dense[len(self._dense) - 1 - found]
+            known = self._dense.astype(np.int64)
+            return found - self._middle, known[found], known[len(known) - 1 - found]
         pattern, place = np.unique(np.concatenate([codes for codes, _ in self._parts]), return_inverse=True)
         count = np.bincount(place.reshape(-1), np.concatenate([count for _, count in self._parts])).astype(np.int64)
         at = np.minimum(np.searchsorted(pattern, -pattern), len(pattern) - 1)
         return pattern, count, np.where(pattern[at] == -pattern, count[at], 0)
+
+    def told(self) -> float:
+        """What the patterns tell about the order of a pair, in bits."""
+        if self._dense is not None:
+            return pattern_bits(self._dense) / self._total
+        _, count, opposite = self.counts()
+        return told(count, opposite)
 
 
 def told(count: Floats | Ints, opposite: Floats | Ints) -> float:

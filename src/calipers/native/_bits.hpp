@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -98,30 +99,88 @@ inline void shared_bits(const uint64_t* one, size_t ones, const uint64_t* other,
     }
 }
 
-// counts[middle + sum of s_i 3^i] += 1 for each pair of a better and a worse document, where s_i is 1 if list i gives the
-// better one the smaller number, -1 if the larger, 0 if both are the same. At most 10 lists: (3^10 - 1) / 2 fits 15 bits.
+// The patterns of one better document with `size` worse ones: the sum of s_i 3^i, where s_i is 1 if list i gives the
+// better one the smaller number, -1 if the larger, 0 if both are the same. At most 10 lists: (3^10 - 1) / 2 fits 15
+// bits; and the numbers are not negative, so that their difference fits 16.
+inline void patterns_portable(const int16_t* own, const int16_t* worse, size_t worses, size_t lists, size_t size,
+                              int16_t* code) {
+    for (size_t k = 0; k < size; k++) code[k] = 0;
+    for (size_t i = lists; i-- > 0;) {
+        const int16_t* below = worse + i * worses;
+        for (size_t k = 0; k < size; k++) {
+            int16_t sign = static_cast<int16_t>(below[k] - own[i]);
+            sign = std::min<int16_t>(std::max<int16_t>(sign, -1), 1);
+            code[k] = static_cast<int16_t>(code[k] * 3 + sign);
+        }
+    }
+}
+
+#ifdef CALIPERS_AVX2
+__attribute__((target("avx2"))) inline void patterns_avx2(const int16_t* own, const int16_t* worse, size_t worses,
+                                                          size_t lists, size_t size, int16_t* code) {
+    __m256i mine[10], power[10];
+    int16_t each = 1;
+    for (size_t i = 0; i < lists; i++, each = static_cast<int16_t>(each * 3)) {
+        mine[i] = _mm256_set1_epi16(own[i]);
+        power[i] = _mm256_set1_epi16(each);
+    }
+    size_t k = 0;
+    for (; k + 16 <= size; k += 16) {
+        __m256i sum = _mm256_setzero_si256();
+        for (size_t i = 0; i < lists; i++) {
+            const __m256i below = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(worse + i * worses + k));
+            sum = _mm256_add_epi16(sum, _mm256_sign_epi16(power[i], _mm256_sub_epi16(below, mine[i])));
+        }
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(code + k), sum);
+    }
+    if (k < size) patterns_portable(own, worse + k, worses, lists, size - k, code + k);
+}
+#endif
+
+// counts[middle + pattern] += 1 for each pair of a better and a worse document: [list, document] numbers.
+template <typename Count>
 inline void count_patterns(const int16_t* better, size_t betters, const int16_t* worse, size_t worses, size_t lists,
-                           int64_t* counts) {
-    constexpr size_t BLOCK = 512;
-    int16_t code[BLOCK];
+                           Count* counts) {
+    constexpr size_t BLOCK = 512;  // of all lists they fit the cache
+    int16_t code[BLOCK], own[10];
+    auto patterns = patterns_portable;
+#ifdef CALIPERS_AVX2
+    if (__builtin_cpu_supports("avx2")) patterns = patterns_avx2;
+#endif
     int64_t middle = 0;
     for (size_t i = 0; i < lists; i++) middle = 3 * middle + 1;
     for (size_t start = 0; start < worses; start += BLOCK) {
         const size_t size = std::min(BLOCK, worses - start);
         for (size_t r = 0; r < betters; r++) {
-            for (size_t k = 0; k < size; k++) code[k] = 0;
-            for (size_t i = lists; i-- > 0;) {
-                const int16_t* below = worse + i * worses + start;
-                const int16_t own = better[i * betters + r];
-                for (size_t k = 0; k < size; k++) {
-                    int16_t sign = static_cast<int16_t>(below[k] - own);
-                    sign = std::min<int16_t>(std::max<int16_t>(sign, -1), 1);
-                    code[k] = static_cast<int16_t>(code[k] * 3 + sign);
-                }
-            }
+            for (size_t i = 0; i < lists; i++) own[i] = better[i * betters + r];
+            patterns(own, worse + start, worses, lists, size, code);
             for (size_t k = 0; k < size; k++) counts[middle + code[k]]++;
         }
     }
+}
+
+// n lg n; small numbers, which most patterns have, are looked up.
+inline double times_log(double n) {
+    static const std::vector<double> known = [] {
+        std::vector<double> made(1 << 12, 0.0);
+        for (size_t i = 2; i < made.size(); i++) made[i] = static_cast<double>(i) * std::log2(static_cast<double>(i));
+        return made;
+    }();
+    return n < static_cast<double>(known.size()) ? known[static_cast<size_t>(n)] : n * std::log2(n);
+}
+
+// The sum over patterns s of c(s) lg(2 c(s) / (c(s) + c(-s))), of counts around their middle.
+template <typename Count>
+inline double pattern_bits(const Count* counts, size_t size) {
+    const size_t middle = size / 2;
+    double bits = 0;
+    for (size_t k = 1; k <= middle; k++) {
+        const double one = static_cast<double>(counts[middle + k]), other = static_cast<double>(counts[middle - k]);
+        if (one == 0 && other == 0) continue;
+        bits += one + other;  // all of it where only one of the two occurs
+        if (one > 0 && other > 0) bits += times_log(one) + times_log(other) - times_log(one + other);
+    }
+    return bits;
 }
 
 // One bit for each of `size` documents: whether its number is larger than, the same as, or smaller than `own`. Which bit
@@ -184,18 +243,9 @@ inline void order_bits(const int16_t* better, size_t betters, const int16_t* wor
     }
 }
 
-// Whether the votes want `second` before `first`: see sort_by_votes of plain.py.
-template <typename Rank>
-inline bool second_first(const Rank* first, const Rank* second, const double* weight, size_t runs, double needed,
-                         const double* grade, bool share, bool half_stays, int64_t one, int64_t other) {
-    double above = 0, below = 0;
-    for (size_t i = 0; i < runs; i++) {
-        if (first[i] < second[i]) {
-            above += weight[i];
-        } else if (second[i] < first[i]) {
-            below += weight[i];
-        }
-    }
+// Whether votes of this weight above and below want the second of two rows first: see sort_by_votes of plain.py.
+inline bool second_first(double above, double below, double needed, const double* grade, bool share, bool half_stays,
+                         int64_t one, int64_t other) {
     if (!grade) return below - above > needed;
     const double least = share ? needed * (above + below) : needed;
     const bool stays = above >= least, goes = below >= least;
@@ -203,11 +253,72 @@ inline bool second_first(const Rank* first, const Rank* second, const double* we
     return stays == goes ? grade[other] > grade[one] : goes;
 }
 
-// A stable merge sort of the rows order[offsets[s]:offsets[s + 1]] of each segment, from short parts to long ones.
+// The votes of runs between two rows.
 template <typename Rank>
-inline void sort_by_votes(int64_t* order, const int64_t* offsets, size_t segments, const Rank* rank,
-                          const double* weight, size_t runs, double needed, const double* grade, bool share,
-                          bool half_stays) {
+struct WeightedVotes {
+    const Rank* rank;
+    const double* weight;
+    size_t runs;
+
+    void operator()(int64_t one, int64_t other, double* above, double* below) const {
+        const Rank *first = rank + static_cast<size_t>(one) * runs, *second = rank + static_cast<size_t>(other) * runs;
+        *above = *below = 0;
+        for (size_t i = 0; i < runs; i++) {
+            if (first[i] < second[i]) {
+                *above += weight[i];
+            } else if (second[i] < first[i]) {
+                *below += weight[i];
+            }
+        }
+    }
+};
+
+// The same where each of at most 16 runs has one vote: rows of 16 numbers, compared all at once.
+struct PlainVotes {
+    static constexpr size_t RUNS = 16;
+    std::vector<int16_t> rank;
+
+    PlainVotes(const uint16_t* ranks, size_t rows, size_t runs) : rank(rows * RUNS) {
+        for (size_t row = 0; row < rows; row++) {
+            for (size_t i = 0; i < runs; i++) rank[row * RUNS + i] = static_cast<int16_t>(ranks[row * runs + i] ^ 0x8000);
+        }
+    }
+
+    void operator()(int64_t one, int64_t other, double* above, double* below) const {
+        const int16_t *first = rank.data() + static_cast<size_t>(one) * RUNS;
+        const int16_t *second = rank.data() + static_cast<size_t>(other) * RUNS;
+#ifdef CALIPERS_AVX2
+        int up = 0, down = 0;
+        for (size_t i = 0; i < RUNS; i += 8) {
+            const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + i));
+            const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(second + i));
+            up |= _mm_movemask_epi8(_mm_packs_epi16(_mm_cmpgt_epi16(b, a), _mm_setzero_si128())) << i;
+            down |= _mm_movemask_epi8(_mm_packs_epi16(_mm_cmpgt_epi16(a, b), _mm_setzero_si128())) << i;
+        }
+        // Both counts in one word.
+        uint64_t x = static_cast<uint64_t>(up) | static_cast<uint64_t>(down) << 32;
+        x -= (x >> 1) & 0x5555555555555555u;
+        x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
+        x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+        x += x >> 8;
+        *above = static_cast<double>(x & 31);
+        *below = static_cast<double>(x >> 32 & 31);
+#else
+        int16_t up = 0, down = 0;
+        for (size_t i = 0; i < RUNS; i++) {
+            up = static_cast<int16_t>(up + (first[i] < second[i]));
+            down = static_cast<int16_t>(down + (second[i] < first[i]));
+        }
+        *above = up;
+        *below = down;
+#endif
+    }
+};
+
+// A stable merge sort of the rows order[offsets[s]:offsets[s + 1]] of each segment, from short parts to long ones.
+template <typename Votes>
+inline void merge_by_votes(int64_t* order, const int64_t* offsets, size_t segments, const Votes& votes, double needed,
+                           const double* grade, bool share, bool half_stays) {
     std::vector<int64_t> fresh;
     for (size_t s = 0; s < segments; s++) {
         int64_t* rows = order + offsets[s];
@@ -218,8 +329,10 @@ inline void sort_by_votes(int64_t* order, const int64_t* offsets, size_t segment
                 const size_t middle = std::min(left + width, size), right = std::min(left + 2 * width, size);
                 size_t i = left, j = middle, k = left;
                 while (i < middle && j < right) {
-                    const bool later = second_first(rank + rows[i] * runs, rank + rows[j] * runs, weight, runs, needed,
-                                                    grade, share, half_stays, rows[i], rows[j]);
+                    double above, below;
+                    votes(rows[i], rows[j], &above, &below);
+                    const bool later =
+                        second_first(above, below, needed, grade, share, half_stays, rows[i], rows[j]);
                     fresh[k++] = later ? rows[j++] : rows[i++];
                 }
                 while (i < middle) fresh[k++] = rows[i++];
@@ -228,6 +341,21 @@ inline void sort_by_votes(int64_t* order, const int64_t* offsets, size_t segment
             std::copy(fresh.begin(), fresh.end(), rows);
         }
     }
+}
+
+template <typename Rank>
+inline void sort_by_votes(int64_t* order, const int64_t* offsets, size_t segments, const Rank* rank,
+                          const double* weight, size_t runs, double needed, const double* grade, bool share,
+                          bool half_stays) {
+    if constexpr (sizeof(Rank) == 2) {
+        if (runs <= PlainVotes::RUNS && std::all_of(weight, weight + runs, [](double each) { return each == 1; })) {
+            const PlainVotes votes(rank, static_cast<size_t>(offsets[segments]), runs);
+            merge_by_votes(order, offsets, segments, votes, needed, grade, share, half_stays);
+            return;
+        }
+    }
+    const WeightedVotes<Rank> votes{rank, weight, runs};
+    merge_by_votes(order, offsets, segments, votes, needed, grade, share, half_stays);
 }
 
 }  // namespace calipers

@@ -27,9 +27,10 @@ COMPILED = True
 
 cdef extern from "_bits.hpp" namespace "calipers" nogil:
     void count_shared "calipers::shared_bits"(const uint64_t*, size_t, const uint64_t*, size_t, size_t, int64_t*) noexcept
-    void add_patterns "calipers::count_patterns"(
-        const int16_t*, size_t, const int16_t*, size_t, size_t, int64_t*
+    void add_patterns "calipers::count_patterns"[Count](
+        const int16_t*, size_t, const int16_t*, size_t, size_t, Count*
     ) noexcept
+    double bits_of_patterns "calipers::pattern_bits"[Count](const Count*, size_t) except +
     void compare_orders "calipers::order_bits"(
         const int16_t*, size_t, const int16_t*, size_t, size_t, int16_t, uint64_t*, uint64_t*, uint64_t*
     ) noexcept
@@ -1495,7 +1496,8 @@ def count_patterns(better, worse, counts):
     """Add up the patterns of signs over each pair of a better and a worse document: [list, document] numbers each.
 
     A sign is 1 where a list gives the better document the smaller number, -1 the larger, 0 the same; the pattern s is
-    counted at the middle of `counts`, 3^lists long, plus the sum of s_i 3^i.
+    counted at the middle of `counts`, 3^lists long and of 32 or 64 bits, plus the sum of s_i 3^i. Numbers are not
+    negative.
     """
     import numpy
 
@@ -1504,14 +1506,37 @@ def count_patterns(better, worse, counts):
         raise ValueError("expected at most ten lists, and a place for each of their patterns")
     cdef Borrowed first = Borrowed(numpy.ascontiguousarray(better).reshape(-1), "int16")
     cdef Borrowed second = Borrowed(numpy.ascontiguousarray(worse).reshape(-1), "int16")
-    cdef Borrowed found = Borrowed(counts, "int64", True)
-    if first.view.itemsize != 2 or second.view.itemsize != 2 or found.view.itemsize != 8:
-        raise ValueError("expected numbers of 16 bits, and counts of 64")
+    cdef bint short = counts.dtype == "int32"
+    cdef Borrowed found = Borrowed(counts, "int32" if short else "int64", True)
+    if first.view.itemsize != 2 or second.view.itemsize != 2 or found.view.itemsize != (4 if short else 8):
+        raise ValueError("expected numbers of 16 bits, and counts of 32 or 64")
     with nogil:
-        add_patterns(
-            <const int16_t*> first.view.buf, betters, <const int16_t*> second.view.buf, worses, lists,
-            <int64_t*> found.view.buf,
-        )
+        if short:
+            add_patterns[int32_t](
+                <const int16_t*> first.view.buf, betters, <const int16_t*> second.view.buf, worses, lists,
+                <int32_t*> found.view.buf,
+            )
+        else:
+            add_patterns[int64_t](
+                <const int16_t*> first.view.buf, betters, <const int16_t*> second.view.buf, worses, lists,
+                <int64_t*> found.view.buf,
+            )
+
+
+def pattern_bits(counts):
+    """What counted patterns tell: the sum over s of c(s) lg(2 c(s) / (c(s) + c(-s))), c(0) being in the middle."""
+    cdef bint short = counts.dtype == "int32"
+    cdef Borrowed known = Borrowed(counts, "int32" if short else "int64")
+    cdef size_t size = len(counts)
+    cdef double bits
+    if size % 2 == 0:
+        raise ValueError("expected a count for each pattern and for its opposite")
+    with nogil:
+        if short:
+            bits = bits_of_patterns[int32_t](<const int32_t*> known.view.buf, size)
+        else:
+            bits = bits_of_patterns[int64_t](<const int64_t*> known.view.buf, size)
+    return bits
 
 
 def order_bits(better, worse, missing):

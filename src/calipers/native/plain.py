@@ -649,11 +649,12 @@ def shared_bits(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[n
     return found
 
 
-def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int64]) -> None:
+def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: NDArray[np.int32 | np.int64]) -> None:
     """Add up the patterns of signs over each pair of a better and a worse document: [list, document] numbers each.
 
     A sign is 1 where a list gives the better document the smaller number, -1 the larger, 0 the same; the pattern s is
-    counted at the middle of `counts`, 3^lists long, plus the sum of s_i 3^i.
+    counted at the middle of `counts`, 3^lists long and of 32 or 64 bits, plus the sum of s_i 3^i. Numbers are not
+    negative.
     """
     if len(better) != len(worse) or len(better) > 10 or len(counts) != 3 ** len(better):
         raise ValueError("expected at most ten lists, and a place for each of their patterns")
@@ -665,7 +666,21 @@ def count_patterns(better: NDArray[np.int16], worse: NDArray[np.int16], counts: 
         code += sign
     place = code.reshape(-1).astype(np.intp)
     place += len(counts) // 2
-    counts += np.bincount(place, minlength=len(counts))
+    counts += np.bincount(place, minlength=len(counts)).astype(counts.dtype, copy=False)
+
+
+def pattern_bits(counts: NDArray[np.int32 | np.int64]) -> float:
+    """What counted patterns tell: the sum over s of c(s) lg(2 c(s) / (c(s) + c(-s))), c(0) being in the middle.
+
+    >>> round(pattern_bits(np.array([0, 1, 5, 1, 4])), 6)
+    4.0
+    """
+    if len(counts) % 2 == 0:
+        raise ValueError("expected a count for each pattern and for its opposite")
+    opposite = counts[::-1]
+    both = (counts > 0) & (opposite > 0)  # where only one of the two occurs, it tells everything
+    one, other = counts[both].astype(np.float64), opposite[both]
+    return float(counts.sum() - one.sum() + (one * np.log2(2 * one / (one + other))).sum())
 
 
 def order_bits(

@@ -39,6 +39,7 @@ RunScanner = scanner.RunScanner
 count_patterns = scanner.count_patterns
 number_distinct = scanner.number_distinct
 order_bits = scanner.order_bits
+pattern_bits = scanner.pattern_bits
 rank_documents = scanner.rank_documents
 rank_segments = scanner.rank_segments
 shared_bits = scanner.shared_bits

@@ -9,9 +9,7 @@ docs/reproduce.md tells the story.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,22 +18,30 @@ from typing import NamedTuple
 import numpy as np
 
 from calipers.collection.model import Judgments
-from calipers.collection.reader import processors
 from calipers.errors import CalipersError
 from calipers.evaluation import Policies, evaluate
 from calipers.fusion.candidates import Ballots
-from calipers.fusion.combine import judged_part
-from calipers.fusion.methods import METHODS, Votes
-from calipers.fusion.oracles import VOTES, sorted_score
+from calipers.fusion.oracles import VOTES
 from calipers.fusion.oracles import judged as with_grades
-from calipers.fusion.pairwise import condorcet_order
-from calipers.fusion.study import fused_score, random_groups
 from calipers.information.difference import InformationDifference, difference_of
-from calipers.information.joint import joint_of, known_together
+from calipers.information.joint import joint_of
 from calipers.information.rankings import MISSING, Rankings
 from calipers.lists import Floats, Ints
 from calipers.metaeval.power import discriminative_power
 from calipers.metaeval.query_sets import RememberedRun
+from calipers.papers.golbus2013_groups import (
+    AGREEMENT,
+    PaperFusion,
+    Shown,
+    agreement,
+    blocks_of_deals,
+    dealt_groups,
+    errors_of_agreement,
+    joint_of_groups,
+    numbered_by_id,
+    rics_of_groups,
+    scattered_blocks,
+)
 from calipers.papers.printed_figures import CONSISTENT, DIFFERS, EXACT, NEEDS_DATA, Figure, judged
 from calipers.papers.readings import Reading, readings_of
 from calipers.papers.registry import printed, reproduction, reproduction_of_readings
@@ -45,9 +51,10 @@ from calipers.stats.correlation import rank_correlation
 
 SEEDS = range(42, 52)
 SIZE = 10  # systems of a group in table 3; the paper does not say how many groups it drew
-SAMPLES = 200  # groups for the figures
-SEARCHED = 30  # groups for each reading of a search
-BY_CHANCE = 50  # groups for what is chance in the joint value
+SAMPLES = 12_000  # groups for the figures: a thousand deals, minutes on two cores
+SEARCHED = 60  # groups for each reading of a search
+BY_CHANCE = 240  # groups for what is chance in the joint value
+HALF_A_DIGIT = 0.0005  # of table 3
 DRAWN_THEN = 100  # groups that the paper is taken to have drawn, where the error of its own figures matters
 SEED = 42
 FOLDERS = {"TREC 8": "trec/trec8-adhoc", "TREC 9": "trec/trec9-web"}
@@ -70,7 +77,7 @@ class Collection:
     folder: Path
     judgments: Judgments
     runs: tuple[RememberedRun, ...]
-    fused: dict[tuple[PaperFusion, int], dict[tuple[str, int], Floats]] = field(default_factory=dict)  # see fused_rics
+    fused: dict[tuple[PaperFusion, Shown, int], Floats] = field(default_factory=dict)  # see fused_rics
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
@@ -95,13 +102,11 @@ class Collection:
     def rankings(self, ties: str) -> Rankings:
         return Rankings.of(self.judgments, list(self.runs), ties=ties)
 
-    @cached_property
-    def ballots(self) -> Ballots:
-        return with_grades(Ballots.of([run.run for run in self.runs]), self.judgments)
-
-    @cached_property
-    def judged_ballots(self) -> Ballots:
-        return self.ballots.only_judged()
+    @cache  # noqa: B019
+    def ballots(self, unjudged: str) -> Ballots:
+        """What the runs say about all documents, or about judged ones."""
+        whole = with_grades(Ballots.of([run.run for run in self.runs]), self.judgments)
+        return numbered_by_id(whole.only_judged() if unjudged == "left out" else whole)
 
     @cached_property
     def groups(self) -> dict[str, str]:
@@ -316,18 +321,7 @@ BEST_3 = {
     "unjudged": "left out",
     "fused lists": "1000",
 }
-AGREEMENT = ("tau", "rho", "RMSE")
-
-
-class PaperFusion(NamedTuple):
-    """A way to fuse, and how what it leaves open is read: the normalisation, or the order that a sort starts from; the
-    votes that an oracle counts; and whether unjudged documents are fused.
-    """
-
-    name: str
-    how: str
-    votes: str
-    unjudged: str
+LENGTHS = {"whole": None, "1000": 1000}
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,62 +350,73 @@ def table_3(folder: Path | None, reading: Reading, samples: int = SEARCHED) -> S
         each = ((fusion, pair) for fusion, figures in cells.items() for pair in zip(AGREEMENT, figures, strict=True))
         return needs_data((f"{fusion}: {what}", figure) for fusion, (what, figure) in each)
     if samples == SEARCHED:  # each group is drawn once for all readings
-        fused_rics(known, [_fusion(name, each) for each in readings_of(TABLE_3) for name in cells], samples)
-    drawn = drawn_groups(known, reading, samples)
+        every = readings_of(TABLE_3)
+        fused_rics(
+            known,
+            [fusion_under(name, each) for each in every for name in cells],
+            [shown_under(each) for each in every],
+            samples,
+        )
+    else:
+        fused_rics(known, [fusion_under(name, reading) for name in cells], [shown_under(reading)], samples)
     found = []
     for fusion, figures in cells.items():
-        ric = drawn.ric[fusion]
-        values, errors = agreement(drawn.joint, ric), errors_of_agreement(drawn.joint, ric)
-        beside, without = (agreement(joint, ric[: len(joint)]) for joint in (drawn.null, drawn.corrected))
-        rows = zip(AGREEMENT, figures, values, errors, beside, without, strict=True)
-        for what, figure, value, error, null, corrected in rows:
+        known_of = agreements(known, fusion_under(fusion, reading), shown_under(reading), samples)
+        for what, figure, one in zip(AGREEMENT, figures, known_of, strict=True):
+            low, high = one.value - 2 * one.error, one.value + 2 * one.error
+            least, most = one.value - 2 * one.chance, one.value + 2 * one.chance
+            apart = max(abs(one.value - float(figure)) - HALF_A_DIGIT, 0.0)
+            drawn = f"at most {(2 * one.chance / apart) ** 2 * DRAWN_THEN:.0f}" if apart else "any number"
             about = (
-                f"{len(drawn.joint)} groups, standard error {error:.4f}; of the first {len(drawn.null)}, against the "
-                f"joint value of shuffled ranks {null:.3f}, of the corrected one {corrected:.3f}"
+                f"{samples} groups give {low:.4f} to {high:.4f}; {DRAWN_THEN} groups would give {least:.3f} to "
+                f"{most:.3f}; what is printed may come of {drawn}; of the first {min(samples, BY_CHANCE)}, against the "
+                f"joint value of shuffled ranks {one.null:.3f}, of the corrected one {one.corrected:.3f}"
             )
-            # The error of the paper's own figure is that of as many groups as it drew.
-            reach = 2 * error * np.sqrt(1 + len(drawn.joint) / DRAWN_THEN)
-            verdict = judged(
-                f"{fusion}: {what}", figure, value, (value - reach, value + reach), about, about, 3, rounds=True
-            )
-            found.append(replace(verdict, error=reach / 2))
+            error = float(np.hypot(one.error, one.chance))
+            reach = one.value - 2 * error, one.value + 2 * error
+            verdict = judged(f"{fusion}: {what}", figure, one.value, reach, about, about, 3, rounds=True)
+            found.append(replace(verdict, error=error))
     return found
 
 
-def agreement(joint: Floats, ric: Floats) -> tuple[float, float, float]:
-    """tau, rho and RMSE of two columns."""
-    return (
-        rank_correlation(joint, ric, "tau-b"),
-        rank_correlation(joint, ric, "spearman"),
-        float(np.sqrt(np.mean((joint - ric) ** 2))),
-    )
+class Agreed(NamedTuple):
+    """One of tau, rho and RMSE between the joint RIC of groups and RIC of a fusion."""
+
+    value: float
+    error: float  # its standard error
+    chance: float  # the standard error of a paper that draws DRAWN_THEN groups
+    null: float  # the same with the joint value of shuffled ranks
+    corrected: float  # the same with the corrected joint value
 
 
-def errors_of_agreement(joint: Floats, ric: Floats) -> tuple[float, float, float]:
-    """The standard errors of tau, rho and RMSE, by resampling the rows."""
-    n = len(joint)
-    times = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), 1000).astype(np.float64)
-    signs = np.sign(joint[:, None] - joint) * np.sign(ric[:, None] - ric)
-    pairs = n * n - (times**2).sum(axis=1)  # none where one row is drawn every time
-    tau = ((times @ signs) * times).sum(axis=1) / np.maximum(pairs, 1.0)
-    x, y = (np.argsort(np.argsort(each)).astype(np.float64) for each in (joint, ric))
-    mean = [times @ each / n for each in (x, y, x * y, x * x, y * y)]
-    spread = np.sqrt((mean[3] - mean[0] ** 2) * (mean[4] - mean[1] ** 2))
-    rho = (mean[2] - mean[0] * mean[1]) / np.where(spread > 0, spread, 1.0)
-    rmse = np.sqrt(times @ (joint - ric) ** 2 / n)
-    return float(tau.std()), float(rho.std()), float(rmse.std())
+@cache
+def agreements(known: Collection, fusion: PaperFusion, shown: Shown, samples: int) -> tuple[Agreed, ...]:
+    """tau, rho and RMSE."""
+    fused_rics(known, [fusion], [shown], samples)
+    ric, joint = known.fused[fusion, shown, samples], joint_values(known, samples, shown.cut)
+    own = errors_of_agreement(joint, ric, blocks_of_deals(samples, len(known.runs) // SIZE))
+    alone = np.array(errors_of_agreement(joint, ric, scattered_blocks(samples)))
+    chance = (alone * np.sqrt(samples / DRAWN_THEN)).tolist()
+    others = chance_values(known, min(samples, BY_CHANCE), shown.cut)
+    null, corrected = (agreement(other, ric[: len(other)]) for other in others)
+    return tuple(Agreed(*each) for each in zip(agreement(joint, ric), own, chance, null, corrected, strict=True))
 
 
 def drawn_groups(known: Collection, reading: Reading, samples: int) -> Drawn:
     """The groups under one reading; what two readings share is computed once."""
-    cut = CUT[reading["cut"]]
-    wanted = [_fusion(name, reading) for name in printed("golbus2013")["table-3"]["cells"]]
-    fused_rics(known, wanted, samples)
-    ric = {fusion.name: known.fused[fusion, samples][reading["fused lists"], cut] for fusion in wanted}
-    return Drawn(joint_values(known, samples, cut), ric, *chance_values(known, min(samples, BY_CHANCE), cut))
+    shown = shown_under(reading)
+    wanted = [fusion_under(name, reading) for name in printed("golbus2013")["table-3"]["cells"]]
+    fused_rics(known, wanted, [shown], samples)
+    ric = {fusion.name: known.fused[fusion, shown, samples] for fusion in wanted}
+    chance = chance_values(known, min(samples, BY_CHANCE), shown.cut)
+    return Drawn(joint_values(known, samples, shown.cut), ric, *chance)
 
 
-def _fusion(name: str, reading: Reading) -> PaperFusion:
+def shown_under(reading: Reading) -> Shown:
+    return Shown(LENGTHS[reading["fused lists"]], CUT[reading["cut"]])
+
+
+def fusion_under(name: str, reading: Reading) -> PaperFusion:
     how, votes = "", ""
     if name.startswith("comb"):
         how = reading["normalisation"]
@@ -422,23 +427,16 @@ def _fusion(name: str, reading: Reading) -> PaperFusion:
     return PaperFusion(name, how, votes, reading["unjudged"])
 
 
-def groups_of_systems(known: Collection, samples: int) -> list[list[int]]:
+def groups_of_systems(known: Collection, samples: int) -> Ints:
     if len(known.runs) < SIZE:
         raise CalipersError(f"groups of {SIZE} systems cannot be drawn from {len(known.runs)}", file=str(known.folder))
-    return random_groups(len(known.runs), samples, SIZE, SEED)
+    return dealt_groups(len(known.runs), samples, SIZE, SEED)
 
 
 @cache
 def joint_values(known: Collection, samples: int, cut: int) -> Floats:
     """The joint RIC of each group."""
-    queries = list(replace(known.rankings("docid"), rel=cut).queries())
-
-    def of_group(group: list[int]) -> float:
-        parts = (replace(query, rank=query.rank[group]) for query in queries)
-        return float(np.mean([known_together(part, part.until_last_relevant()) for part in parts]))
-
-    with ThreadPoolExecutor(processors()) as pool:
-        return np.array(list(pool.map(of_group, groups_of_systems(known, samples))))
+    return joint_of_groups(replace(known.rankings("docid"), rel=cut), groups_of_systems(known, samples))
 
 
 @cache
@@ -446,7 +444,7 @@ def chance_values(known: Collection, samples: int, cut: int) -> tuple[Floats, Fl
     """Of each group: the joint RIC of shuffled ranks, and the corrected one."""
     rankings = replace(known.rankings("docid"), rel=cut)
     null, corrected = [], []
-    for number, group in enumerate(groups_of_systems(known, samples)):
+    for number, group in enumerate(groups_of_systems(known, samples).tolist()):
         part = replace(rankings, systems=tuple(rankings.systems[s] for s in group), rank=rankings.rank[group])
         found = joint_of(part, 1, SEED + number)
         null.append(found.null_mean)
@@ -454,56 +452,18 @@ def chance_values(known: Collection, samples: int, cut: int) -> tuple[Floats, Fl
     return np.array(null), np.array(corrected)
 
 
-def fused_rics(known: Collection, wanted: Sequence[PaperFusion], samples: int) -> None:
-    """Remember RIC of each group's fusions that are not known yet: for whole and shortened lists, and for each cut."""
-    fresh = [fusion for fusion in dict.fromkeys(wanted) if (fusion, samples) not in known.fused]
+def fused_rics(known: Collection, wanted: Iterable[PaperFusion], shown: Iterable[Shown], samples: int) -> None:
+    """Remember RIC of each group's fusions that are not known yet."""
+    shown = list(dict.fromkeys(shown))
+    fresh = [
+        fusion for fusion in dict.fromkeys(wanted) if any((fusion, each, samples) not in known.fused for each in shown)
+    ]
     if not fresh:
         return
-    measures = {cut: f"RIC(rel={cut})" for cut in (CUT[name] for name in CUT_BINARY)}
-    lengths = {"whole": None, "1000": 1000}
-    asked = {fusion.unjudged for fusion in fresh}
-    ballots = {name: known.judged_ballots if name == "left out" else known.ballots for name in asked}
-
-    def of_group(group: list[int]) -> Floats:
-        drawn = {unjudged: whole.only(group) for unjudged, whole in ballots.items()}
-        runs = []
-        for number, fusion in enumerate(fresh):
-            own = drawn[fusion.unjudged]
-            score = _score(own, fusion)
-            runs += [
-                judged_part(own, score, known.judgments, keep, f"{number} {length}") for length, keep in lengths.items()
-            ]
-        scores = evaluate(known.judgments, runs, list(measures.values()), empty="skip", warn=False, jobs=1)
-        gc.collect(1)  # lists that refer to themselves, few but large: they would be kept until there are hundreds
-        return np.asarray(np.nanmean(scores.values, axis=2))
-
-    with ThreadPoolExecutor(processors()) as pool:
-        values = np.array(list(pool.map(of_group, groups_of_systems(known, samples))))  # [group, measure, run]
-    for number, fusion in enumerate(fresh):
-        known.fused[fusion, samples] = {
-            (length, cut): values[:, m, len(lengths) * number + r]
-            for m, cut in enumerate(measures)
-            for r, length in enumerate(lengths)
-        }
-
-
-def _score(ballots: Ballots, fusion: PaperFusion) -> Floats:
-    if fusion.votes:
-        return sorted_score(ballots, fusion.name, _start(ballots, fusion.how), fusion.votes)
-    if fusion.name == "condorcet":
-        start = _start(ballots, fusion.how)
-        assert start is not None
-        return condorcet_order(ballots, np.ones(len(ballots.runs)), start)
-    return fused_score(ballots, fusion.name, fusion.how, "sort")
-
-
-def _start(ballots: Ballots, order: str) -> Ints | None:
-    """The candidates in the order that a sort starts from, where that is not the order of grades."""
-    if order == "grades":
-        return None
-    if order == "ids":
-        return ballots.ordered(np.zeros(len(ballots)))
-    return ballots.ordered(METHODS["borda"].fuse(Votes(ballots, np.ones(len(ballots.runs)), "minmax")))
+    ballots = {unjudged: known.ballots(unjudged) for unjudged in dict.fromkeys(fusion.unjudged for fusion in fresh)}
+    found = rics_of_groups(ballots, known.judgments.pool, fresh, groups_of_systems(known, samples), shown)
+    for (fusion, each), values in found.items():
+        known.fused[fusion, each, samples] = values
 
 
 @reproduction(

@@ -13,6 +13,7 @@ from calipers.lists import Floats
 from calipers.metaeval.consistency import swap_rate
 from calipers.metaeval.power import conflicts
 from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
+from calipers.papers.readings import Reading
 from calipers.stats.correlation import kendall_b
 
 METHODS = ("ARank", "LNet", "RBoost", "RF", "RNet", "CA", "L2LR", "LMART")
@@ -37,6 +38,10 @@ FAMILIES = {
         *(f"V2(AP(norm=k)@{k}, expected=paper, ideal=k)" for k in CUTOFFS),
     ],
 }
+# What the papers leave open: the test, and how queries are chosen (see `Choices`).
+STUDY_TESTS = ("t", "bootstrap")
+QUERY_SETS = ("signed", "absolute")
+TEXT = {"test": STUDY_TESTS[0], "query sets": QUERY_SETS[0]}
 _PLACE = {"nDCG": ("nDCG", 0), "DCG-V1": ("nDCG", 1), "DCG-V2": ("nDCG", 2),
           "MAP": ("MAP", 0), "MSP-V1": ("MAP", 1), "MSP-V2": ("MAP", 2)}  # fmt: skip
 _SETS = ("all", "uninformative", "ideal", "broad", "focused", "left", "right")
@@ -49,10 +54,13 @@ class LetorStudy:
     folder: Path
     collections: tuple[str, ...]
     _made: dict[tuple[str, str, bool], MetaEvaluation] = field(default_factory=dict)
+    test: str = TEXT["test"]
+    query_sets: str = TEXT["query sets"]
 
     @staticmethod
-    def of(folder: Path | None) -> LetorStudy | None:
-        return None if folder is None else _study(folder)
+    def of(folder: Path | None, reading: Reading = TEXT) -> LetorStudy | None:
+        read = {**TEXT, **reading}
+        return None if folder is None else _study(folder, read["test"], read["query sets"])
 
     def scores(self, collection: str, measure: str) -> Floats | None:
         """[method, cutoff]; None where the folder lacks the collection."""
@@ -102,18 +110,18 @@ class LetorStudy:
                 {method: _file(folder, method) for method in METHODS},
                 FAMILIES[family],
                 sets=_SETS[:3] if across else _SETS,
-                choices=Choices(size=size),
+                choices=Choices(test=self.test, size=size, absolute=self.query_sets == "absolute"),
                 warn=False,
             )
         return self._made[key], f
 
 
 @cache
-def _study(folder: Path) -> LetorStudy:
+def _study(folder: Path, test: str, query_sets: str) -> LetorStudy:
     there = tuple(name for name in COLLECTIONS if (folder / name).is_dir())
     if not there:
         raise CalipersError(f"has neither of the collections; expected {LAYOUT}", file=str(folder))
-    return LetorStudy(folder, there)
+    return LetorStudy(folder, there, test=test, query_sets=query_sets)
 
 
 def _file(folder: Path, name: str) -> str:

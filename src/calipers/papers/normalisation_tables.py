@@ -17,7 +17,16 @@ import numpy as np
 from calipers.lists import Floats
 from calipers.metaeval.consistency import swap_rate
 from calipers.metaeval.distance import percentage_absolute_difference
-from calipers.papers.normalisation_rerun import COLLECTIONS, DATA, LAYOUT, METHODS, LetorStudy
+from calipers.papers.normalisation_rerun import (
+    COLLECTIONS,
+    DATA,
+    LAYOUT,
+    METHODS,
+    QUERY_SETS,
+    STUDY_TESTS,
+    TEXT,
+    LetorStudy,
+)
 from calipers.papers.printed_figures import (
     CONSISTENT,
     DIFFERS,
@@ -27,7 +36,7 @@ from calipers.papers.printed_figures import (
     attainable,
     judged,
 )
-from calipers.papers.readings import Reading
+from calipers.papers.readings import Axes, NeedsData, Reading
 from calipers.papers.registry import printed, reproduction, reproduction_of_readings
 from calipers.stats.correlation import kendall_b
 
@@ -93,9 +102,9 @@ def _as_in_the_paper(cell: str, figure: str, measure: str, collection: str, m: i
 # -- rank correlation --------------------------------------------------------------------------------
 
 
-def _tau(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
+def _tau(document: str, name: str, folder: Path | None, reading: Reading = TEXT) -> Iterator[Figure]:
     table = printed(document)[name]
-    study = LetorStudy.of(folder)
+    study = LetorStudy.of(folder, reading)
     grid = [1 - 2 * swaps / PAIRS for swaps in range(PAIRS + 1)]
     for collection, measure, of_set, figure in _cells(table):
         cell = f"{collection}, {table['base']} vs {measure}, {of_set}"
@@ -112,10 +121,10 @@ def _tau(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
 # -- significance ------------------------------------------------------------------------------------
 
 
-def _conflicts(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
+def _conflicts(document: str, name: str, folder: Path | None, reading: Reading = TEXT) -> Iterator[Figure]:
     table = printed(document)[name]
     counts = _power_beside(document, table["base"])
-    study = LetorStudy.of(folder)
+    study = LetorStudy.of(folder, reading)
     for collection, measure, of_set, figure in _cells(table):
         cell = f"{collection}, {table['base']} vs {measure}, {of_set}"
         if study and collection in study.collections:
@@ -125,9 +134,9 @@ def _conflicts(document: str, name: str, folder: Path | None) -> Iterator[Figure
             yield _conflict(cell, figure, counts, collection, table["base"], measure, of_set)
 
 
-def _power(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
+def _power(document: str, name: str, folder: Path | None, reading: Reading = TEXT) -> Iterator[Figure]:
     table = printed(document)[name]
-    study = LetorStudy.of(folder)
+    study = LetorStudy.of(folder, reading)
     beside = next(t for t in printed(document).values() if t["kind"] == "conflicts" and t["base"] == table["base"])
     for collection, measure, of_set, figure in _cells(table):
         cell = f"{collection}, {measure}, {of_set}"
@@ -230,8 +239,10 @@ _STEPS = [swaps / PAIRS for swaps in range(PAIRS + 1)]
 _A_STEP = "a swap rate of 8 methods, m/28"
 
 
-def _swaps_across_collections(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
-    study = LetorStudy.of(folder)
+def _swaps_across_collections(
+    document: str, name: str, folder: Path | None, reading: Reading = TEXT
+) -> Iterator[Figure]:
+    study = LetorStudy.of(folder, reading)
     for measure, figures in printed(document)[name]["cells"].items():
         for of_set, figure in figures.items():
             cell = f"{measure}, {of_set}"
@@ -246,8 +257,8 @@ def _swaps_across_collections(document: str, name: str, folder: Path | None) -> 
                 yield attainable(cell, figure, _STEPS, _A_STEP)
 
 
-def _swaps_across_sets(document: str, name: str, folder: Path | None) -> Iterator[Figure]:
-    study = LetorStudy.of(folder)
+def _swaps_across_sets(document: str, name: str, folder: Path | None, reading: Reading = TEXT) -> Iterator[Figure]:
+    study = LetorStudy.of(folder, reading)
     table = printed(document)[name]
     one, other = table.get("partition", "uninformative / ideal").split(" / ")
     for measure, figures in table["cells"].items():
@@ -322,7 +333,7 @@ def _cells(table: Any) -> Iterator[tuple[str, str, str, str]]:
                 yield collection, measure, of_set, figure
 
 
-_KINDS: dict[str, tuple[Callable[[str, str, Path | None], Iterator[Figure]], str]] = {
+_KINDS: dict[str, tuple[Callable[..., Iterator[Figure]], str]] = {
     "scores": (_scores, "scores of eight methods"),
     "tau": (_tau, "Kendall's tau between the orderings of methods"),
     "conflicts": (_conflicts, "conflicts between significance tests"),
@@ -341,22 +352,33 @@ def _title(table: Any, what: str) -> str:
     return f"{table['base']}: {what}{between}"
 
 
+# What the papers leave open where the data is there: the test, and whether the sign of the difference from random
+# rankings counts when queries are called uninformative or ideal.
+_AXES: dict[str, Axes] = {
+    "pad": PAD_AXES,
+    "tau": {"query sets": QUERY_SETS},
+    "conflicts": {"test": STUDY_TESTS, "query sets": QUERY_SETS},
+    "power": {"test": STUDY_TESTS, "query sets": QUERY_SETS},
+    "swaps across collections": {"query sets": QUERY_SETS},
+    "swaps across sets": {"query sets": QUERY_SETS},
+}
+_BEST = {**TEXT, **PAD_BEST}
+
+
 def _add(document: str, name: str, table: Any) -> None:
     check, what = _KINDS[table["kind"]]
-
-    if table["kind"] == "pad":
-
-        def under(folder: Path | None, reading: Reading) -> Sequence[Figure]:
-            return list(_pad(document, name, folder, reading))
-
-        id, title = f"{document}/{name}", _title(table, what)
-        reproduction_of_readings(id, title, DATA, LAYOUT, axes=PAD_AXES, best=PAD_BEST)(under)
+    id, title, axes = f"{document}/{name}", _title(table, what), _AXES.get(table["kind"])
+    if axes is None:
+        reproduction(id, title, DATA, LAYOUT)(lambda folder: list(check(document, name, folder)))
         return
+    best = {axis: _BEST[axis] for axis in axes}
 
-    def run(folder: Path | None) -> Sequence[Figure]:
-        return list(check(document, name, folder))
+    def under(folder: Path | None, reading: Reading, searched: bool = True) -> Sequence[Figure]:
+        if searched and folder is None and table["kind"] != "pad":
+            raise NeedsData(id)
+        return list(check(document, name, folder, reading))
 
-    reproduction(f"{document}/{name}", _title(table, what), DATA, LAYOUT)(run)
+    reproduction_of_readings(id, title, DATA, LAYOUT, axes=axes, best=best, thorough={"searched": False})(under)
 
 
 for _document in ("karmaker2022", "feng2023"):

@@ -24,6 +24,13 @@ Axes = Mapping[str, Sequence[str]]
 GIVEN = (EXACT, ROUNDING)
 
 
+class NeedsData(CalipersError):
+    """A search of readings that no figure depends on without the data."""
+
+    def __init__(self, table_id: str) -> None:
+        super().__init__(f"{table_id}: a search of its readings needs the data: --data FOLDER")
+
+
 def readings_of(axes: Axes) -> list[dict[str, str]]:
     """All of them, the last axis changing first.
 
@@ -125,7 +132,7 @@ def search(
         if figures is None:
             figures = tuple(check(folder, reading))
             if any(figure.verdict == NEEDS_DATA for figure in figures) and all(f.computed is None for f in figures):
-                raise CalipersError(f"{table_id}: a search of its readings needs the data: --data FOLDER")
+                raise NeedsData(table_id)
             kept.put(reading, figures)
         found.append(figures)
         if progress:
