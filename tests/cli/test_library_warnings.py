@@ -119,8 +119,10 @@ READ: dict[str, Callable[[], object]] = {  # calls that read files, and warn of 
 def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
-        Path(name).write_text(text)
-    Path("three.run").write_text("".join(f"{q} {d} {rank}\n" for q in QUERIES for rank, d in enumerate("abc", 1)))
+        Path(name).write_text(text, encoding="utf-8")
+    Path("three.run").write_text(
+        "".join(f"{q} {d} {rank}\n" for q in QUERIES for rank, d in enumerate("abc", 1)), encoding="utf-8"
+    )
     with pytest.warns(cal.CalipersWarning, match="rank") as caught:
         READ[line]()
     (warning,) = (each for each in caught if issubclass(each.category, cal.CalipersWarning))

@@ -13,7 +13,7 @@ Cormack, Palmer & Clarke, Efficient construction of large test collections, SIGI
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +114,7 @@ def simulate_judging(
 class HiddenLists(OpenLists):
     """Lists some of whose judged documents are hidden."""
 
-    hidden: Ints  # of each row, the judged document
+    hidden: Ints = field(kw_only=True)  # of each row, the judged document
 
     def codes(self, rows: Ints) -> tuple[Ints, Ints]:
         _, one, code = np.unique(self.hidden[rows], return_index=True, return_inverse=True)
@@ -158,7 +158,7 @@ class _World:
             (Ranks(*(column[row].astype(np.int64) for column in (lists.first, lists.last, by_id, by_id))),),
             (),
             (),
-            lists.document[row],
+            hidden=lists.document[row],
         )
         score = self._scores(known)
         nothing: dict[str, Floats] = {}

@@ -413,9 +413,7 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats
     return low, high, lower, upper, "exact"
 
 
-def _range_of_one(
-    measure: Measure, unknown: Unknown, policy: Policy
-) -> tuple[Floats, Floats, Floats, Floats, str]:
+def _range_of_one(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats, Floats, Floats, Floats, str]:
     """Of one list whose extreme scores have no closed form: all gradings where they are few, else an outer range."""
     if number_of_gradings(unknown) > MOST_GRADINGS:
         try:

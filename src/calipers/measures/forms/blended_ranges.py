@@ -149,7 +149,7 @@ def sums_of_ratios(one: OpenList, sums: Sums, largest: bool) -> tuple[float, boo
     place = member if largest else shown - 1 - member
     known = member < 0
     held = known | (place < taken[:, None])  # [number, column]
-    count = np.cumsum(held, axis=1)
+    count = np.cumsum(held, axis=1, dtype=np.int64)
     rank = packed_ranks(first, last, count, largest)
     weight = np.where(held, sums.gamma ** np.maximum(count - 1, 0), 0.0)
     if sums.cutoff is not None:
@@ -181,8 +181,8 @@ def sums_of_ratios(one: OpenList, sums: Sums, largest: bool) -> tuple[float, boo
         value = np.minimum(value, 1.0)
     if np.isnan(value).all():
         return np.nan, tight, int(numbers[0])
-    at = int(np.nanargmax(value) if largest else np.nanargmin(value))
-    return float(value[at]), tight, int(numbers[at])
+    best = int(np.nanargmax(value) if largest else np.nanargmin(value))
+    return float(value[best]), tight, int(numbers[best])
 
 
 def raised_by_number(one: OpenList, number: int, largest: bool) -> tuple[Ints, Floats]:
