@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+from collections import Counter
 from collections.abc import Generator
 from itertools import compress
 from pathlib import Path
@@ -35,6 +36,7 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if CI else "default"))
 
 
+CASE = pytest.StashKey[int]()  # which of the cases of its test an item is
 # What `--quick` leaves out: all that is slow, or needs more than the package, pytest and hypothesis.
 NOT_QUICK = ("slow", "peers", "acceptance", "packaging", "browser", "java")
 
@@ -48,6 +50,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marked = [any(item.get_closest_marker(name) for name in NOT_QUICK) for item in items]
         config.hook.pytest_deselected(items=list(compress(items, marked)))
         items[:] = [item for item, left_out in zip(items, marked, strict=True) if not left_out]
+    seen: Counter[str] = Counter()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        item.stash[CASE] = seen[test]
+        seen[test] += 1
 
 
 def absent(message: str, *, failure: bool = CI) -> NoReturn:
@@ -121,13 +128,16 @@ UNTRACED = (
 )  # fmt: skip
 
 
+TRACED = 4  # cases of a test with parameters: the others take the same ways
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """With `--cov`: trace only what is worth it."""
     measuring = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
     if measuring is not None:
         left_out = any(item.get_closest_marker(name) for name in NOT_QUICK)
-        traced = not left_out and item.path.stem not in (*UNTRACED, *TOGETHER)
+        traced = not left_out and item.stash[CASE] < TRACED and item.path.stem not in (*UNTRACED, *TOGETHER)
         if traced != measuring.started:
             (measuring.resume if traced else measuring.pause)()
     return (yield)
