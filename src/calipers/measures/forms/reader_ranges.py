@@ -7,8 +7,8 @@ A reader at rank i has gained s so far. With N the sums that a reading divides a
 
 is the best of N - l * D from rank i on, as no chance C of going on is below 0. The largest N / D is found by
 Dinkelbach's method: l is the quotient of the last round, until it stops growing. A list without ties gets an exact end,
-and grades that attain it. In a list with ties every rank of a tie may hold any grade that a document of the tie has or may get,
-whatever the others hold: no order and no grading passes that end, and none need attain it.
+and grades that attain it. In a list with ties every rank of a tie may hold any grade that a document of the tie has or
+may get, whatever the others hold: no order and no grading passes that end, and none need attain it.
 
 Dinkelbach, On nonlinear fractional programming, Management Science 1967.
 """
