@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from os import cpu_count
@@ -55,7 +55,7 @@ class OpenLists:
     words: tuple[Words, ...]  # of each system: the ids of its rows, as numbers
     ids: tuple[Ids, ...]  # of each system: all the ids of its file
     row: tuple[Ints, ...]  # of each system: where each of its rows is among them
-    cost: Floats | None = None  # of these documents, where it is known what they cost to read
+    cost: Floats | None = field(default=None, kw_only=True)  # of these documents, where it is known what they cost
 
     @classmethod
     def of(
