@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from math import sqrt
 from typing import Any
 
 import oracle
@@ -73,6 +74,11 @@ READ: dict[str, oracle.Measure] = {
     "ED(BPM(T=2)@5)": partial(
         oracle.reading, what="ED", goes_on=lambda i, g, gained: int(gained < 2 and i < 5), depth=6
     ),
+    "SET@3": partial(
+        oracle.reading, what="EU", depth=3,
+        goes_on=lambda i, *_: (sqrt(i + 2) - sqrt(i + 1)) / (sqrt(i + 1) - sqrt(i)) if i < 3 else 0,
+    ),
+    "SET(beta=1)@3": partial(oracle.precision, k=3),
     "ED(RR,depth=6)": partial(oracle.reading, what="ED", goes_on=lambda i, g, _: 1 - g, depth=6),
 }  # fmt: skip
 
@@ -140,6 +146,7 @@ MEASURES: dict[str, oracle.Measure] = {
     **cutoffs("RBP(p=0.8,gain=exp)", oracle.rbp, (None, 3), gain="exp", **graded),
     **cutoffs("RBP-residual", oracle.rbp_residual, ALL),
     **cutoffs("RBP-residual(p=0.5)", oracle.rbp_residual, (None, 3), p="0.5"),
+    **cutoffs("NPV(rate=0.25)", oracle.rbp, (None, 3), p="0.8"),
     **cutoffs("INSQ", oracle.insq, ALL),
     **cutoffs("INSQ(T=2)", oracle.insq, (None, 3), T=2),
     **cutoffs("INSQ(T=1.5,rel=2)", oracle.insq, (3,), T=1.5, rel=2),

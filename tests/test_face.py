@@ -163,7 +163,7 @@ def test_policies_are_the_options_of_evaluate() -> None:
     options = {
         name: option.annotation
         for name, option in inspect.signature(cal.evaluate).parameters.items()
-        if option.kind is option.KEYWORD_ONLY and name not in ("columns", "costs", "progress", "warn")
+        if option.kind is option.KEYWORD_ONLY and name not in ("columns", "progress", "warn")
     }
     stated = {name: getattr(kind, "__forward_arg__", kind) for name, kind in cal.Policies.__annotations__.items()}
     assert stated == options

@@ -236,6 +236,11 @@ def depending_on_costs(named: Mapping[str, Measure]) -> dict[str, Measure]:
     return costly
 
 
+def costs_where_read(costs: Costs | None, measures: Iterable[Measure]) -> Costs | None:
+    """The costs, where one of these measures reads them."""
+    return costs if any(measure.form.reads_costs for measure in measures) else None
+
+
 def how_read(runs: Iterable[Run]) -> list[str]:
     """What is to be known of how runs were read: each note once, with the files that it is about."""
     files: dict[str, list[str]] = {}

@@ -213,6 +213,10 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     (folder / "utf16.csv").write_bytes("qid,docno,rank\n1,d1,1\n1,d2,2\n".encode("utf-16"))
     (folder / "passages.run").write_bytes(PASSAGES)
     (folder / "passages.tsv").write_bytes(b"d1#0\td1\nd1#1\td1\nd2#0\td2\n")
+    found = [f"d{d}" for d in range(12)]
+    (folder / "documents.txt").write_text("".join(f"{d} g{len(d)}\n" for d in found))
+    (folder / "costs.txt").write_text("".join(f"{d} {n + 0.5}\n" for n, d in enumerate(found)))
+    (folder / "strata.qrels").write_text("".join(f"1 0 d{d} {d % 2} {d % 3 - 1}\n" for d in range(9)))
     (folder / "groups.svm").write_bytes(b"1 1:0.5\n0 2:0.25\n")
     (folder / "groups.svm.query").write_bytes(b"1\n1\n")
     (folder / "S3.svm").write_bytes((folder / "letor/S3.txt").read_bytes())
@@ -278,6 +282,17 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("check", "J", "R", "--baseline", "R", "-m", "M", "--max-drop", "0.01", "--annotate"),
     ("check", "qrels", "a.run", "--baseline", "table.csv", "-m", "AP", "--max-drop", "V", "--junit", "{out}"),
     ("check", "qrels", "a.run", "--baseline", "stored.json", "-m", "AP", "--max-drop", "0.01", "--alpha", "V"),
+    ("exposure", "J", "R", "R", "--document-groups", "documents.txt"),
+    ("exposure", "qrels", "a.run", "b.run", "--document-groups", "documents.txt", "--target", "exposure", "-q"),
+    ("exposure", "qrels", "a.run", "a.run", "--stochastic", "--model", "cascade", "--patience", "V"),
+    ("evaluate", "qrels", "R", "-m", "READ", "--costs", "costs.txt"),
+    ("compare", "qrels", "a.run", "b.run", "-m", "READ", "--costs", "costs.txt"),
+    ("bounds", "J", "-m", "READ", "--costs", "costs.txt"),
+    ("ranges", "J", "R", "-m", "M", "--unseen", "V", "--max-grade", "V"),
+    ("ranges", "qrels", "a.run", "R", "-m", "READ", "--costs", "costs.txt", "--ties", "docid"),
+    ("ranges", "qrels", "a.run", "b.run", "-m", "READ", "--pairs"),
+    ("evaluate", "strata.qrels", "R", "-m", "xinfAP infNDCG@10 statAP"),
+    ("measures", "M"),
     ("V", "V", "V"),
     ("evaluate", "V", "V"),
 ]
@@ -285,6 +300,11 @@ OPTIONS = ["--ties", "--depth", "--empty", "--missing", "--degenerate", "--inter
 "--format", "--columns",
            "--max-unpacked", "--memory", "--baseline", "--judgments-as", "--systems-as", "--condensed", "-o",
            "--intents", "--combine", "--rollup", "--query-ids", "--judgments-columns"]  # fmt: skip
+READ = [
+    "TBG", "U-measure(L=9) P@3", "EC(BPM(T=2)@5)", "ETC(INST)", "ETU(IFT-C1-C2)", "Q", "P-plus", "P-measure O-measure",
+    "NCU(stop=rank)", "nERR@3", "ED(AP)", "TBG(halflife=1e-300)", "IFT-C2(A=1e300,R2=1e300)", "BPM(T=1e-9,K=1e9)",
+    "EU(RBP, depth=1)", "SET(beta=1e-9)@3", "NPV(rate=1e300)", "U-measure(L=1e-300)", "EE-L", "AWRF",
+]  # fmt: skip
 FORMS = ["table", "csv", "json", "markdown", "latex"]
 
 
@@ -304,6 +324,8 @@ def hostile(seed: int, bases: dict[str, bytes], folder: Path) -> list[str]:
                 if pick.random() < 0.6
                 else pick.choice(["nDCG@10", "AP", "ERR@5", "V2(nDCG@5)", "RBP(gain=exp)", "nDCG(gain=exp)@3"])
             )
+        elif word == "READ":
+            word = pick.choice(READ)
         elif word == "F":
             word = pick.choice(FORMS)
         elif word == "V":

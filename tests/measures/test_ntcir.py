@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 from functools import partial
 from itertools import permutations
 from typing import Any
@@ -156,13 +157,35 @@ def by_definition(name: str, ranked: list[str], k: int) -> float:
     return 0.5 * answered + 0.5 * value if "#" in name else value
 
 
-@pytest.mark.parametrize("name", ["D-Q@3", "D#-Q@3", "D-nERR@3", "D#-nERR@3", "D#-Q@5"])
+# Of the global gains as grades, in fractions.
+LITTLE = Fraction(1, 1000)
+GLOBAL = {
+    "D-O-measure": partial(oracle.o_measure, rel=LITTLE),
+    "D-P-measure(beta=2)": partial(oracle.p_measure, rel=LITTLE, beta=2),
+    "D-P-plus": partial(oracle.p_measure, rel=LITTLE, mean=True),
+    "D-NCU(stop=rank,patience=0.5)": partial(oracle.ncu_rank, rel=LITTLE, gamma=Fraction(1, 2)),
+    "D-NCU": partial(oracle.q_measure, rel=LITTLE),
+}
+
+
+def by_oracle(name: str, ranked: list[str]) -> float:
+    topic = TOPIC["q"]
+    gain = {d: sum(Fraction(p) * topic[i].get(d, 0) for i, p in SHARE.items()) for d in "abcde"}
+    value = GLOBAL[name.replace("#", "")]([gain[d] for d in ranked], list(gain.values()))
+    return float(value) if "#" not in name else 0.5 + 0.5 * float(value)  # every order of all answers every intent
+
+
+SHARP = [f"D#{name[1:]}" for name in GLOBAL]
+
+
+@pytest.mark.parametrize("name", ["D-Q@3", "D#-Q@3", "D-nERR@3", "D#-nERR@3", "D#-Q@5", *GLOBAL, *SHARP])
 def test_forms_by_subtopic(name: str) -> None:
     judgments = cal.SubtopicJudgments.from_subtopics(TOPIC, {"q": CHANCES})
     orders = list(permutations("abcde"))
     runs = {str(n): {"q": {d: -float(r) for r, d in enumerate(order)}} for n, order in enumerate(orders)}
     scores = cal.evaluate(judgments, runs, [name, f"V2({name})", f"V2s({name})"], warn=False)
-    wanted = [by_definition(name, list(order), int(name[-1])) for order in orders]
+    given = name in (*GLOBAL, *SHARP)
+    wanted = [by_oracle(name, [*o]) if given else by_definition(name, [*o], int(name[-1])) for o in orders]
     np.testing.assert_allclose(scores[name][:, 0], wanted, rtol=1e-12)
     tied = cal.evaluate(judgments, {"q": dict.fromkeys("abcde", 1.0)}, [name])[name][0, 0]
     found = cal.bounds(judgments, [name])

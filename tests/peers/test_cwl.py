@@ -34,6 +34,8 @@ PAIRS: list[tuple[str, tuple[float, ...], str]] = [
     ("nerr.NERReq11CWLMetric", (2.0,), "NERR11(T=2,GRADED)"),
     ("tbg.TBGCWLMetric", (20,), "TBG(halflife=20,GRADED)"),
     ("umeasure.UMeasureCWLMetric", (60,), "U-measure(L=60,GRADED)"),
+    ("set.SETCWLMetric", (0.6, 7), "SET(beta=0.6,GRADED)@7"),
+    ("npv.NPVCWLMetric", (0.25,), "NPV(rate=0.25,GRADED)"),
     ("rr.RRCWLMetric", (), "RR"),
     ("ap.APCWLMetric", (), "AP"),
 ]  # fmt: skip

@@ -27,7 +27,7 @@ from calipers.planning.closed_form_power import (
     smallest_effect,
     smallest_n,
 )
-from calipers.planning.repeats import components_by_anova, components_by_reml, groups_by_pattern, read_groups
+from calipers.planning.repeats import components_by_anova, components_by_reml, groups_by_pattern, read_repeats
 from calipers.planning.sample_size import COLUMNS
 from calipers.stats.differences import Differences
 from conftest import ROOT, Require
@@ -372,7 +372,7 @@ def test_patterns_and_tables_of_repeats(tmp_path: Path) -> None:
         assert groups_by_pattern(runs, pattern) == expected, pattern
     table = tmp_path / "repeats.csv"
     table.write_text("run,system,repeat\nbert-s1,bert,1\nbert-s2,bert,2\n")
-    assert read_groups(table, runs=runs) == expected
+    assert read_repeats(table, runs=runs) == expected
     scores = cal.as_scores(np.random.default_rng(1).random((3, 5)), systems=runs)
     assert cal.repeated_runs(scores, str(table)).repeats == (2, 1)
     for pattern, message in (("x*", "no system has more"), ("(", "not a regular"), ("bert", "does not say where")):
@@ -380,7 +380,7 @@ def test_patterns_and_tables_of_repeats(tmp_path: Path) -> None:
             groups_by_pattern(runs, pattern)
     table.write_text("run,system\nnobody,bert\n")
     with pytest.raises(CalipersError, match="'nobody' is not among"):
-        read_groups(table, runs=runs)
+        read_repeats(table, runs=runs)
 
 
 # -- the command -----------------------------------------------------------------------------------------------------

@@ -15,17 +15,17 @@ ATTENTION = (
     "e = the attention that a document gets on average, over orders of ties and over samples of a ranking",
     "e* = that which it gets where documents of one grade are tied and better grades come first",
 )
-READER = "With --model rbp goes on from each rank with the chance patience; with cascade also stops where satisfied."
+READER = "With model=rbp goes on from each rank with the chance patience; with cascade also stops where satisfied."
 TIES = "attention is averaged over all orders by a closed form, exact, before anything is squared: see docs/exposure.md"
 PARAMETERS = (
-    ("--model", "rbp", ", ".join(MODELS), "how readers go down a list"),
-    ("--patience", "0.5", "above 0, below 1", "the chance of going on to the next rank"),
-    ("--max-grade", "largest grade", "a grade", "cascade: a document of grade g satisfies (2^g - 1) / 2^max_grade"),
-    ("--stochastic", "no", "", "runs of one tag are samples of one ranking"),
+    ("model", "rbp", ", ".join(MODELS), "how readers go down a list"),
+    ("patience", "0.5", "above 0, below 1", "the chance of going on to the next rank"),
+    ("max_grade", "largest grade", "a grade", "cascade: a document of grade g satisfies (2^g - 1) / 2^max_grade"),
+    ("stochastic", "False", "True, False", "runs of one tag are samples of one ranking"),
 )
 OF_GROUPS = (
-    ("--document-groups", "", "a file", "lines of document and group"),
-    ("--target", "relevant", ", ".join(TARGETS), "what share of the attention a group should have"),
+    ("groups", "none", "a file (--document-groups)", "lines of document and group"),
+    ("target", "relevant", ", ".join(TARGETS), "what share of the attention a group should have"),
 )
 EXPOSURE = (
     "Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020."

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calipers.attention.of_documents import MODELS, attention
-from calipers.collection.document_facts import read_groups
+from calipers.collection.document_facts import read_document_groups
 from calipers.collection.model import Run
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -134,7 +134,7 @@ def exposure(
     largest = top if max_grade is None else max_grade
     if largest > 1000.0:  # 2^1024 is no number
         raise CalipersError(f"grade {largest:g} is too large: 2^grade must be a number")
-    of_group = None if groups is None else read_groups(groups)
+    of_group = None if groups is None else read_document_groups(groups)
     names = tuple(sorted(set(of_group.values()))) if of_group is not None else ()
     parts = [_of_query(query, known[query], systems, model, patience, largest) for query in known]
     values = np.array([[part.values(row) for part in parts] for row in range(len(systems))])

@@ -18,7 +18,7 @@ from calipers.cli.options import (
     note,
     plot_option,
     progress,
-    read_groups,
+    read_system_groups,
     seed_option,
     strict_option,
     warn,
@@ -252,7 +252,7 @@ def difference(
     from calipers.metaeval.query_sets import RememberedRun
     from calipers.results.tables import Table
 
-    of_group = None if groups is None else read_groups(groups)
+    of_group = None if groups is None else read_system_groups(groups)
     known, opened = inputs.open()
     runs = [RememberedRun(run) for run in opened]
     if len(runs) < 2:

@@ -17,7 +17,7 @@ from calipers.cli.options import (
     note,
     plot_option,
     progress,
-    read_groups,
+    read_system_groups,
     warn,
 )
 from calipers.cli.output import Output, several_outputs
@@ -189,7 +189,7 @@ def command(
     wanted = asked.tables(bool(panel.systems), output.format in ("table", "markdown"))
     if [panel.human, *panel.judges, *panel.systems].count("-") > 1:
         raise CalipersError("only one of the inputs can be - (standard input)")
-    of_group = None if asked.groups is None else read_groups(asked.groups)
+    of_group = None if asked.groups is None else read_system_groups(asked.groups)
     named = list(panel.wanted())
     known, others = panel.read_judgments(panel.human), panel.read_judges(panel.judges)
     runs = panel.runs() if panel.systems else None

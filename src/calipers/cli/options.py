@@ -309,7 +309,7 @@ costs_option = click.option(
 )  # fmt: skip
 
 
-def read_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:
+def read_system_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:
     """The group of each system, from two columns of a CSV file; a first row that names a system is no header."""
     import csv
 

@@ -26,7 +26,7 @@ from calipers.cli.options import (
     plot_option,
     progress,
     query_ids_option,
-    read_groups,
+    read_system_groups,
     rollup_options,
     systems_as_option,
 )
@@ -197,7 +197,7 @@ def _without_uniques(runs: Runs, opened: list[Run], groups: str, pooling: Poolin
     if pooling.judged is None:
         raise CalipersError("--leave-out needs the judgments: --judged FILE")
     known = runs.read_judgments(pooling.judged)
-    of_groups = read_groups(groups, {run.name for run in opened})
+    of_groups = read_system_groups(groups, {run.name for run in opened})
     with progress(len(opened), "runs") as advance:
         found = leave_out_uniques(
             known, opened, list(runs.wanted()), groups=of_groups, depth=pooling.depth, jobs=pooling.jobs,

@@ -37,7 +37,7 @@ def read_costs(source: Costs) -> dict[str, float]:
     return found
 
 
-def read_groups(source: Source | Mapping[str, str]) -> dict[str, str]:
+def read_document_groups(source: Source | Mapping[str, str]) -> dict[str, str]:
     """{document: group} from lines `document group`; or the same as a mapping."""
     if isinstance(source, Mapping):
         return {str(document): str(group) for document, group in source.items()}

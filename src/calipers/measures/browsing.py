@@ -9,11 +9,13 @@
     NERR8@k, NERR9@k: C(i) = 1 - gain(i), times i / (i + 1); NERR10: p (1 - gain(i)); NERR11: that of INSQ (1 - gain(i))
     IFT-C1: C(i) = 1 - 1 / (1 + b1 exp(R1 (T - gained)))
     IFT-C2: C(i) = 1 / (1 + b2 exp(R2 (A - gained / spent)));  IFT-C1-C2: the product of both
+    SET@k = sum of W(i) * gain(i), W as (i + 1)^beta - i^beta for i <= k;  NPV = RBP with p = 1 / (1 + rate)
     TBG = sum of gain(i) * 2^(-spent above i / halflife);  U-measure = sum of gain(i) * max(0, 1 - spent above i / L)
 
 Moffat, Bailey, Scholer & Thomas, Incorporating user expectations and behavior into the measurement of search
     effectiveness, TOIS 2017 (EU, ETU, ED).
-Azzopardi, Thomas & Moffat, cwl_eval: An evaluation tool for information retrieval, SIGIR 2019 (EC, ETC).
+Azzopardi, Thomas & Moffat, cwl_eval: An evaluation tool for information retrieval, SIGIR 2019 (EC, ETC, NPV).
+Azzopardi, Modelling interaction with economic models of search, SIGIR 2014 (SET).
 Zhang, Liu, Li, Zhang, Xu & Ma, Evaluating web search with a bejeweled player model, SIGIR 2017 (BPM).
 Azzopardi, Mackenzie & Moffat, ERR is not C/W/L: Exploring the relationship between expected reciprocal rank and other
     metrics, ICTIR 2021 (NERR8, NERR9, NERR10, NERR11).
@@ -29,11 +31,12 @@ from __future__ import annotations
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.measures.forms import Form
+from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.browsing import (
     MOST_RANKS,
     Bejeweled,
     Browser,
+    ByRank,
     FadingReader,
     Foraging,
     SatisfiedReader,
@@ -43,7 +46,7 @@ from calipers.measures.forms.browsing import (
 )
 from calipers.measures.registry import LARGEST, NEEDED, Measure, measure
 from calipers.measures.user_models import worth_of
-from calipers.measures.values import DISCOUNTS, FLAT, Geometric, InverseSquare, Weights
+from calipers.measures.values import DISCOUNTS, FLAT, Geometric, InverseSquare, PowerSteps, Weights
 
 DEPTH = 1000  # ranks that a reader is followed down, as in cwl_eval
 
@@ -129,6 +132,22 @@ def foraging(
     """The gain per document of a forager with both a goal T of gain and a rate A of gain by cost."""
     goal, rate = _three("IFT-C1-C2", T=T, b1=b1, R1=R1), _three("IFT-C1-C2", A=A, b2=b2, R2=R2)
     return read(Foraging(worth_of(rel, gain, max_grade), goal, rate), "EU", DEPTH)
+
+
+@measure("SET", cutoff=10, beta=0.5, rel=1, gain=None, max_grade=LARGEST)
+def search_economics(cutoff: int, beta: float, rel: float, gain: Any, max_grade: float | None) -> Form:
+    """The gain per document of a reader of k documents at most, to whom i of them are worth i^beta."""
+    if not 0 < beta <= 1:
+        raise CalipersError(f"beta={beta} of 'SET' is not above 0 and at most 1")
+    weights = Weights(PowerSteps(float(beta)), _deep(cutoff))
+    return read(ByRank(worth_of(rel, gain, max_grade), weights), "EU", cutoff)
+
+
+@measure("NPV", cutoff=None, rate=0.1, rel=1, gain=None, max_grade=LARGEST)
+def net_present_value(cutoff: int | None, rate: float, rel: float, gain: Any, max_grade: float | None) -> Form:
+    """RBP for a reader to whom each further document is worth less by an interest rate: p = 1 / (1 + rate)."""
+    p = 1.0 / (1.0 + above_zero(rate, "NPV", "rate"))
+    return Linear(Weights(Geometric(p), cutoff), worth_of(rel, gain, max_grade))
 
 
 @measure("TBG", halflife=224, rel=1, gain=None, max_grade=LARGEST)

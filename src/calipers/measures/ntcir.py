@@ -14,6 +14,7 @@ With C(r) the relevant documents of the first r ranks, cg(r) their gains added u
     D#-Q@k    = gamma * I-rec@k + (1 - gamma) * D-Q@k
     D-nERR@k  = nERR@k with that gain
     D#-nERR@k = gamma * I-rec@k + (1 - gamma) * D-nERR@k
+    D-O-measure, D-P-measure, D-P-plus, D-NCU and their D#- forms: the same of these
 
 Sakai, On the properties of evaluation metrics for finding one highly relevant document, IPSJ TOD 2007
 (O-measure, P-measure, P-plus).
@@ -21,11 +22,12 @@ Sakai, Alternatives to bpref, SIGIR 2007 (Q).
 Sakai & Robertson, Modelling a user population for designing information retrieval metrics, EVIA 2008 (NCU).
 Chapelle, Metzler, Zhang & Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009 (nERR).
 Sakai & Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011
-(D-Q, D#-Q, D-nERR, D#-nERR).
+(D-Q, D#-Q, D-nERR, D#-nERR, D-O-measure, D#-O-measure, D-P-measure, D#-P-measure, D-P-plus, D#-P-plus, D-NCU, D#-NCU).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from calipers.errors import CalipersError
@@ -117,7 +119,47 @@ def d_sharp_nerr(cutoff: int | None, rel: float, gamma: float, gain: Any, max_gr
     return _sharp("D#-nERR", gamma, cutoff, rel, d_nerr(cutoff=cutoff, rel=rel, gain=gain, max_grade=max_grade))
 
 
+def _of_global_gain(name: str, what: str, of: Callable[..., Form], **defaults: Any) -> None:
+    """Declare the D- and the D#- form of a measure that reads no cutoff: what it is of, from gains by their worth."""
+
+    def plain(rel: float, gain: Any, **parameters: Any) -> Form:
+        return OfGlobalGain(of(**parameters), gain_of(gain), _level(f"D-{name}", rel))
+
+    def sharp(rel: float, gamma: float, gain: Any, **parameters: Any) -> Form:
+        return _sharp(f"D#-{name}", gamma, None, rel, plain(rel, gain, **parameters))
+
+    plain.__doc__ = f"{what} where a document gains what it is worth to the intents, by their probability."
+    sharp.__doc__ = f"D-{name}, and how many intents the list answers."
+    plain.__module__ = sharp.__module__ = __name__
+    measure(f"D-{name}", rel=1, **defaults, gain="linear", reads="subtopics")(plain)
+    measure(f"D#-{name}", rel=1, gamma=0.5, **defaults, gain="linear", reads="subtopics")(sharp)
+
+
+def _global_ncu(beta: float, stop: str, patience: float) -> Form:
+    if stop not in ("uniform", "rank"):  # of readers who stop by grade no worst ranking is known
+        raise CalipersError(f"stop={stop} of 'D-NCU' is not one of uniform, rank")
+    return normalised_cumulative_utility(
+        rel=ANY, beta=beta, gain="linear", stop=stop, stops=None, gamma=patience
+    )  # of the global gain, which is the grade
+
+
+_of_global_gain(
+    "O-measure", "O-measure", lambda beta: FirstBlended(LinearGain(), ANY, _at_least_0("D-O-measure", "beta", beta)),
+    beta=1,
+)  # fmt: skip
+_of_global_gain(
+    "P-measure", "P-measure",
+    lambda beta: Preferred(LinearGain(), ANY, _at_least_0("D-P-measure", "beta", beta), mean=False), beta=1,
+)  # fmt: skip
+_of_global_gain(
+    "P-plus", "P-plus",
+    lambda beta: Preferred(LinearGain(), ANY, _at_least_0("D-P-plus", "beta", beta), mean=True), beta=1,
+)  # fmt: skip
+_of_global_gain("NCU", "NCU", _global_ncu, beta=1, stop="uniform", patience=0.95)
+
 # pyNTCIREVAL's names.
+alias("D-MSnDCG", "D-nDCG")
+alias("D#-MSnDCG", "D#-nDCG")
 alias("MSnDCG", "nDCG")
 alias("OMeasure", "O-measure")
 alias("PMeasure", "P-measure")

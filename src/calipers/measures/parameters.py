@@ -105,18 +105,29 @@ PARAMETERS = {
     **{name: Parameter("how soon a reader stops whatever was found", takes=_ANY) for name in ("b1", "b2")},
     "R1": Parameter("how strictly the gain T is wanted: 0 not at all", takes=_ANY),
     "R2": Parameter("how strictly the rate A is expected: 0 not at all", takes=_ANY),
+    "SET.beta": Parameter("how fast further documents are worth less: i of them are worth i^beta", takes=_SHARE),
+    "rate": Parameter("the rate by which each further document is worth less", takes=_ANY),
+    "patience": Parameter("with stop=rank: how much less often each further relevant document is the last one read",
+                          takes=_SHARE),
     "halflife": Parameter("the cost over which attention halves, as seconds", takes=_ANY),
     "L": Parameter("the cost after which there is no attention left, as characters", takes=_ANY),
     "NCU.gamma": Parameter("with stop=rank: how much less often each further relevant document is the last one read",
                            takes=_SHARE),
     "stop": Parameter("where readers stop: at relevant documents all alike, by grade, or mostly at the first ones",
                       ("uniform", "graded", "rank")),
+    **{
+        f"{name}.stop": Parameter("where readers stop: at relevant documents all alike, or mostly at the first ones",
+                                  ("uniform", "rank"))
+        for name in ("D-NCU", "D#-NCU")
+    },
     "stops": Parameter("with stop=graded: how often readers stop at a grade, where that is not its gain", takes=_TABLE),
     "Q.norm": Parameter("divided by the relevant documents (R), or by the cutoff where that is smaller (min)",
                         ("R", "min")),
     **{
         f"{name}.beta": Parameter("how much gains count beside the number of relevant documents", takes=_ANY)
-        for name in ("Q", "O-measure", "P-measure", "P-plus", "NCU", "D-Q", "D#-Q")
+        for name in ("Q", "O-measure", "P-measure", "P-plus", "NCU", *(
+            f"{sharp}-{of}" for of in ("Q", "O-measure", "P-measure", "P-plus", "NCU") for sharp in ("D", "D#")
+        ))
     },
     "of": Parameter("the measure that is normalised, with its own cutoff and parameters", takes="a measure"),
     "population": Parameter(

@@ -601,6 +601,28 @@ class InverseSquare(Discount):
         return np.asarray(1.0 / ((rank + 2.0 * self.target - 1.0) ** 2 * polygamma(1, 2.0 * self.target)))
 
 
+class PowerSteps(Discount):
+    """(rank + 1)^b - rank^b: what one document more adds where a total grows as its number to the power of b."""
+
+    smooth = True
+    power: float
+
+    @property
+    def facts(self) -> Facts:
+        return Facts(True, self.power < 1, True, 1.0)
+
+    @property
+    def formula(self) -> str:
+        return f"(i + 1)^beta - i^beta, beta = {self.power:g}"
+
+    @property
+    def reader(self) -> str:
+        return "Finds less and less in further documents, and looks at k of them at most."
+
+    def __call__(self, rank: Floats) -> Floats:
+        return np.asarray((rank + 1.0) ** self.power - rank**self.power)
+
+
 class Listed(Discount):
     """A weight for each rank, given one by one; ranks beyond them weigh nothing."""
 

@@ -14,10 +14,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from calipers.collection.document_facts import Costs
 from calipers.collection.model import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
-from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate
+from calipers.evaluation import Measures, Policies, as_judgments, as_runs, costs_where_read, evaluate
 from calipers.limits.pool_bounds import bounds
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
@@ -443,7 +444,9 @@ def meta_evaluate(
     everything: Ints = np.arange(len(scores.queries))
     by_grades = broad_and_focused(known, seed=choices.seed) if set(wanted_sets) & set(BY_GRADES) else {}
     halves = document_halves(known, choices.seed) if set(wanted_sets) & set(HALVES) else {}
-    types = _types_of_bases(known, systems, scores, found) if set(wanted_sets) & set(BY_DIFFERENCE) else {}
+    types = {}
+    if set(wanted_sets) & set(BY_DIFFERENCE):
+        types = _types_of_bases(known, systems, scores, found, policies.get("costs"))
     views: dict[str, tuple[Scores, ...]] = {}
     for name in wanted_sets:
         source, places = scores, everything
@@ -468,7 +471,7 @@ def meta_evaluate(
 
 
 def _types_of_bases(
-    judgments: Any, systems: Sequence[Run], scores: Scores, of: Sequence[Family]
+    judgments: Any, systems: Sequence[Run], scores: Scores, of: Sequence[Family], costs: Costs | None
 ) -> dict[str, QueryTypes]:
     """The types of the queries for each family, by the measures that it is made from."""
     how: dict[str, Any] = {key: scores.metadata[key] for key in ("depth", "condensed")}
@@ -480,6 +483,7 @@ def _types_of_bases(
         if bases not in found:
             places = [exact.index(base) for base in bases]
             part = Scores(bases, scores.systems, scores.queries, scores.values[places], scores.reasons[places])
+            how["costs"] = costs_where_read(costs, (scores.definitions[place] for place in places))
             found[bases] = query_types(part, bounds(judgments, list(bases), population="union", runs=systems, **how))
         result[family.name] = found[bases]
     return result

@@ -105,7 +105,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return expression
 
 
-def read_groups(source: str | Path, *, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
+def read_repeats(source: str | Path, *, runs: Sequence[str]) -> dict[str, tuple[str, str]]:
     """The same from a CSV table with the columns run, system and repeat; other runs are systems of their own."""
     try:
         with open(source, encoding="utf-8-sig", newline="") as file:
@@ -264,7 +264,7 @@ def repeated_runs(
 def _groups(scores: Scores, repeats: str | Groups) -> Groups:
     if isinstance(repeats, str | Path):
         if Path(repeats).is_file():
-            return read_groups(repeats, runs=scores.systems)
+            return read_repeats(repeats, runs=scores.systems)
         return groups_by_pattern(scores.systems, str(repeats))
     if missing := [run for run in scores.systems if run not in repeats]:
         raise CalipersError(f"the run '{missing[0]}' has no system and repeat")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from os import cpu_count
@@ -54,7 +54,7 @@ class OpenLists:
     ranks: tuple[Ranks, ...]  # of these documents, in parts of equally many systems
     ids: tuple[Ids, ...]  # of each system: all the ids of its file
     row: tuple[Ints, ...]  # of each system: where each of its rows is among them
-    cost: Floats | None = None  # of these documents, where it is known what they cost to read
+    cost: Floats | None = field(default=None, kw_only=True)  # of these documents, where it is known what they cost
 
     @classmethod
     def of(

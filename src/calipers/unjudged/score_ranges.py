@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from calipers.collection.document_facts import Costs, read_costs, with_costs
+from calipers.collection.document_facts import UNJUDGED, Costs, read_costs, with_costs
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
@@ -370,10 +370,17 @@ def _ranges_of(
         if start < stop:
             here = slice(start, stop)
             part = unknown if stop - start == len(lists) else unknown.part(start, stop)
-            score[here] = policy.scores(measure, part.lists)
+            score[here] = _as_judged(measure, part, policy)
             low[here], high[here], _, _, how = range_of(measure, part, policy)
             found.append(how)
     return low.reshape(shape), score.reshape(shape), high.reshape(shape), _least_exact(found)
+
+
+def _as_judged(measure: Measure, unknown: Unknown, policy: Policy) -> Floats:
+    """The score of each list with unjudged documents as they are: worthless, but what they cost is spent."""
+    if unknown.cost is None or not measure.form.reads_costs:
+        return policy.scores(measure, unknown.lists)
+    return policy.scores(measure, unknown.graded(unknown.all(UNJUDGED)))
 
 
 def _least_exact(found: Iterable[str]) -> str:
@@ -388,7 +395,7 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[Floats
     """
     form = measure.form
     if form.ignores_unjudged or not len(unknown):
-        score, grade = policy.scores(measure, unknown.lists), unknown.all(unknown.grades[0])
+        score, grade = _as_judged(measure, unknown, policy), unknown.all(unknown.grades[0])
         return score, score, grade, grade, "point" if form.ignores_unjudged else "exact"
     try:
         gradings = form.extreme(unknown, False), form.extreme(unknown, True)

@@ -19,7 +19,7 @@ from calipers.measures.forms.denominators import TOTAL_WEIGHT
 from calipers.measures.forms.free import Deterministic
 from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.forms.linear import Linear
-from calipers.measures.forms.reader_ranges import Path, Terms, outer, tied, walked
+from calipers.measures.forms.reader_ranges import Ends, Path, Terms, outer, tied, walked
 from calipers.measures.values import Discount, Facts, Value, Weights, described
 from calipers.record import Record
 
@@ -494,7 +494,8 @@ class Browsed(Wrapper):
             return unknown.all(steps.grade[-1 if (sign >= 0) == largest else 0])
         if tied(unknown):
             raise NoRange("its lists have ties")
-        grade = unknown.once(("walked", self), lambda: walked(self.path, unknown))[largest]
+        grades: Ends = unknown.once(("walked", self), lambda: walked(self.path, unknown))
+        grade = grades[largest]
         if not self.browser.foresees:
             return grade
         nothing = unknown.all(steps.grade[0])  # where nothing is gained, the sums are 0 / 0, and the first rank is all
@@ -505,11 +506,11 @@ class Browsed(Wrapper):
     def outer(self, unknown: Unknown, largest: bool) -> Floats:
         if self.reads_costs and unknown.lists.pool.cost is not None:
             raise NoRange("no range is known where documents have costs and are tied, which --ties docid breaks")
-        ends = unknown.once(("outer", self), lambda: outer(self.path, unknown))[largest]
-        if self.browser.foresees:
-            nothing = 0.0 if self.reading.what in ("EU", "ETU") else 1.0
-            ends = np.fmax(ends, nothing) if largest else np.fmin(ends, nothing)
-        return ends
+        found: Ends = unknown.once(("outer", self), lambda: outer(self.path, unknown))
+        if not self.browser.foresees:
+            return found[largest]
+        nothing = 0.0 if self.reading.what in ("EU", "ETU") else 1.0
+        return np.fmax(found[1], nothing) if largest else np.fmin(found[0], nothing)
 
     @property
     def path(self) -> Path:

@@ -167,7 +167,7 @@ def _layers(path: Path, options: list[Floats], cost: Floats) -> tuple[list[_Laye
         cells += after.size
         if cells > MOST_CELLS:
             raise NoRange("no range is known where a reader may have gained so many different sums")
-        column = (after * unit).reshape(-1, 1)
+        column = np.asarray(after * unit, np.float64).reshape(-1, 1)
         gain = np.broadcast_to(gains, after.shape).reshape(-1, 1)
         paid, total = np.full(column.shape, cost[rank - 1]), np.full(column.shape, spent)
         found = path.terms(Stage(np.array([float(rank)]), gain, paid, column, total))
@@ -178,7 +178,7 @@ def _layers(path: Path, options: list[Floats], cost: Floats) -> tuple[list[_Laye
         reached *= float(terms.goes_on.max(initial=0.0))
         if reached < NOBODY:
             return layers, (np.zeros(states), np.zeros(states))
-    return layers, path.below(len(options), np.arange(states) * unit, spent)
+    return layers, path.below(len(options), unit * np.arange(states, dtype=np.float64), spent)
 
 
 def _best(path: Path, layers: list[_Layer], tail: Ends, largest: bool) -> tuple[float, NDArray[np.int64]]:
