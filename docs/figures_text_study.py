@@ -1,8 +1,7 @@
 """Writes the figures of text_study.md: `python docs/figures_text_study.py DATA MODEL [CACHE]`.
 
 DATA is a folder with summaries/SummEval.json.xz, MODEL a folder of all-MiniLM-L6-v2, CACHE a folder for the scores of
-random texts, so that a second time, or one after a stop, is quick. The first time takes a quarter of an hour of CPU
-time, of which BERTScore and TER take most.
+texts, so that a second time, or one after a stop, is quick. The first time takes some ten minutes of CPU time.
 """
 
 from __future__ import annotations
@@ -15,17 +14,14 @@ from figures import HERE, replace
 from calipers import plot, text
 from calipers.papers.summeval import ABSTRACTIVE
 from calipers.papers.text_study import TextStudy, gain_chart, normalised_texts
-from calipers.text.options import CHANCES
 
 PAGE = "text_study.md"
-MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++ BERTScore"
-# sacrebleu's TER takes a second per text with 11 references, and a third of a second with one whose order is random.
-ONE_REFERENCE = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++ TER"
-IN_ORDER = tuple(chance for chance in CHANCES if chance != "shuffled")
+MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++"
+FEW = 2  # random texts for each summary under BERTScore, which takes longest
 SHOWN = {
     "all": ("by-chance", "chosen", "by-measure", "plain"),
     "abstractive": ("by-chance", "chosen", "by-measure"),
-    "one": ("by-chance", "chosen", "by-measure", "plain"),
+    "bert": ("by-chance", "chosen", "plain"),
 }
 
 
@@ -36,16 +32,26 @@ def write(mark: str, study: TextStudy) -> None:
         replace(PAGE, f"text-study-{mark}-{name}", tables[name][1].to_markdown())
 
 
-def main(data: Path, model: str, cache: Path | None) -> None:
-    """All systems, the abstractive ones, and all with one reference."""
-    given = text.read_summaries(data / "summaries/SummEval.json.xz")
-    every = normalised_texts(given, MEASURES, matcher=text.matcher(text.Encoder(model)), cache=cache)
+def words_and_characters(given: text.Summaries, cache: Path | None) -> None:
+    """The measures that count words or characters: all systems, and the abstractive ones."""
+    every = normalised_texts(given, MEASURES, cache=cache)
     study = every.study()
     write("all", study)
     plot.save(gain_chart(study), str(HERE / "images/text-study.png"))
     write("abstractive", every.of_systems(ABSTRACTIVE).study())
-    few = text.TextOptions(texts=2)
-    write("one", normalised_texts(given.first_references(1), ONE_REFERENCE, IN_ORDER, few, cache=cache).study())
+
+
+def vectors(given: text.Summaries, model: str, cache: Path | None) -> None:
+    """BERTScore, all systems."""
+    options = text.TextOptions(texts=FEW)
+    matcher = text.matcher(text.Encoder(model))
+    write("bert", normalised_texts(given, "BERTScore", options=options, matcher=matcher, cache=cache).study())
+
+
+def main(data: Path, model: str, cache: Path | None) -> None:
+    given = text.read_summaries(data / "summaries/SummEval.json.xz")
+    words_and_characters(given, cache)
+    vectors(given, model, cache)
 
 
 if __name__ == "__main__":

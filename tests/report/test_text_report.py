@@ -145,6 +145,10 @@ def test_opens_in_a_browser(opened: Any, page: Path) -> None:
         assert box["width"] > 100, figure.get_attribute("data-chart")
         assert box["height"] > 40
     assert len(opened.query_selector_all(".chart")) == 5
+    for width in (390, 1100, 1600):
+        opened.set_viewport_size({"width": width, "height": 900})
+        beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert opened.evaluate(beyond) == 0, width
     opened.locator('[data-grid="systems"] thead th').nth(0).locator("button").click()
     names = opened.locator('[data-grid="systems"] tbody td:nth-child(1)').all_inner_texts()
     assert sorted(names) in (names, names[::-1])
