@@ -375,6 +375,8 @@ def _ties_by_id(order: Ints, first: Ints, last: Ints, offsets: Ints, words: Call
     tied = np.flatnonzero(first != last)
     if len(tied):
         members = order[tied]
-        segment = np.searchsorted(offsets, tied, "right")
-        by_id = np.lexsort((*(~words(members).T[::-1]), first[tied], segment))
+        fresh = np.ones(len(order) + 1, bool)  # whether a row starts a tie: others have the ranks of the row before
+        fresh[1:-1] = first[1:] != first[:-1]
+        fresh[offsets] = True
+        by_id = np.lexsort((*(~words(members).T[::-1]), np.cumsum(fresh[:-1])[tied]))
         order[tied] = members[by_id]

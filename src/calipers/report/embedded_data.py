@@ -57,7 +57,13 @@ def _column(values: list[Any]) -> Any:
         number: dict[Any, int] = {}
         places = [number.setdefault(value, len(number)) for value in values]
         return {"words": list(number), "at": places} if len(number) < len(values) else values
-    return [rounded(value) for value in values]
+    return _all_rounded(values) if {*map(type, values)} == {float} else [rounded(value) for value in values]
+
+
+def _all_rounded(values: list[float]) -> list[Any]:
+    """The same as `rounded` of each, written and read at once."""
+    short = map(float, (f"%.{DIGITS}g " * len(values) % tuple(values)).split())
+    return [None if v - v else v if v % 1 or not -1e15 < v < 1e15 else int(v) for v in short]  # inf - inf is NaN
 
 
 def rounded(value: Any, digits: int = DIGITS) -> Any:

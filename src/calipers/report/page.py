@@ -169,7 +169,7 @@ def imported_meanwhile() -> Iterator[None]:
 
     def load_all() -> None:
         with suppress(Exception):  # which is met again below
-            for module in (*PACKAGES, "scipy.stats", "scipy.cluster.hierarchy"):
+            for module in (*PACKAGES, "scipy.cluster.hierarchy"):
                 import_module(module)
 
     thread = Thread(target=load_all, daemon=True)

@@ -24,7 +24,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
-from calipers.measures.forms.gradings import CELLS, Growth, NoRange, Rungs, Steps, Unknown, best_quotient, spread
+from calipers.measures.forms.gradings import Growth, NoRange, Rungs, Steps, Unknown, best_quotient, spread
 from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats.comparison import compare
@@ -33,6 +33,7 @@ from calipers.unjudged.score_ranges import Ranges, range_of
 if TYPE_CHECKING:
     from calipers.results.scores import Scores
 
+IN_CACHE = 1 << 17  # cells of a work matrix, which is gone through many times
 TOLERANCE = 1e-12  # a mean difference that is closer to 0 than this counts as 0
 
 
@@ -352,7 +353,7 @@ def _fitting(width: Ints, start: int, extra: int) -> int:
     stop = min(start + 1, len(width))
     step = len(width) - start
     while step:
-        if stop + step <= len(width) and (stop + step - start) * (2 * int(width[stop + step - 1]) + extra) <= CELLS:
+        if stop + step <= len(width) and (stop + step - start) * (2 * int(width[stop + step - 1]) + extra) <= IN_CACHE:
             stop += step
         else:
             step //= 2
