@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from scipy.optimize import brentq
-from scipy.stats import kstat, rankdata, sem, t
+from scipy.stats import kstat, kurtosis, linregress, rankdata, sem, t
 
 import calipers as cal
 from calipers.cli.commands import root
@@ -28,15 +28,14 @@ from calipers.judging.grade_scales import on_one_scale
 from calipers.judging.panel import Panel
 from calipers.judging.robustness import drawn_labels
 from calipers.judging.score_repair import (
-    HEAVY,
-    SHARE,
     best_weight,
+    carrying_share,
+    chance_of_missing,
     cross_fitted,
     helped,
     prediction_powered,
     skewed_interval,
 )
-from calipers.lists import Floats
 
 FIRST = "judge,labels,missing,agreement,kappa,kappa_linear,kappa_quadratic,alpha,bias"
 SECOND = "judge,measure,tau,tau_ap,rho,rbo,largest_drop,dropped_system,agree,conflict,missed,false"
@@ -397,21 +396,34 @@ def test_the_repaired_mean_is_its_formula() -> None:
     y, f, others = random.random((3, 9)), random.random((3, 9)), random.random((3, 14))
     f = (y + f) / 2
     y[2] = y[2] ** 8  # skewed
+    others[1, 0] = 7.0  # a query on which only the judge sees anything: heavy tails
     found = prediction_powered(y, f, others)
     weight = cross_fitted(y, f, others)
     for row in range(3):
+        every = np.array([*f[row], *others[row]])  # the judge labelled them all
         assert len(set(np.round(weight[row], 12))) == 2  # a weight for either half, from the other one
         for value in set(weight[row]):
             outside = weight[row] != value
             covariance = np.cov(y[row, outside], f[row, outside])[0, 1]
-            spread = np.var([*f[row], *others[row]], ddof=1)  # the judge labelled them all
-            assert value == pytest.approx(SHARE * np.clip(covariance / ((1 + 9 / 14) * spread), 0, 1))
+            assert value == pytest.approx(np.clip(covariance / ((1 + 9 / 14) * np.var(every, ddof=1)), 0, 1))
         theta = np.mean(y[row] - weight[row] * f[row]) + weight[row].mean() * others[row].mean()
         assert found.value[row] == pytest.approx(theta)
         corrected = y[row] - weight[row] * (f[row] - others[row].mean())
-        parts = [(corrected, 1.0), (others[row], weight[row].mean())]
-        assert (found.low[row], found.high[row]) == pytest.approx(_hall(theta, parts), abs=1e-9)
-        assert (found.human_low[row], found.human_high[row]) == pytest.approx(_hall(y[row].mean(), [(y[row], 1.0)]))
+        spread = np.var(corrected, ddof=1)
+        spread += linregress(f[row], corrected).slope ** 2 * (np.var(every, ddof=1) - np.var(f[row], ddof=1))
+        own, judges = (kstat(x, 3) / np.var(x, ddof=1) ** 1.5 for x in (corrected, every))
+        used = weight[row].mean()
+        error = math.sqrt(spread / 9 + used**2 * np.var(others[row], ddof=1) / 14)
+        third = (9 * own + 23 * judges) / 32 * spread**1.5 / 9**2 + used**3 * kstat(others[row], 3) / 14**2
+        excess = max(kurtosis(every) - judges**2, 0)
+        ends = _hall(theta, error, third, 2 / (excess / 9 + 2 / 8))
+        assert (found.low[row], found.high[row]) == pytest.approx(ends, abs=1e-9)
+        alone = _hall(y[row].mean(), sem(y[row]), kstat(y[row], 3) / 9**2, 8)
+        assert (found.human_low[row], found.human_high[row]) == pytest.approx(alone)
+        carrying = min(1 / kurtosis(x, fisher=False) for x in (y[row], every))
+        assert found.carried_by[row] == pytest.approx(9 * carrying)
+        assert found.sparse[row] == ((1 - carrying) ** 9 > 0.05)
+    assert found.sparse.tolist() == [False, True, True]
     assert best_weight(y, -f, 9, 14).tolist() == [0.0] * 3
     useless = prediction_powered(y, np.ones_like(y), np.ones_like(others))
     assert np.allclose(useless.value, y.mean(axis=1))
@@ -422,56 +434,28 @@ def test_the_repaired_mean_is_its_formula() -> None:
     assert (alone.low[0], alone.high[0]) == pytest.approx(t.interval(0.95, 4, loc=0.3, scale=sem(even[0])))
 
 
-def test_differences_borrow_the_variance_of_the_judge_and_of_unrelated_systems() -> None:
+def _hall(mean: float, error: float, third: float, degrees: float) -> tuple[float, float]:
+    """Where g(T) meets Student's quantiles, found by bisection."""
+    a = third / error**3
+
+    def solved(wanted: float) -> float:
+        return float(brentq(lambda x: x + a * x**2 / 3 + a**2 * x**3 / 27 + a / 6 - wanted, -999, 999))
+
+    reach = t.ppf(0.975, degrees)
+    return mean - error * solved(reach), mean - error * solved(-reach)
+
+
+def test_a_judge_that_saw_more_variance_elsewhere_widens_the_interval() -> None:
+    """Two systems differ on three queries of thirty, none of which people judged: only the judge knows of them."""
     random = np.random.default_rng(8)
-    y, f, others = random.normal(0, 0.1, (3, 12)), random.normal(0, 0.1, (3, 12)), random.normal(0, 0.1, (3, 20))
-    others[0, 0] = 0.9  # a query on which only the judge sees the systems differ
-    others[1] *= 0.01  # the human-judged queries are the ones that differ
-    f[2] = others[2] = 0.0  # a judge that knows nothing
-    apart = np.array([0.3, 0.4, 0.5])
-    found = prediction_powered(y, f, others, apart=apart)
-    for row, bounded in enumerate((9.0, 0.5, 1.0)):
-        weight = cross_fitted(y, f, others)[row]
-        corrected = y[row] - weight * (f[row] - others[row].mean())
-        variance = np.var(corrected, ddof=1) / 12 + weight.mean() ** 2 * np.var(others[row], ddof=1) / 20
-        everywhere, here = np.var([*f[row], *others[row]], ddof=1), np.var(f[row], ddof=1)
-        ratio = 1.0 if here == 0 else min(max(everywhere / here, 0.5), 9.0)
-        assert (ratio - 1) * (bounded - 1) >= 0
-        wanted = variance * ratio**0.5
-        wanted *= (apart[row] / (12 * wanted)) ** (1 / 24)
-        parts = [(corrected, 1.0), (others[row], weight.mean())]
-        ends = _hall(corrected.mean(), parts, math.sqrt(wanted), share=0.5, doubt=2.0)
-        assert (found.low[row], found.high[row]) == pytest.approx(ends, abs=1e-9)
-    assert found.heaviest[0] == pytest.approx(_share_of_one([*f[0], *others[0]]))
-    assert found.heaviest[2] == pytest.approx(_share_of_one(y[2]))
-    same = prediction_powered(np.zeros((1, 12)), f[:1], others[:1], apart=apart[:1])
-    assert np.isnan(same.human_low[0])
-
-
-def _share_of_one(values: Sequence[float]) -> float:
-    squares = [(value - sum(values) / len(values)) ** 2 for value in values]
-    return max(squares) / sum(squares)
-
-
-def _hall(
-    mean: float,
-    parts: list[tuple[Floats, float]],
-    error: float | None = None,
-    share: float = 1.0,
-    doubt: float = 0.5,
-) -> tuple[float, float]:
-    """Where g(T) meets Student's quantiles, found by bisection; parts are samples and their weights in the mean."""
-    n = len(parts[0][0])
-    error = error or math.sqrt(sum(w**2 * np.var(x, ddof=1) / len(x) for x, w in parts))
-    skewness = share * sum(w**3 * kstat(x, 3) / len(x) ** 2 for x, w in parts) / error**3
-    sure = math.copysign(max(abs(skewness) - doubt * math.sqrt(6) / n, 0), skewness)
-    short, long = (sure, skewness) if skewness > 0 else (skewness, sure)
-
-    def solved(a: float, wanted: float) -> float:
-        return float(brentq(lambda x: x + a * x**2 / 3 + a**2 * x**3 / 27 + a / 6 - wanted, -99, 99))
-
-    reach = t.ppf(0.975, n - 1)
-    return mean - error * solved(short, reach), mean - error * solved(long, -reach)
+    f, others = random.normal(0, 0.01, (1, 12)), random.normal(0, 0.01, (1, 18))
+    y = f + random.normal(0, 0.002, (1, 12))
+    before = prediction_powered(y, f, others)
+    others[0, :3] = 0.5, -0.4, 0.6
+    after = prediction_powered(y, f, others)
+    assert not before.sparse[0]
+    assert after.sparse[0]
+    assert after.high[0] - after.low[0] > 5 * (before.high[0] - before.low[0])
 
 
 def test_the_number_of_queries_that_halves_the_interval() -> None:
@@ -481,7 +465,7 @@ def test_the_number_of_queries_that_halves_the_interval() -> None:
     found = prediction_powered(y, useless, np.zeros((1, 30)))
 
     def width(n: int) -> float:
-        low, high = skewed_interval(np.zeros(1), y.var(ddof=1) / n, kstat(y[0], 3) / n**2, n)
+        low, high = skewed_interval(np.zeros(1), y.var(ddof=1) / n, kstat(y[0], 3) / n**2, n - 1)
         return float(high[0] - low[0])
 
     more = int(found.to_halve[0])
@@ -525,71 +509,45 @@ def test_correct_repairs_scores_from_part_of_the_judgments(collection: Path) -> 
                         "--show", "differences", "--format", "csv"))  # fmt: skip
     assert float(pairs[0]["human"]) == pytest.approx(human[0] - human[1])
     table = cal.judges(collection / "part.qrels", collection / "llm-a.qrels", runs, "nDCG@10").correct_differences()
-    heavy = sum(float(row["heaviest"]) > 0.5 for row in pairs)
-    assert heavy
-    assert any(f"differences of nDCG@10: in {heavy} of {len(pairs)} rows one query" in line for line in helped(table))
+    sparse = sum(row["sparse"] == "yes" and row["human_low"] != "" for row in pairs)
+    assert sparse
+    assert any(f"differences of nDCG@10: in {sparse} of {len(pairs)} rows so few" in line for line in helped(table))
     assert "nothing to correct" in refused("judges", collection / "human.qrels", collection / "llm-a.qrels", *common)
 
 
 @pytest.mark.acceptance
 def test_repaired_intervals_cover_the_truth_on_resampled_queries_of_dl19(data: Path) -> None:
-    """2,000 draws of 43 queries with replacement, of which people judged 15 or 20: all 37 systems, each at both."""
-    found = cal.judges(data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19",
-                       str(data / "trec/dl19-passage/runs"), "nDCG@10 AP RR")  # fmt: skip
-    random = np.random.default_rng(42)
-    covered: dict[str, list[float]] = {measure: [] for measure in found.effect.measures}
-    nothing = []
-    for m, measure in enumerate(found.effect.measures):
-        for system in range(len(found.effect.systems)):
-            for n, judge in ((15, found.judges[system % 6]), (20, found.judges[(system + 3) % 6])):
-                y, f = (scores.values[m][system] for scores in found.effect.common(judge))
-                drawn = random.integers(0, len(y), (2000, len(y)))
-                known, rest = drawn[:, :n], drawn[:, n:]
-                estimate = prediction_powered(y[known], f[known], f[rest], ahead=0)
-                said = ~np.isnan(estimate.low)
-                assert (said == (y[known] != y[known][:, :1]).any(axis=1)).all()
-                hit = (estimate.low <= y.mean()) & (y.mean() <= estimate.high)
-                covered[measure].append(float(hit[said].mean()))
-                nothing.append(1 - float(said.mean()))
-    for measure in ("nDCG@10", "AP"):
-        assert min(covered[measure]) >= 0.92
-        assert max(covered[measure]) <= 0.98
-    assert min(covered["RR"]) >= 0.92  # of those that there are: up to half of the draws have one score only
-    assert max(nothing) > 0.4
+    """2,000 draws of 43 queries with replacement, of which people judged 15: all 37 systems, and every twelfth pair.
 
-
-@pytest.mark.acceptance
-def test_repaired_intervals_of_differences_cover_the_truth_on_resampled_queries_of_dl19(data: Path) -> None:
-    """2,000 draws of 43 queries, of which people judged 15: every ninth pair of systems, each with one of the judges.
-
-    Not all pairs are covered in 92% of draws: two nearly equal runs may differ on three queries of 43, none of which is
-    among the 15. Of such pairs there are few, and the warning about one query is given in most of their draws.
+    Nothing of the intervals was chosen on these queries. They hold the truth in 92% to 98% of draws, except where so
+    few queries carry the variance that 15 queries miss all of those in more than 5% of draws: more than an interval may
+    miss at all. Such rows are known from the scores alone; they are a minority but for RR, and where their intervals
+    fail, the command calls most of the draws sparse.
     """
     found = cal.judges(data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19",
-                       str(data / "trec/dl19-passage/runs"), "nDCG@10 AP")  # fmt: skip
-    names = found.effect.systems
+                       str(data / "trec/dl19-passage/runs"), "nDCG@10 AP P@10 ERR@10 RR")  # fmt: skip
     random = np.random.default_rng(42)
-
-    def covered(m: int, judge: str, a: int, b: int) -> tuple[float, float]:
-        ours, theirs = (scores.values[m] for scores in found.effect.common(judge))
-        drawn = random.integers(0, ours.shape[1], (2000, ours.shape[1]))
-        known, rest = drawn[:, :15], drawn[:, 15:]
-        apart = ours[[a, b]][:, known].var(axis=-1, ddof=1).sum(axis=0)
-        y, f = ours[a] - ours[b], theirs[a] - theirs[b]
-        estimate = prediction_powered(y[known], f[known], f[rest], ahead=0, apart=apart)
-        said = ~np.isnan(estimate.low)
-        hit = (estimate.low <= y.mean()) & (y.mean() <= estimate.high)
-        return float(hit[said].mean()), float((estimate.heaviest > HEAVY).mean())
-
-    pairs = list(combinations(range(len(names)), 2))[::9]
-    for m in range(2):
-        shares, warned = np.array([covered(m, found.judges[p % 6], *pair) for p, pair in enumerate(pairs)]).T
-        assert np.mean((shares >= 0.92) & (shares <= 0.98)) >= 0.95
-        assert shares.min() >= 0.75
-        assert (warned[shares < 0.92] > 0.5).all()
-        assert warned[shares >= 0.92].mean() < 0.25
-    alike = names.index("runid2"), names.index("runid5")  # one query of 43 has 87% of the variance
-    assert covered(0, "umbrella_gpt-4_zeroshot_dl19", *alike)[0] >= 0.85  # 0.62 by Hall's interval alone
+    n, pairs = 15, list(combinations(range(len(found.effect.systems)), 2))[::12]
+    for m, measure in enumerate(found.effect.measures):
+        shares, sparse, said_so = [], [], []
+        for i, (a, b) in enumerate([*((s, None) for s in range(len(found.effect.systems))), *pairs]):
+            ours, theirs = (scores.values[m] for scores in found.effect.common(found.judges[i % 6]))
+            y, f = (x[a] if b is None else x[a] - x[b] for x in (ours, theirs))
+            drawn = random.integers(0, len(y), (2000, len(y)))
+            known, rest = drawn[:, :n], drawn[:, n:]
+            estimate = prediction_powered(y[known], f[known], f[rest], ahead=0)
+            there = ~np.isnan(estimate.low)
+            assert (there == (np.ptp(y[known], axis=1) > 1e-9)).all()
+            hit = (estimate.low <= y.mean()) & (y.mean() <= estimate.high)
+            shares.append(float(hit[there].mean()))
+            sparse.append(bool(chance_of_missing(carrying_share(y), n) > 0.05))
+            said_so.append(float(estimate.sparse.mean()))
+        share, exempt, said = np.array(shares), np.array(sparse), np.array(said_so)
+        assert share[~exempt].min() >= 0.92, measure
+        assert share[~exempt].max() <= 0.98, measure
+        outside = (share < 0.92) | (share > 0.98)
+        assert (said[outside] > 0.5).all(), measure
+        assert exempt.mean() <= (0.6 if measure == "RR" else 0.25)  # RR is 1, 1/2 or 1/3 on most queries
 
 
 # -- robustness --------------------------------------------------------------------------------------

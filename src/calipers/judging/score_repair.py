@@ -7,32 +7,38 @@ y_i is the score of query i under the human's labels (n queries), f_i under a ch
 
 theta is unbiased for any fixed weight l, whatever the judge is worth; l = 0 is the human's part alone. A weight tuned
 on the same queries has a bias of order 1/n, so it is cross-fitted: the queries of either half are weighed by what the
-other half says. Few queries say little of l*, so half of it is used, which keeps three quarters of what it
-saves. For differences of systems, y and f are differences.
+other half says. For differences of systems, y and f are differences.
 
-Scores are skewed: most queries near 0, or near 1, and few far from it. Student's interval then misses the truth on the
-far side too often. With T = (theta - truth) / error and A the skewness of theta, Hall's monotone transformation
+Student's interval of so few queries errs in three ways, and the judge, who labelled all queries, tells how far. With
+c = y - l f on the n queries, and var, skewness g and kurtosis k of f over all n + N queries:
 
-    g(T) = T + A T^2 / 3 + A^2 T^3 / 27 + A / 6
+1. The human-judged queries may vary less, or more, than queries do: similar systems differ on a few queries only, and
+   those may be missing. The variance of c over all queries is estimated by regression (Anderson),
 
-is symmetric about 0 to the order of 1/n, and the interval is where g(T) is within Student's quantiles (n - 1 degrees of
-freedom). A is itself estimated: it lengthens the one end by all of it, and shortens the other by what is beyond half a
-standard error of it. Differences have no tail to expect on either side: half of their A counts, and shortens by what is
-beyond two standard errors.
+       var(c) = var_n(c) + b^2 (var(f) - var_n(f)),        b = cov_n(c, f) / var_n(f)
 
-Two similar systems differ on a few queries only, which few human-judged queries may miss: the variance of their
-differences is then far too small. Two things that are known besides correct it, each by a power of a ratio:
+2. Scores are skewed: most queries near 0, or near 1, and few far from it. With T = (theta - truth) / error and A the
+   skewness of theta, Hall's monotone transformation
 
-    var' = var (var_all(f) / var_n(f))^(1/2) (apart / n var)^(1/2n)
+       g(T) = T + A T^2 / 3 + A^2 T^3 / 27 + A / 6
 
-The judge labelled all queries, so it is known whether its scores vary more over all of them than over the human-judged
-ones (the ratio is kept between 1/2 and 9). And apart, the sum of both systems' variances, is how much the difference of
-unrelated systems would vary; its weight in the logarithm of the variance is 1/2n, so that it counts for less the more
-queries people judged.
+   is symmetric about 0 to the order of 1/n. Few queries say little of a skewness, so that of c is the mean of its own
+   and the judge's, each weighed by its number of queries.
+
+3. The variance is itself uncertain, the more so the heavier the tails. Of the relative variance of a sample variance,
+   (k - 1)/n, the share g^2/n goes with the mean, which is what Hall's transformation removes; by what is left, as
+   Satterthwaite has it, the degrees of freedom are 2 / ((k - 3 - g^2)/n + 2/(n - 1)), at most n - 1.
+
+Nothing in this is tuned. Where a few queries have nearly all of the variance, no interval can hold what it promises: a
+kurtosis k means that as much as 1 in k queries carries the variance, and n queries miss all of those with a chance of
+(1 - 1/k)^n. Where that is more than the interval may miss (5% at the level of 95%), a row is called sparse.
 
 Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference, Science 2023.
 Angelopoulos, Duchi & Zrnic, PPI++: Efficient prediction-powered inference, 2023 (the weight).
+Anderson, Maximum likelihood estimates for a multivariate normal distribution when some observations are missing,
+Journal of the American Statistical Association, 1957 (the variance).
 Hall, On the removal of skewness by transformation, Journal of the Royal Statistical Society B, 1992 (the interval).
+Satterthwaite, An approximate distribution of estimates of variance components, Biometrics Bulletin, 1946.
 """
 
 from __future__ import annotations
@@ -40,6 +46,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.judging.effects_on_systems import Effects, on_queries
@@ -51,18 +58,11 @@ from calipers.stats.significance import SEED
 
 FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
-SHARE = 0.5  # of the tuned weight: saves 1 - (1 - 0.5)^2 = three quarters of the variance that all of it would
-DOUBT, DOUBT_OF_DIFFERENCES = 0.5, 2.0  # standard errors of the skewness that do not shorten an interval
-SKEWNESS_SHARE = 0.5  # of the skewness of differences
-JUDGES_SHARE = 0.5  # power of the ratio of the judge's variances, over all queries and over the human-judged ones
-RATIOS = 0.5, 9.0  # least and greatest such ratio
-UNRELATED_SHARE = 0.5  # power, over n, of the ratio of the variance of unrelated systems to that of the pair
-HEAVY = 0.5  # share of the variance on one query from which on an interval may be too narrow
 LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half the width is looked for
 
 COLUMNS = (
     "judge", "measure", "system", "human", "judged", "corrected", "low", "high", "human_low", "human_high",
-    "weight", "n", "others", "worth", "to_halve", "heaviest",
+    "weight", "n", "others", "worth", "to_halve", "carried_by", "sparse",
 )  # fmt: skip
 
 
@@ -80,24 +80,39 @@ class RepairedMeans:
     weight: Floats  # of the judge: 0 where its scores say nothing of the human's, at most 1
     worth: Floats  # how many human-judged queries more the judge is as good as; below 0 where it costs some
     to_halve: Floats  # human-judged queries more that would halve the interval; NaN where nothing near would
-    heaviest: Floats  # largest share of the variance on one query: of the human's scores, or of all the judge's
+    carried_by: Floats  # how many of the n queries carry the variance: by the human's scores, or fewer by the judge's
+    sparse: NDArray[np.bool_]  # whether n queries could miss those that carry it more often than the interval may miss
     n: int
     others: int
 
 
+@dataclass(frozen=True)
+class _Shape:
+    """How a judge's scores vary over all queries: one figure per row."""
+
+    variance: Floats
+    skewness: Floats  # 0 where nothing varies
+    excess: Floats  # of the kurtosis over what a normal distribution, and the skewness, account for; at least 0
+    kurtosis: Floats
+    size: int
+
+    @classmethod
+    def of(cls, values: Floats) -> _Shape:
+        variance, kurtosis = _cumulant(values, values), _kurtosis(values)
+        skewness = _skewness(variance, _cumulant(values, values, values))
+        return cls(variance, skewness, np.maximum(kurtosis - 3 - skewness**2, 0.0), kurtosis, values.shape[-1])
+
+    def degrees(self, n: Floats | int) -> Floats:
+        """Of freedom, of the variance of n human-judged queries."""
+        return np.asarray(np.maximum(2 / (self.excess / n + 2 / (np.asarray(n) - 1)), 1.0))
+
+
 def prediction_powered(
-    y: Floats,
-    f: Floats,
-    others: Floats,
-    level: float = 0.95,
-    seed: int = SEED,
-    ahead: int = LOOK_AHEAD,
-    apart: Floats | None = None,
+    y: Floats, f: Floats, others: Floats, level: float = 0.95, seed: int = SEED, ahead: int = LOOK_AHEAD
 ) -> RepairedMeans:
     """The repaired mean of each row: y and f of [row, query], both known; others of [row, query], only judged cheaply.
 
     ahead: how many times the queries at hand are looked at for an interval of half the width.
-    apart: if the rows are differences of systems, the sum of both systems' variances over the human-judged queries.
 
     >>> y = np.array([[0.2, 0.5, 0.4, 0.7, 0.6, 0.3]])
     >>> found = prediction_powered(y, y + 0.3, np.array([[0.6, 0.8, 0.7, 0.9, 0.8, 0.7, 0.5, 1.0]]))
@@ -113,96 +128,97 @@ def prediction_powered(
         )
     weight = cross_fitted(y, f, others, seed)
     corrected = y - weight * (f - others.mean(axis=1, keepdims=True))
-    mean_weight = weight.mean(axis=1)
-    value, human, alone = corrected.mean(axis=1), y.mean(axis=1), _cumulant(y, y) / n
-    variance, third = (
-        _cumulant(*[corrected] * k) / n ** (k - 1) + mean_weight**k * _cumulant(*[others] * k) / size ** (k - 1)
-        for k in (2, 3)
-    )
-    ratio = None if apart is None else _judges_ratio(f, others)
-    low, high = _interval(value, variance, third, n, level, apart, ratio)
-    human_low, human_high = _interval(human, alone, _cumulant(y, y, y) / n**2, n, level, apart)
+    used, everywhere = weight.mean(axis=1), np.concatenate([f, others], axis=1)
+    judge = _Shape.of(everywhere)
+    spread = _over_all_queries(corrected, f, judge)
+    skewness = _pooled_skewness(corrected, judge)
+    rest, rest_third = used**2 * _cumulant(others, others) / size, used**3 * _cumulant(*[others] * 3) / size**2
+    variance, third = spread / n + rest, skewness * spread**1.5 / n**2 + rest_third
+    value, human = corrected.mean(axis=1), y.mean(axis=1)
+    low, high = skewed_interval(value, variance, third, judge.degrees(n), level)
+    human_low, human_high = skewed_interval(human, _cumulant(y, y) / n, _cumulant(y, y, y) / n**2, n - 1, level)
     with np.errstate(divide="ignore", invalid="ignore"):
-        worth = np.where(variance > 0, n * (alone / variance - 1), 0.0)
+        worth = np.where(variance > 0, _over_all_queries(y, f, judge) / variance - n, 0.0)
+    carried_by = n * np.minimum(carrying_share(y), np.where(judge.kurtosis > 0, carrying_share(everywhere), 1.0))
     return RepairedMeans(
         human=human,
-        judged=np.concatenate([f, others], axis=1).mean(axis=1),
+        judged=everywhere.mean(axis=1),
         value=value,
         low=low,
         high=high,
         human_low=human_low,
         human_high=human_high,
-        weight=mean_weight,
+        weight=used,
         worth=worth,
-        to_halve=_to_halve(y, f, others, (high - low) / 2, level, ahead, apart),
-        heaviest=np.maximum(_heaviest(y), _heaviest(np.concatenate([f, others], axis=1))),
+        to_halve=_to_halve(y, f, others, skewness, (high - low) / 2, level, ahead),
+        carried_by=carried_by,
+        sparse=chance_of_missing(carried_by / n, n) > 1 - level,
         n=n,
         others=size,
     )
 
 
 def skewed_interval(
-    mean: Floats, variance: Floats, third: Floats, n: Floats | int, level: float = 0.95, doubt: float = DOUBT
+    mean: Floats, variance: Floats, third: Floats, degrees: Floats | int, level: float = 0.95
 ) -> tuple[Floats, Floats]:
     """Both ends of Hall's interval of a mean, from its variance and third cumulant; NaN where it does not vary.
 
     >>> x = np.array([[0.1, 0.2, 0.3, 0.4, 0.5]])
-    >>> low, high = skewed_interval(x.mean(axis=1), x.var(axis=1, ddof=1) / 5, np.zeros(1), 5)  # Student's
+    >>> low, high = skewed_interval(x.mean(axis=1), x.var(axis=1, ddof=1) / 5, np.zeros(1), 4)  # Student's
     >>> round(float(low[0]), 4), round(float(high[0]), 4)
     (0.1037, 0.4963)
     """
     from scipy.special import stdtrit
 
-    reach = stdtrit(np.asarray(n) - 1, (1 + level) / 2)
+    reach = stdtrit(degrees, (1 + level) / 2)
     error = np.where(variance > (1e-12 * np.maximum(np.abs(mean), 1)) ** 2, np.sqrt(np.maximum(variance, 0)), np.nan)
     skewness = third / error**3
-    by_chance = doubt * np.sqrt(6) / np.asarray(n)  # its standard error is that of n normal values, over root n
-    sure = np.sign(skewness) * np.maximum(np.abs(skewness) - by_chance, 0)
-    low = mean - error * _untransformed(np.where(skewness > 0, sure, skewness), reach)
-    high = mean - error * _untransformed(np.where(skewness > 0, skewness, sure), -reach)
-    return low, high
+    return mean - error * _untransformed(skewness, reach), mean - error * _untransformed(skewness, -reach)
 
 
-def _judges_ratio(f: Floats, others: Floats) -> Floats:
-    """How much more the judge's scores vary over all queries than over the human-judged ones, within RATIOS."""
-    everywhere, here = np.concatenate([f, others], axis=1).var(axis=1, ddof=1), _cumulant(f, f)
-    least, greatest = RATIOS
-    small = np.maximum(everywhere / greatest, 1e-24)
-    return np.clip(np.where(everywhere > 1e-24, everywhere / np.maximum(here, small), 1.0), least, greatest)
+def chance_of_missing(share: Floats, n: int) -> Floats:
+    """The chance that n queries hold none of those that carry the variance, which are this share of all queries."""
+    return np.asarray((1 - np.minimum(share, 1.0)) ** n)
 
 
-def _steadied(variance: Floats, n: Floats | int, apart: Floats, ratio: Floats | float) -> Floats:
-    """The variance of a mean difference, corrected by the judge's variances and by that of unrelated systems."""
-    by_judge = variance * ratio**JUDGES_SHARE
-    known = (by_judge > 0) & (apart > 0)
-    steadied: Floats = by_judge * np.where(known, apart / np.where(known, n * by_judge, 1.0), 1.0) ** (
-        UNRELATED_SHARE / n
-    )
-    return steadied
+def carrying_share(values: Floats) -> Floats:
+    """The share of the queries that carries the variance of each row: 1 / kurtosis, 0 where nothing varies.
+
+    It is near 1/Q if one of Q queries differs from the others, and 1 if all are equally far from the mean.
+
+    >>> carrying_share(np.array([[1.0, 0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 1.0, -1.0, 0.0]])).round(3).tolist()
+    [0.308, 0.8]
+    """
+    kurtosis = _kurtosis(values)
+    return np.where(kurtosis > 0, 1 / np.where(kurtosis > 0, kurtosis, 1.0), 0.0)
 
 
-def _interval(
-    mean: Floats,
-    variance: Floats,
-    third: Floats,
-    n: Floats | int,
-    level: float,
-    apart: Floats | None,
-    ratio: Floats | None = None,
-) -> tuple[Floats, Floats]:
-    """Both ends of the interval of a mean or, where it is known how unrelated systems would vary, of a difference."""
-    if apart is None:
-        return skewed_interval(mean, variance, third, n, level)
-    steadied = _steadied(variance, n, apart, 1.0 if ratio is None else ratio)
-    return skewed_interval(mean, steadied, SKEWNESS_SHARE * third, n, level, DOUBT_OF_DIFFERENCES)
+def _over_all_queries(values: Floats, f: Floats, judge: _Shape) -> Floats:
+    """The variance of each row over all queries, by regression on the judge's scores."""
+    here = _cumulant(f, f)
+    known = here > 1e-24
+    slope = np.where(known, _cumulant(values, f) / np.where(known, here, 1.0), 0.0)
+    return np.maximum(_cumulant(values, values) + slope**2 * (judge.variance - here), 0.0)
 
 
-def _heaviest(values: Floats) -> Floats:
-    """The largest share of the variance of each row that one query has; 0 where nothing varies."""
-    squares = (values - values.mean(axis=1, keepdims=True)) ** 2
-    total = squares.sum(axis=1)
-    share: Floats = np.where(total > 1e-24, squares.max(axis=1) / np.where(total > 0, total, 1.0), 0.0)
-    return share
+def _pooled_skewness(values: Floats, judge: _Shape) -> Floats:
+    """That of the rows and of the judge's scores, by their numbers of queries; of the rows alone if his do not vary."""
+    n = values.shape[-1]
+    own = _skewness(_cumulant(values, values), _cumulant(values, values, values))
+    return np.where(judge.variance > 1e-24, (n * own + judge.size * judge.skewness) / (n + judge.size), own)
+
+
+def _skewness(variance: Floats, third: Floats) -> Floats:
+    varies = variance > 1e-24
+    return np.where(varies, third / np.where(varies, variance, 1.0) ** 1.5, 0.0)
+
+
+def _kurtosis(values: Floats) -> Floats:
+    """The fourth central moment over the square of the second; 0 where nothing varies."""
+    squares = (values - values.mean(axis=-1, keepdims=True)) ** 2
+    second = squares.mean(axis=-1)
+    varies = second > 1e-24
+    return np.where(varies, (squares**2).mean(axis=-1) / np.where(varies, second, 1.0) ** 2, 0.0)
 
 
 def _untransformed(skewness: Floats, x: Floats) -> Floats:
@@ -233,7 +249,8 @@ def best_weight(y: Floats, f: Floats, n: int, others: int, variance: Floats | No
 def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floats:
     """The weight of each row and query: by the half of the human-judged queries that the query is not in.
 
-    The judge labelled all queries, so all of them say how its scores vary.
+    The judge labelled all queries, so all of them say how its scores vary. It has no weight where the others all have
+    one score: a judge that happens to be right on every query would leave no variance at all.
     """
     n = y.shape[-1]
     half = np.random.default_rng(seed).permutation(n) % 2 == 0
@@ -241,12 +258,12 @@ def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floa
     weight = np.empty(y.shape)
     for here in (half, ~half):
         tuned = best_weight(y[..., ~here], f[..., ~here], n, others.shape[-1], spread)
-        weight[..., here] = SHARE * tuned[..., None]
-    return weight
+        weight[..., here] = tuned[..., None]
+    return np.where(np.ptp(others, axis=-1, keepdims=True) > 1e-12, weight, 0.0)
 
 
 def _to_halve(
-    y: Floats, f: Floats, others: Floats, target: Floats, level: float, ahead: int, apart: Floats | None
+    y: Floats, f: Floats, others: Floats, skewness: Floats, target: Floats, level: float, ahead: int
 ) -> Floats:
     """How many more human-judged queries would bring the interval to the target.
 
@@ -260,19 +277,18 @@ def _to_halve(
     more = np.arange(1, ahead * (n + size) + 1)
     many = n + more
     left = np.maximum(size - more, 0)
-    vy, vf, c = _cumulant(y, y), _cumulant(f, f), _cumulant(y, f)
-    ratio = None if apart is None else _judges_ratio(f, others)
-    yyy, yyf, yff, fff = _cumulant(y, y, y), _cumulant(y, y, f), _cumulant(y, f, f), _cumulant(f, f, f)
+    some = np.maximum(left, 1)
+    judge = _Shape.of(np.concatenate([f, others], axis=1))
+    vf, here = judge.variance, _cumulant(f, f)
+    slope = np.where(here > 1e-24, _cumulant(y, f) / np.where(here > 1e-24, here, 1.0), 0.0)
+    vy, third_of_rest = _over_all_queries(y, f, judge), _cumulant(others, others, others)
     for row in range(len(y)):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.where((left > 0) & (vf[row] > 0), c[row] / ((1 + many / left) * vf[row]), 0.0)
-            weight = SHARE * np.clip(np.nan_to_num(best), 0.0, 1.0)
-            rest, rest_third = (np.where(left > 0, weight**k * v / left ** (k - 1), 0.0)
-                                for k, v in ((2, vf[row]), (3, fff[row])))  # fmt: skip
-        variance = (vy[row] - 2 * weight * c[row] + weight**2 * vf[row]) / many + rest
-        third = yyy[row] - 3 * weight * yyf[row] + 3 * weight**2 * yff[row] - weight**3 * fff[row]
-        of_row = (None, None) if apart is None or ratio is None else (apart[[row]], ratio[[row]])
-        low, high = _interval(np.zeros(len(many)), variance, third / many**2 + rest_third, many, level, *of_row)
+        weight = np.where(left > 0, np.clip(slope[row] / (1 + many / some), 0.0, 1.0), 0.0)
+        spread = np.maximum(vy[row] + (weight**2 - 2 * weight * slope[row]) * vf[row], 0.0)
+        variance = spread / many + weight**2 * vf[row] / some
+        third = skewness[row] * spread**1.5 / many**2 + weight**3 * third_of_rest[row] / some**2
+        degrees = _Shape(*(each[[row]] for each in (vf, judge.skewness, judge.excess, judge.kurtosis)), n).degrees(many)
+        low, high = skewed_interval(np.zeros(len(many)), variance, third, degrees, level)
         enough = np.flatnonzero(high - low <= target[row])
         if len(enough):
             found[row] = more[enough[0]]
@@ -299,10 +315,8 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
     rows: list[tuple[Cell, ...]] = []
     for judge in effects.judges:
         for m, measure in enumerate(effects.measures):
-            scores = _split(effects, judge, m)
-            spread = _cumulant(scores[0], scores[0])
-            y, f, others = (part[a] - part[b] for part in scores)
-            found = prediction_powered(y, f, others, level, seed, apart=spread[a] + spread[b])
+            y, f, others = (part[a] - part[b] for part in _split(effects, judge, m))
+            found = prediction_powered(y, f, others, level, seed)
             names = [(effects.systems[i], effects.systems[j]) for i, j in zip(a.tolist(), b.tolist(), strict=True)]
             rows += [(judge, measure, *pair, *_cells(found, p)) for p, pair in enumerate(names)]
     columns = (*COLUMNS[:2], "system_a", "system_b", *COLUMNS[3:])
@@ -312,7 +326,7 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
 def helped(table: Table) -> list[str]:
     """What each judge was worth, in words: one line per judge and measure."""
     said = []
-    names = ("judge", "measure", "worth", "n", "others", "to_halve", "human_low", "heaviest")
+    names = ("judge", "measure", "worth", "n", "others", "to_halve", "human_low", "sparse")
     differences = "system_a" in table.columns
     place = {name: table.columns.index(name) for name in names}
     kinds = dict.fromkeys((row[place["judge"]], row[place["measure"]]) for row in table.rows)
@@ -337,11 +351,11 @@ def helped(table: Table) -> list[str]:
                 f"warning: {what}: {alike} of {len(rows)} rows have the same human score on all {n} "
                 "queries: there is no interval, because the scores do not say how far others could be"
             )
-        heavy = sum(float(row[place["heaviest"]] or 0.0) > HEAVY for row in rows)
-        if heavy:
+        sparse = sum(row[place["sparse"]] == "yes" for row in rows) - alike
+        if sparse > 0:
             said.append(
-                f"warning: {what}: in {heavy} of {len(rows)} rows one query has more than {HEAVY:.0%} of the variance "
-                "(column heaviest): the interval may be too narrow, because other such queries may be missing"
+                f"warning: {what}: in {sparse} of {len(rows)} rows so few queries carry the variance (columns "
+                f"carried_by, sparse) that {n} queries may miss them: the interval may not hold what it promises"
             )
     return list(dict.fromkeys(said))
 
@@ -367,5 +381,6 @@ def _cells(found: RepairedMeans, row: int) -> tuple[Cell, ...]:
         found.others,
         float(found.worth[row]),
         None if np.isnan(halve) else int(halve),
-        float(found.heaviest[row]),
+        float(found.carried_by[row]),
+        "yes" if found.sparse[row] else "no",
     )

@@ -239,8 +239,9 @@ class JudgeStudy:
         One row per judge, measure and system: judge, measure, system, human (the mean of the queries that people
         judged), judged (of all under the judge's labels), corrected, low, high, human_low, human_high, weight, n
         (queries of both), others (of the judge only), worth (human-judged queries that the judge's labels are worth),
-        to_halve (how many more human-judged queries would halve the interval), heaviest (the largest share of the
-        variance that one query has; above a half, the interval may be too narrow).
+        to_halve (how many more human-judged queries would halve the interval), carried_by (how many of the n queries
+        carry the variance), sparse (yes where they are so few that n queries may miss them, and the interval may not
+        hold what it promises).
         """
         _check_level(level)
         return corrected_means(self.effect, level, seed)
