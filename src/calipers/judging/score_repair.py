@@ -287,7 +287,9 @@ def _to_halve(
         spread = np.maximum(vy[row] + (weight**2 - 2 * weight * slope[row]) * vf[row], 0.0)
         variance = spread / many + weight**2 * vf[row] / some
         third = skewness[row] * spread**1.5 / many**2 + weight**3 * third_of_rest[row] / some**2
-        degrees = _Shape(*(each[[row]] for each in (vf, judge.skewness, judge.excess, judge.kurtosis)), n).degrees(many)
+        one = [row]
+        shape = _Shape(vf[one], judge.skewness[one], judge.excess[one], judge.kurtosis[one], n)
+        degrees = shape.degrees(many)
         low, high = skewed_interval(np.zeros(len(many)), variance, third, degrees, level)
         enough = np.flatnonzero(high - low <= target[row])
         if len(enough):

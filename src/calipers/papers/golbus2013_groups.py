@@ -110,7 +110,7 @@ class PaperFusion(NamedTuple):
     unjudged: str
 
 
-class Shown(NamedTuple):
+class ShownRanks(NamedTuple):
     """What is read of a fused list: so many documents (None: all); and RIC cuts it after a document of this grade."""
 
     length: int | None
@@ -118,7 +118,7 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedPairs:
+class PairsOfGroup:
     """What RIC needs of the judgments."""
 
     query: Ints  # of each judged document
@@ -128,7 +128,7 @@ class JudgedPairs:
     pairs: Floats  # of each query: pairs of documents with different grades
 
     @classmethod
-    def of(cls, pool: Pool) -> JudgedPairs:
+    def of(cls, pool: Pool) -> PairsOfGroup:
         grades = np.unique(pool.grade[pool.grade >= 0])
         level = np.where(pool.grade >= 0, np.searchsorted(grades, pool.grade), -1).astype(np.int16)
         size = np.array([pool.count(level == each) for each in range(len(grades))])
@@ -157,13 +157,13 @@ def numbered_by_id(ballots: Ballots) -> Ballots:
 
 
 def rics_of_groups(
-    ballots: Mapping[str, Ballots], pool: Pool, fusions: Sequence[PaperFusion], groups: Ints, shown: Sequence[Shown]
-) -> dict[tuple[PaperFusion, Shown], Floats]:
+    ballots: Mapping[str, Ballots], pool: Pool, fusions: Sequence[PaperFusion], groups: Ints, shown: Sequence[ShownRanks]
+) -> dict[tuple[PaperFusion, ShownRanks], Floats]:
     """RIC of each fusion of each group, the mean over queries.
 
     ballots: `numbered_by_id`, under what becomes of unjudged documents.
     """
-    known = JudgedPairs.of(pool)
+    known = PairsOfGroup.of(pool)
 
     def of_group(group: Ints) -> list[float]:
         drawn = {unjudged: whole.only(group.tolist()) for unjudged, whole in ballots.items()}
@@ -224,7 +224,7 @@ STARTS: dict[str, Callable[[Ballots], Ints]] = {
 }
 
 
-def ric_of_order(ballots: Ballots, order: Ints, first: Ints | None, known: JudgedPairs, shown: Shown) -> float:
+def ric_of_order(ballots: Ballots, order: Ints, first: Ints | None, known: PairsOfGroup, shown: ShownRanks) -> float:
     """RIC of fused lists, the mean over queries; of a tied pair half is in the right order.
 
     As many worse documents as stand above a better one are in the wrong order with it; a document that is not shown

@@ -19,7 +19,7 @@ from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Denominator, Exactness, Form, Proofs
 from calipers.measures.forms.blended_ranges import (
     OpenList,
-    Sums,
+    RatioSums,
     any_ratio,
     first_ratio,
     preferred_ratio,
@@ -146,7 +146,7 @@ class OfBlendedRatios(Form):
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
-    def sums(self, by: Denominator, unknown: Unknown) -> list[Sums]:
+    def sums(self, by: Denominator, unknown: Unknown) -> list[RatioSums]:
         """Of each list: the sum of ratios that it is, divided by something."""
         raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
 
@@ -197,13 +197,13 @@ class Blended(OfBlendedRatios):
         pairs = (stops * numerator - products) / np.maximum(groups.size - 1, 1)
         return np.asarray((h * (products + stops * groups.above(numerator)) + times * pairs) / groups.size)
 
-    def sums(self, by: Denominator, unknown: Unknown) -> list[Sums]:
+    def sums(self, by: Denominator, unknown: Unknown) -> list[RatioSums]:
         if by.of_relevant(np.zeros(1, np.int64)) is not None:
             total = cast("Callable[[Ints], Floats]", by.of_relevant)
-            return [Sums(total, self.stop, cutoff=self.cutoff)] * len(unknown.lists)
+            return [RatioSums(total, self.stop, cutoff=self.cutoff)] * len(unknown.lists)
         if not isinstance(by, TotalValue):
             return super().sums(by, unknown)
-        return [Sums(None, self.stop, stops, self.cutoff) for stops in by(self, unknown.lists).tolist()]
+        return [RatioSums(None, self.stop, stops, self.cutoff) for stops in by(self, unknown.lists).tolist()]
 
     def extremes_of(self, population: Population, best: bool) -> Exactness:
         """Where all stop alike, what is worth more comes first. Else that is best where nothing of the pool is missing:
@@ -277,9 +277,9 @@ class RankBiasedBlended(OfBlendedRatios):
             added[g] = self.gamma ** before[g] * n / m * total
         return groups.sum_by_list(added)
 
-    def sums(self, by: Denominator, unknown: Unknown) -> list[Sums]:
+    def sums(self, by: Denominator, unknown: Unknown) -> list[RatioSums]:
         total = cast("Callable[[Ints], Floats]", by.of_relevant)
-        return [Sums(total, gamma=self.gamma)] * len(unknown.lists)
+        return [RatioSums(total, gamma=self.gamma)] * len(unknown.lists)
 
     @property
     def sorted_is_best(self) -> bool:

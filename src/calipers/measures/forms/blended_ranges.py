@@ -129,7 +129,7 @@ class OpenList(Record):
         return list(zip(np.diff(gains, prepend=0.0).tolist(), gains.tolist(), strict=True))
 
 
-class Sums(Record):
+class RatioSums(Record):
     """A sum of ratios at relevant documents, and what it is divided by."""
 
     total: Callable[[Ints], Floats] | None  # of how many documents are relevant; None: the stops of all of them
@@ -139,7 +139,7 @@ class Sums(Record):
     gamma: float = 1.0  # the c-th ratio counts gamma^(c - 1)
 
 
-def sums_of_ratios(one: OpenList, sums: Sums, largest: bool) -> tuple[float, bool, int]:
+def sums_of_ratios(one: OpenList, sums: RatioSums, largest: bool) -> tuple[float, bool, int]:
     """The end of the range of a sum of ratios; whether it is attained; and by how many relevant unknown documents."""
     numbers, shown = one.numbers, len(one.row)
     member, first, last = _columns(one)
