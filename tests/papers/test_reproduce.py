@@ -413,7 +413,7 @@ def test_ric_of_groups_is_the_measure(most: int) -> None:
     }
     readings = readings_of(golbus2013.TABLE_3)
     fusions = list(dict.fromkeys(golbus2013.fusion_under(name, each) for each in readings for name in FUSIONS))
-    shown = [golbus2013_groups.Shown(length, cut) for length in (None, 9) for cut in (0, 1)]
+    shown = [golbus2013_groups.ShownRanks(length, cut) for length in (None, 9) for cut in (0, 1)]
     groups = golbus2013_groups.dealt_groups(12, 3, 4, 1)
     found = golbus2013_groups.rics_of_groups(ballots, known.pool, fusions, groups, shown)
     assert len(found) == 4 * len(fusions) == 4 * 50
@@ -424,7 +424,7 @@ def test_ric_of_groups_is_the_measure(most: int) -> None:
         wanted = evaluate(known, made, ["RIC(rel=0)", "RIC(rel=1)"], empty="skip", warn=False).values
         for rel, i in product((0, 1), range(len(lists))):
             fusion, length = lists[i]
-            value = found[fusion, golbus2013_groups.Shown(length, rel)][number]
+            value = found[fusion, golbus2013_groups.ShownRanks(length, rel)][number]
             assert value == pytest.approx(np.nanmean(wanted[rel, i]), abs=1e-9), (fusion, length, rel)
 
 

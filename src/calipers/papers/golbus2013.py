@@ -32,7 +32,7 @@ from calipers.metaeval.query_sets import RememberedRun
 from calipers.papers.golbus2013_groups import (
     AGREEMENT,
     PaperFusion,
-    Shown,
+    ShownRanks,
     agreement,
     blocks_of_deals,
     dealt_groups,
@@ -77,7 +77,7 @@ class Collection:
     folder: Path
     judgments: Judgments
     runs: tuple[RememberedRun, ...]
-    fused: dict[tuple[PaperFusion, Shown, int], Floats] = field(default_factory=dict)  # see fused_rics
+    fused: dict[tuple[PaperFusion, ShownRanks, int], Floats] = field(default_factory=dict)  # see fused_rics
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
@@ -390,7 +390,7 @@ class Agreed(NamedTuple):
 
 
 @cache
-def agreements(known: Collection, fusion: PaperFusion, shown: Shown, samples: int) -> tuple[Agreed, ...]:
+def agreements(known: Collection, fusion: PaperFusion, shown: ShownRanks, samples: int) -> tuple[Agreed, ...]:
     """tau, rho and RMSE."""
     fused_rics(known, [fusion], [shown], samples)
     ric, joint = known.fused[fusion, shown, samples], joint_values(known, samples, shown.cut)
@@ -412,8 +412,8 @@ def drawn_groups(known: Collection, reading: Reading, samples: int) -> Drawn:
     return Drawn(joint_values(known, samples, shown.cut), ric, *chance)
 
 
-def shown_under(reading: Reading) -> Shown:
-    return Shown(LENGTHS[reading["fused lists"]], CUT[reading["cut"]])
+def shown_under(reading: Reading) -> ShownRanks:
+    return ShownRanks(LENGTHS[reading["fused lists"]], CUT[reading["cut"]])
 
 
 def fusion_under(name: str, reading: Reading) -> PaperFusion:
@@ -452,7 +452,7 @@ def chance_values(known: Collection, samples: int, cut: int) -> tuple[Floats, Fl
     return np.array(null), np.array(corrected)
 
 
-def fused_rics(known: Collection, wanted: Iterable[PaperFusion], shown: Iterable[Shown], samples: int) -> None:
+def fused_rics(known: Collection, wanted: Iterable[PaperFusion], shown: Iterable[ShownRanks], samples: int) -> None:
     """Remember RIC of each group's fusions that are not known yet."""
     shown = list(dict.fromkeys(shown))
     fresh = [

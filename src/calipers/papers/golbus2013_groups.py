@@ -157,7 +157,11 @@ def numbered_by_id(ballots: Ballots) -> Ballots:
 
 
 def rics_of_groups(
-    ballots: Mapping[str, Ballots], pool: Pool, fusions: Sequence[PaperFusion], groups: Ints, shown: Sequence[ShownRanks]
+    ballots: Mapping[str, Ballots],
+    pool: Pool,
+    fusions: Sequence[PaperFusion],
+    groups: Ints,
+    shown: Sequence[ShownRanks],
 ) -> dict[tuple[PaperFusion, ShownRanks], Floats]:
     """RIC of each fusion of each group, the mean over queries.
 
