@@ -131,3 +131,21 @@ def test_the_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(root, ["exposure", *files, *grouped])
     assert isinstance(done.exception, CalipersError)
     assert "groups:2: document 'a' has a second group" in str(done.exception)
+
+
+@pytest.mark.parametrize("name", ["EE-L", "EE-D", "EE-R", "AWRF"])
+def test_cards_of_exposure_and_a_pointer_to_the_command(name: str) -> None:
+    card = cal.measure_card(name)
+    assert card.citation
+    assert {"model", "patience"} <= {parameter[0] for parameter in card.parameters}
+    with pytest.raises(cal.CalipersError, match="see calipers exposure"):
+        cal.parse(name)
+
+
+def test_the_square_of_the_mean_is_not_the_mean_of_squares() -> None:
+    """Why EE-D is no measure that is averaged over orders."""
+    qrels = {"q": {"a": 1}}
+    runs = {"tied": {"q": {"a": 1, "b": 1}}, "first": {"q": {"a": 2, "b": 1}}, "last": {"q": {"a": 1, "b": 2}}}
+    tied, first, last = cal.exposure(qrels, runs, patience=0.5, warn=False).disparity[:, 0]
+    assert tied == 2 * 0.75**2
+    assert (first + last) / 2 == 1 + 0.5**2

@@ -747,6 +747,15 @@ def test_counterexamples_beyond_the_small_rankings() -> None:
     assert cal.properties("AP(norm=k)").has(("localized", "complete"))
 
 
+def test_the_tables_of_the_manual_say_how_far_a_search_went() -> None:
+    """A yes without a proof is one up to a size."""
+    docs = Path(__file__).parents[2] / "docs"
+    row = next(line for line in (docs / "measures/README.md").read_text().splitlines() if line.startswith("| [RIC]"))
+    assert row.split(" | ")[1] == "yes up to n = 7 (graded: 5)"
+    for page in (docs / "properties.md", docs / "measures/README.md"):
+        assert " yes up to n = " in page.read_text().lower()
+
+
 # --- cards ------------------------------------------------------------------------------------------------
 
 

@@ -214,6 +214,18 @@ def test_the_union_is_the_pool_where_everything_is_judged() -> None:
 
 
 @pytest.mark.acceptance
+def test_the_manual_says_over_which_queries_expected_precision_is(data: Path) -> None:
+    """Over all 784 queries of MQ2008; the 220 without a relevant document count 0, as norm=k gives them a score."""
+    name = "AP(norm=k)@5"
+    files = sorted((data / "letor/MQ2008").glob("S*.txt.xz"))
+    expected = np.concatenate([cal.bounds(cal.read_judgments(file), name).expected[name] for file in files])
+    assert (len(expected), int((expected == 0).sum())) == (784, 220)
+    page = (Path(__file__).parents[2] / "docs/bounds.md").read_text()
+    assert "over all 784 queries, 0 for the 220 without a relevant document" in page
+    assert f"| 5 | {expected.mean():.4f} |" in page
+
+
+@pytest.mark.acceptance
 def test_on_trec_covid_the_best_system_is_above_random(data: Path) -> None:
     """Random rankings of the pool alone, of documents that no system was given, beat every system by AP."""
     judgments = cal.read_qrels(data / "trec/covid-round1/qrels-rnd1.txt")

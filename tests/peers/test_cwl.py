@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import random
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -113,3 +115,17 @@ def test_a_reader_of_one_list() -> None:
     assert paid.readings["ETU"] == pytest.approx(1 + 0.6)
     with pytest.raises(cal.CalipersError, match="one for each grade"):
         cal.user_model("RBP", [1, 0], costs=[1])
+
+
+@pytest.mark.peers
+def test_the_table_of_coverage_has_every_measure_of_the_peers(require: Any) -> None:
+    page = (Path(__file__).parents[2] / "docs/peers.md").read_text()
+    table = {name for line in page.splitlines() if line.startswith("| ") for name in re.findall(r"\w+", line)}
+    folder = Path(require.module("cwl.ruler.measures").__file__).parent
+    texts = [file.read_text() for file in folder.glob("cwl_*.py")]
+    theirs = {name for text in texts for name in re.findall(r"^class (\w+)\(CWLMetric", text, re.MULTILINE)}
+    assert len(theirs) > 18
+    assert theirs <= table
+    assert {name.rsplit(".", 1)[1] for name, _, _ in PAIRS} == theirs - {"TrAPCWLMetric"}
+    metrics = vars(require.module("pyNTCIREVAL.metrics")).values()
+    assert {each.__name__ for each in metrics if inspect.isclass(each)} - {"Metric"} <= table

@@ -47,7 +47,7 @@ def _is_ours(declaration: Declaration) -> bool:
 
 def _index(cards: Sequence[tuple[str, Properties]]) -> str:
     rows = tuple(
-        (Markdown(f"[{name}]({name}.md)"), *(properties[each].word for each in NINE))
+        (Markdown(f"[{name}]({name}.md)"), *(properties[each].words for each in NINE))
         for name, properties in sorted(cards, key=lambda card: card[0].lower())
     )
     return (
@@ -68,9 +68,9 @@ def _filled(page: Path) -> str:
     chains = contradictions()
     assert chains is not None
     parts = {
-        "table": property_tables.annotated(document, SEVEN).to_markdown()
+        "table": property_tables.annotated(document, SEVEN, sizes=True).to_markdown()
         + _list(property_tables.notes_of(document, SEVEN)),
-        "further": property_tables.annotated([*document, *further], NINE).to_markdown()
+        "further": property_tables.annotated([*document, *further], NINE, sizes=True).to_markdown()
         + _list(property_tables.notes_of([*document, *further], NINE)),
         "why": property_tables.reasons(document, SEVEN).to_markdown(),
         "impossible": _list([f"- {in_words(chain)}." for chain in chains]),

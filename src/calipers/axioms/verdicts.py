@@ -64,6 +64,11 @@ class Verdict:
     def word(self) -> str:
         return "yes" if self.holds else "no"
 
+    @property
+    def words(self) -> str:
+        """The word and, of a yes that was searched and not proved, up to what size."""
+        return f"yes up to {self.searched}" if self.how == "searched" else self.word
+
     def __str__(self) -> str:
         if self.counterexample is not None:
             return f"No: {self.counterexample}"
