@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from figures import HERE, replace
+from figures_text import first_documents
 
 from calipers import plot, text
 from calipers.papers.summeval import ABSTRACTIVE
@@ -17,7 +18,7 @@ from calipers.papers.text_study import TextStudy, gain_chart, normalised_texts
 
 PAGE = "text_study.md"
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++"
-FEW = 2  # random texts for each summary under BERTScore, which takes longest
+DOCUMENTS, TEXTS = 50, 2  # under BERTScore, which takes longest: of the documents, and random texts for each summary
 SHOWN = {
     "all": ("by-chance", "chosen", "by-measure", "plain"),
     "abstractive": ("by-chance", "chosen", "by-measure"),
@@ -43,9 +44,9 @@ def words_and_characters(given: text.Summaries, cache: Path | None) -> None:
 
 def vectors(given: text.Summaries, model: str, cache: Path | None) -> None:
     """BERTScore, all systems."""
-    options = text.TextOptions(texts=FEW)
+    some, options = first_documents(given, DOCUMENTS), text.TextOptions(texts=TEXTS)
     matcher = text.matcher(text.Encoder(model))
-    write("bert", normalised_texts(given, "BERTScore", options=options, matcher=matcher, cache=cache).study())
+    write("bert", normalised_texts(some, "BERTScore", options=options, matcher=matcher, cache=cache).study())
 
 
 def main(data: Path, model: str, cache: Path | None) -> None:

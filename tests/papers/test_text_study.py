@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.papers.text_study import text_study
+from calipers.papers.text_study import normalised_texts, text_study
 from calipers.results.scores import Scores
 from calipers.stats.correction import holm
 from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, human_correlation
+from calipers.text.meteor import MeteorScorer
 from calipers.text.options import CHANCES
 
 VOCABULARY = [f"w{i}" for i in range(12)]
@@ -102,6 +103,22 @@ def test_the_command(given: Summaries, tmp_path: Path) -> None:
     assert "1 measures x 5 kinds of random text x 2 normalisations x 2 human judgments x 3 levels" in page
     assert len((out / "tables" / "gains.csv").read_text().splitlines()) == 1 + 5 * 2 * 2 * 3
     assert "surely up" in done.stdout
+
+
+def test_some_systems_are_a_study_of_their_own(given: Summaries) -> None:
+    """What random texts score does not depend on who else wrote one; drawn words do, on the longest text."""
+    chosen, chances = ["s0", "s2", "s3"], [chance for chance in CHANCES if chance != "words"]
+    part = normalised_texts(given, "METEOR ROUGE-1", chances).of_systems(chosen).study(samples=20, splits=4)
+    alone = text_study(given.of_systems(chosen), "METEOR ROUGE-1", chances, samples=20, splits=4)
+    assert part.plain == pytest.approx(alone.plain, nan_ok=True)
+    assert part.normal == pytest.approx(alone.normal, nan_ok=True)
+
+
+def test_a_study_goes_on_where_it_was(given: Summaries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = normalised_texts(given, "METEOR", cache=tmp_path)
+    monkeypatch.setattr(MeteorScorer, "scores", lambda *given: pytest.fail("scored again"))
+    again = normalised_texts(given, "METEOR", cache=tmp_path)
+    assert (again.normal == first.normal).all()
 
 
 def test_what_it_cannot_do(given: Summaries) -> None:

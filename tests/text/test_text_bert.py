@@ -276,6 +276,18 @@ def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- the cache ---------------------------------------------------------------------------------------------
 
 
+def test_vectors_that_do_not_fit_are_let_go(
+    model: str, encoder: Encoder, few: Summaries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One document at a time, and no vectors kept: the same scores."""
+    whole = evaluate_summaries(few, "BERTScore", matcher=matcher(encoder)).scores.values
+    monkeypatch.setattr("calipers.text.bertscore_of_summaries.AT_ONCE", 1)
+    monkeypatch.setattr("calipers.text.encoder.MOST_KEPT", 0)
+    small = Encoder(model, layer=5, device="cpu")
+    assert evaluate_summaries(few, "BERTScore", matcher=matcher(small)).scores.values == pytest.approx(whole, abs=1e-5)
+    assert not small._known
+
+
 def test_cache(model: str, encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = Encoder(model, layer=5, device="cpu", cache=tmp_path).encode(TEXTS)
     again = Encoder(model, layer=5, device="cpu", cache=tmp_path)

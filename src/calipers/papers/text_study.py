@@ -228,7 +228,7 @@ class NormalisedTexts:
     options: TextOptions
 
     def of_systems(self, systems: Sequence[str]) -> NormalisedTexts:
-        """Those of some systems: what a text scores does not depend on who else wrote one."""
+        """Those of some systems, beside the random texts that were drawn for all."""
         place = [self.summaries.systems.index(system) for system in systems]
         return replace(
             self,
