@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
