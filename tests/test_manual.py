@@ -74,6 +74,17 @@ def test_broken_links_stop_the_build(tmp_path: Path, text: str, require: Require
     assert "strict mode" in done.stderr + done.stdout
 
 
+def test_what_pages_name_in_code_exists(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The build of the site stops at these, too."""
+    monkeypatch.syspath_prepend(str(DOCS / "site"))
+    from spelling import misspelt
+
+    for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]:
+        assert list(misspelt(page.read_text(encoding="utf-8"))) == [], page.name
+    for wrong in ("`cal.evalute(qrels, run)`", "`calipers evalute`", "`calipers text skore`", "`--likes x`"):
+        assert len(list(misspelt(f"A page with {wrong}."))) == 1, wrong
+
+
 @pytest.fixture(scope="module")
 def shell(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Runs lines as a reader would, in one folder, with our `calipers` first on the path."""

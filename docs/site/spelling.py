@@ -54,7 +54,7 @@ def known() -> tuple[set[str], set[str]]:
     from calipers.cli.commands import root
 
     commands: set[str] = set()
-    options = {"--help", "--version"}
+    options = {"--help", "--version", "--v9"}  # the last one is read by `calipers trec_eval` itself
 
     def walk(command: click.Command, name: str) -> None:
         commands.add(name)

@@ -20,8 +20,10 @@ import calipers as cal
 import oracle
 from calipers.evaluation import as_runs
 from calipers.limits.normalisation import Limits, population_of, upper, v1, v2, v2s, worst_to_ideal
+from calipers.limits.pool_bounds import _rows_that_matter
 from calipers.lists import Lists
 from calipers.measures.random_rankings import enumerable, sampled_deviation
+from calipers.measures.registry import declared
 from calipers.metaeval.query_sets import RememberedRun
 from oracle_measures import LARGEST, MEASURES
 
@@ -203,6 +205,29 @@ def test_the_union_is_what_is_judged_and_what_the_run_ranks_above_it(name: str) 
             assert found.ideal[name][s, q] == pytest.approx(u, rel=NEAR)
             assert found.worst[name][s, q] == pytest.approx(every.min(), rel=NEAR)
             assert scores[f"V2({name})"][s, q] == pytest.approx((a - e) / (u - e if a >= e else e), rel=1e-9, abs=NEAR)
+
+
+def test_rankings_of_the_union_need_not_name_what_is_worth_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every measure has the bounds that it has where all documents are named, and most are quicker."""
+    rng = random.Random(3)
+    qrels = {f"q{q}": {f"d{d}": rng.choice((-1, 0, 0, 0, 1, 2)) for d in range(12)} for q in range(3)}
+    runs = {
+        f"s{s}": {q: {f"d{d}": rng.randint(0, 6) for d in rng.sample(range(20), 9)} for q in qrels} for s in range(3)
+    }
+    names = [each.example for each in declared("grades") if not cal.parse(each.example).form.normalised]
+    pool = cal.Judgments.from_dict(qrels).pool
+    fewer = [name for name in names if _rows_that_matter(pool, cal.parse(name).bind(pool).form, "exact") is not None]
+    assert {"AP", "RR", "P", "nDCG", "Recall"} <= {name.partition("@")[0] for name in fewer}
+    found = cal.bounds(qrels, fewer, population="union", runs=runs)
+    monkeypatch.setattr("calipers.limits.pool_bounds._rows_that_matter", lambda *_: None)
+    whole = cal.bounds(qrels, fewer, population="union", runs=runs)
+    assert (found.n == whole.n).all()
+    assert (found.relevant == whole.relevant).all()
+    for name in fewer:
+        for part in ("ideal", "expected", "worst", "sd", "error"):
+            one, other = getattr(found, part)[name], getattr(whole, part)[name]
+            assert one == pytest.approx(other, abs=1e-12, nan_ok=True), (name, part)
+        assert found.exactness[name] == whole.exactness[name]
 
 
 def test_the_union_is_the_pool_where_everything_is_judged() -> None:

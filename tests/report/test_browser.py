@@ -563,20 +563,31 @@ def test_one_run_or_one_query(browser: Any, tmp_path: Path, topics: int, systems
     found.context.close()
 
 
-@pytest.mark.acceptance
-def test_trec_covid_143_runs_on_30_topics(browser: Any, data: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="session")
+def trec_8(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page on 126 systems and 50 topics."""
     from calipers.report.page import write_report
 
-    folder = data / "trec/covid-round1"
-    written = write_report(folder / "qrels-rnd1.txt", folder / "runs", tmp_path / "r.html", "nDCG@10 AP")
+    path, folder = tmp_path_factory.mktemp("trec-8") / "r.html", data / "trec/trec8-adhoc"
+    written = write_report(folder / "qrels.txt", sorted((folder / "runs").iterdir())[:126], path)
     assert written.notes == ()
-    assert written.size < 5_000_000
-    found = Opened(browser, tmp_path / "r.html")
+    assert written.size < 4_000_000
+    return path
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize("width", [390, 1100, 1600])
+def test_126_runs_of_trec_8_on_50_topics(browser: Any, trec_8: Path, width: int) -> None:
+    found = Opened(browser, trec_8, viewport={"width": width, "height": 844})
+    page = found.page
     assert found.complaints == []
     assert found.requests == [found.address]
-    assert "of 10,153 pairs of systems really differ in nDCG@10" in found.page.inner_text(".findings")
-    assert len(found.column("systems", 1)) == 143
-    assert found.page.query_selector('[data-chart="differs"] canvas') is not None  # pixels for 20,000 squares
-    found.page.locator('[data-grid="queries"] .open').first.click()
-    assert len(found.texts("dialog tbody tr")) == 143
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(BEYOND) == []
+    assert page.evaluate(COLLISIONS) == []
+    assert "of 7,875 pairs of systems really differ in nDCG@10" in page.inner_text(".findings")
+    assert len(found.column("systems", 1)) == 126
+    assert page.query_selector('[data-chart="differs"] canvas') is not None  # pixels for 16,000 squares
+    page.locator('[data-grid="queries"] .open').first.click()
+    assert len(found.texts("dialog tbody tr")) == 126
     found.context.close()

@@ -66,6 +66,19 @@ def test_sums_and_means_are_rounded_once(values: list[float]) -> None:
     assert mean(values) == mean(values[::-1]) == mean(expansion(values), len(values)) == float(exact / len(values))
 
 
+@given(st.lists(SCORES, min_size=1, max_size=4), st.integers(0, 3), st.sampled_from([1.0, 1e-3, 1e-300]))
+def test_means_of_rows_are_rounded_once(rows: list[list[float]], holes: int, scale: float) -> None:
+    """Whether twice the precision suffices for a row or not."""
+    width = max(map(len, rows)) + holes
+    values = np.full((len(rows), width), np.nan)
+    for line, row in zip(values, rows, strict=True):
+        line[: len(row)] = np.array(row) * scale
+    expected = [
+        float(sum(map(Fraction, line[~np.isnan(line)].tolist())) / np.sum(~np.isnan(line)).item()) for line in values
+    ]
+    assert means(values).tolist() == expected
+
+
 @pytest.mark.parametrize("shape", [(2, 3, 0), (0, 4), (0, 0), (2, 1)])
 def test_means_of_nothing_are_undefined(shape: tuple[int, ...]) -> None:
     found = means(np.full(shape, np.nan))

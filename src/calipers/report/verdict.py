@@ -99,7 +99,7 @@ def _tested(found: Comparison, pair: int, leader: int) -> str:
     ends = (float(outcome.low[pair]), float(outcome.high[pair]))
     low, high = ends if found.a[pair] == leader else (-ends[1], -ends[0])
     said = f"adjusted p {p_text(float(found.p_adjusted[0][pair]))}"
-    return said if math.isnan(low) else f"{said}, {1 - found.alpha:.4g} interval {low:+.4f} to {high:+.4f}"
+    return said if math.isnan(low) else f"{said}, {100 * (1 - found.alpha):g}% interval {low:+.4f} to {high:+.4f}"
 
 
 def _against(material: Material, found: Comparison) -> list[str]:

@@ -368,7 +368,7 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
 
 def _pool_rows(found: Retrieved, answered: Ints, starts: Ints) -> Ints:
     """Of each row, by list and rank: its row of the pool, -1 for what nobody judged."""
-    assert found.docid_rank is not None
+    assert found.docid_rank is not None  # files have ids
     row = np.full(int(starts[-1]), -1)
     start = starts[np.searchsorted(answered, found.query)]
     row[np.repeat(start, np.diff(found.offsets)) + found.docid_rank - 1] = found.document
