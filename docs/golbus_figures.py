@@ -2,7 +2,7 @@
 
 DATA is a folder with trec/trec8-adhoc, trec/trec9-web, trec/dl19-passage and trec/qrels. The parts are
 
-    figure-2 figure-3 figure-5   the pictures of reproduce.md; figure 3 takes minutes: 200 groups of systems are fused
+    figure-2 figure-3 figure-5   the pictures of reproduce.md; figure 3 has the first 240 groups of systems
     weights estimators           tables of information.md
     FILE.csv                     verdicts of reproduce.md: `calipers reproduce golbus2013 --format csv -o FILE.csv`
 """
@@ -33,6 +33,7 @@ from calipers.results.tables import Table
 
 IMAGES = Path(__file__).resolve().parent / "images"
 SPLITS = 60
+DRAWN = 240  # groups in the picture of figure 3
 TABLE_3 = ("interval", "if 100 were drawn", "drawn at most", "shuffled", "corrected")
 _NUMBER = r"(-?[\d.]+)"
 TABLE_3_REASON = (
@@ -68,7 +69,7 @@ def figure_2(data: Path) -> None:
 
 def figure_3(data: Path) -> None:
     """RIC of fusions against the joint RIC of ten systems of TREC 8; and what the values are on average."""
-    drawn = paper.drawn_groups(collection(data, "TREC 8"), paper.BEST_3, paper.SAMPLES)
+    drawn = paper.drawn_groups(collection(data, "TREC 8"), paper.BEST_3, DRAWN)
     save(plot.fusion_scatter(cast("Any", SimpleNamespace(joint=drawn.joint, ric=drawn.ric))), "3")
     print(f"joint {drawn.joint.mean():.3f}, shuffled {drawn.null.mean():.3f}, corrected {drawn.corrected.mean():.3f}")
     for name, ric in drawn.ric.items():
@@ -84,7 +85,11 @@ def figure_5(data: Path) -> None:
 
 
 def save(chart: Any, number: str) -> None:
-    plot.save(chart, str(IMAGES / f"golbus-figure-{number}.png"))
+    from PIL import Image
+
+    path = IMAGES / f"golbus-figure-{number}.png"
+    plot.save(chart, str(path))
+    Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
 
 
 def weights(data: Path) -> None:
