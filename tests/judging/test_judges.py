@@ -222,6 +222,9 @@ def test_other_scales_are_refused_with_both_shown_or_mapped(tmp_path: Path) -> N
     assert float(same[0]["agreement"]) == pytest.approx(agree)
     for wrong, said in (
         ("human:two", "cannot read the map"),
+        ("human:>=nan", "cannot read the map"),
+        ("human:0=0,1=1,2=inf,3=3", "cannot read the map"),
+        ("human:0=0,0=1,1=1,2=2,3=3", "two grades for one"),
         ("nobody:>=2", "nobody"),
         ("human:0=0,1=1", "grade 2 of human"),
     ):
@@ -430,8 +433,8 @@ def test_the_repaired_mean_is_its_formula() -> None:
     assert np.allclose(useless.high - useless.low, useless.human_high - useless.human_low)
     assert np.allclose(useless.worth, 0)
     even = np.array([[0.1, 0.2, 0.3, 0.4, 0.5]])  # no skewness: Student's interval
-    alone = prediction_powered(even, even * 0, np.zeros((1, 2)))
-    assert (alone.low[0], alone.high[0]) == pytest.approx(t.interval(0.95, 4, loc=0.3, scale=sem(even[0])))
+    plain = prediction_powered(even, even * 0, np.zeros((1, 2)))
+    assert (plain.low[0], plain.high[0]) == pytest.approx(t.interval(0.95, 4, loc=0.3, scale=sem(even[0])))
 
 
 def _hall(mean: float, error: float, third: float, degrees: float) -> tuple[float, float]:

@@ -104,10 +104,6 @@ class _Shape:
         skewness = _skewness(variance, _cumulant(values, values, values))
         return cls(variance, skewness, np.maximum(kurtosis - 3 - skewness**2, 0.0), kurtosis, values.shape[-1])
 
-    def degrees(self, n: Floats | int) -> Floats:
-        """Of freedom, of the variance of n human-judged queries."""
-        return np.asarray(np.maximum(2 / (self.excess / n + 2 / (np.asarray(n) - 1)), 1.0))
-
 
 def prediction_powered(
     y: Floats, f: Floats, others: Floats, level: float = 0.95, seed: int = SEED, ahead: int = LOOK_AHEAD
@@ -137,7 +133,7 @@ def prediction_powered(
     rest, rest_third = used**2 * _cumulant(others, others) / size, used**3 * _cumulant(*[others] * 3) / size**2
     variance, third = spread / n + rest, skewness * spread**1.5 / n**2 + rest_third
     value, human = corrected.mean(axis=1), y.mean(axis=1)
-    low, high = skewed_interval(value, variance, third, judge.degrees(n), level)
+    low, high = skewed_interval(value, variance, third, _degrees(judge.excess, n), level)
     human_low, human_high = skewed_interval(human, _cumulant(y, y) / n, _cumulant(y, y, y) / n**2, n - 1, level)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(variance > 0, _over_all_queries(y, f, judge) / variance - n, 0.0)
@@ -198,6 +194,11 @@ def carrying_share(values: Floats) -> Floats:
     """
     kurtosis = _kurtosis(values)
     return np.where(kurtosis > 0, 1 / np.where(kurtosis > 0, kurtosis, 1.0), 0.0)
+
+
+def _degrees(excess: Floats, n: Floats | int) -> Floats:
+    """Of freedom, of the variance of n human-judged queries, by the excess of a _Shape."""
+    return np.asarray(np.maximum(2 / (excess / n + 2 / (np.asarray(n) - 1)), 1.0))
 
 
 def _over_all_queries(values: Floats, f: Floats, judge: _Shape) -> Floats:
@@ -294,7 +295,7 @@ def _to_halve(
         spread = np.maximum(vy[row] + (weight**2 - 2 * weight * slope[row]) * vf[row], 0.0)
         variance = spread / many + weight**2 * vf[row] / some
         third = skewness[row] * spread**1.5 / many**2 + weight**3 * third_of_rest[row] / some**2
-        degrees = _Shape(*(each[[row]] for each in (vf, judge.skewness, judge.excess, judge.kurtosis)), n).degrees(many)
+        degrees = _degrees(judge.excess[row], many)
         low, high = skewed_interval(np.zeros(len(many)), variance, third, degrees, level)
         enough = np.flatnonzero(high - low <= target[row])
         if len(enough):
