@@ -16,7 +16,7 @@ from PIL import Image
 
 import calipers as cal
 from calipers import plot
-from calipers.judging.score_repair import HEAVY, RepairedMeans, prediction_powered
+from calipers.judging.score_repair import carrying_share, is_sparse, prediction_powered
 from calipers.judging.study import JudgeStudy
 from calipers.plot.drawing import styled
 from calipers.results.tables import Table
@@ -68,102 +68,123 @@ def families(study: JudgeStudy) -> Table:
     return named(Table(table.columns, tuple(row for row in table.rows if row[2] == "BM25")))
 
 
-def covered(
-    y: np.ndarray, f: np.ndarray, n: int, queries: int, random: np.random.Generator
-) -> tuple[float, RepairedMeans]:
-    """How often the repaired interval, where there is one, holds the truth: queries drawn again and again.
+class Coverage:
+    """How often repaired intervals, where there are any, hold the truth: queries drawn again and again.
 
-    y and f of [query] are the scores of a system; of [2, query] those of two systems, whose difference is repaired.
+    Every row of y and f, of [row, query], is a system, or the difference of two.
     """
-    drawn = random.integers(0, y.shape[-1], (DRAWS, queries))
-    known, rest = drawn[:, :n], drawn[:, n:]
-    apart = None
-    if y.ndim == 2:
-        apart = y[:, known].var(axis=-1, ddof=1).sum(axis=0)
-        y, f = y[0] - y[1], f[0] - f[1]
-    found = prediction_powered(y[known], f[known], f[rest], ahead=0, apart=apart)
-    said = ~np.isnan(found.low)
-    return float(((found.low <= y.mean()) & (y.mean() <= found.high))[said].mean()) if said.any() else np.nan, found
+
+    def __init__(self, y: np.ndarray, f: np.ndarray, n: int, random: np.random.Generator) -> None:
+        varies = np.ptp(y, axis=1) > 1e-12
+        self.n, self.places = n, np.flatnonzero(varies)
+        y, f = y[varies], f[varies]
+        self.sparse = is_sparse(carrying_share(y), n)
+        found = np.array([self._of(*row, random) for row in zip(y, f, strict=True)])
+        self.share, self.none, self.said, self.width, self.worth = found.T
+
+    def _of(self, y: np.ndarray, f: np.ndarray, random: np.random.Generator) -> tuple[float, ...]:
+        drawn = random.integers(0, len(y), (DRAWS, len(y)))
+        known, rest = drawn[:, : self.n], drawn[:, self.n :]
+        found = prediction_powered(y[known], f[known], f[rest], ahead=0)
+        there = ~np.isnan(found.low)
+        hit = (found.low <= y.mean()) & (y.mean() <= found.high)
+        width, alone = ((high - low)[there] for low, high in ((found.low, found.high),
+                                                              (found.human_low, found.human_high)))  # fmt: skip
+        return (float(hit[there].mean()), float(1 - there.mean()), float(found.sparse.mean()),
+                float(np.median(width) / np.median(alone)), float(np.median(found.worth)))  # fmt: skip
+
+    @property
+    def inside(self) -> np.ndarray:
+        return (self.share >= 0.92) & (self.share <= 0.98)
+
+    def cells(self) -> tuple[float | int | None, ...]:
+        """How many rows, the share that is sparse, and the coverage of the others and of those."""
+        rest = ~self.sparse
+        most = (float(self.inside[rest].mean()), float(self.share[rest].min()), float(self.share[rest].max()))
+        none = (None, None, None)
+        few = (float(self.inside[~rest].mean()), float(self.share[~rest].min()), float(self.said[~rest].mean()))
+        return (len(rest), float(self.sparse.mean()), *most, *(few if self.sparse.any() else none),
+                float(self.said[rest].mean()))  # fmt: skip
 
 
-def coverage(study: JudgeStudy) -> tuple[Table, float]:
-    """How often the intervals of all systems hold the truth and how wide they are; UMBRELA's mean at n = 15."""
-    rows, umbrela = [], 0.0
+HEADS = ("rows", "sparse", "others in 92% to 98%", "least", "most", "sparse in 92% to 98%", "least of these",
+         "said to be sparse", "others said to be")  # fmt: skip
+
+
+def joined(parts: list[Coverage]) -> Coverage:
+    """One of several."""
+    whole = parts[0]
+    for name in ("places", "sparse", "share", "none", "said", "width", "worth"):
+        setattr(whole, name, np.concatenate([getattr(part, name) for part in parts]))
+    return whole
+
+
+def coverage(study: JudgeStudy) -> tuple[Table, Table, float]:
+    """Means of all systems under all judges; how wide they are by nDCG@10; UMBRELA's mean coverage at n = 15."""
     random = np.random.default_rng(42)
+    rows, widths, umbrela = [], [], 0.0
     for m, measure in enumerate(study.effect.measures):
-        for judge in study.judges:
-            ours, theirs = (scores.values[m] for scores in study.effect.common(judge))
-            for n in (15, 30):
-                found = [covered(y, f, n, 200, random) for y, f in zip(ours, theirs, strict=True)]
-                shares = [share for share, _ in found]
-                wide = [np.nanmean(e.high - e.low) / np.nanmean(e.human_high - e.human_low) for _, e in found]
-                worth = [float(np.median(e.worth)) for _, e in found]
+        for n in (15, 30):
+            parts = []
+            for judge in study.judges:
+                ours, theirs = (scores.values[m] for scores in study.effect.common(judge))
+                parts.append(Coverage(ours, theirs, n, random))
+                if measure in ("nDCG@10", "AP"):
+                    cells = float(np.mean(parts[-1].width)), float(np.median(parts[-1].worth))
+                    widths.append((judge, measure, n, *cells))
                 if (measure, judge, n) == ("nDCG@10", UMBRELA, 15):
-                    umbrela = float(np.mean(shares))
-                rows.append((judge, measure, n, min(shares), float(np.mean(shares)), max(shares), float(np.mean(wide)),
-                             float(np.median(worth))))  # fmt: skip
-    heads = ("judge", "measure", "n", "coverage, least", "mean", "most", "width / human's", "worth in queries")
-    return named(Table(heads, tuple(rows))), umbrela
+                    umbrela = float(np.mean(parts[-1].share))
+            rows.append((measure, n, *joined(parts).cells()))
+    wide = Table(("judge", "measure", "n", "width / human's", "worth in queries"), tuple(widths))
+    return Table(("measure", "n", *HEADS), tuple(rows)), named(wide), umbrela
 
 
 def differences(study: JudgeStudy) -> tuple[Table, str]:
-    """How often the intervals of the differences of all pairs hold the truth, and the worst pair in words."""
+    """Differences of all pairs with UMBRELA, and the worst pair in words."""
     random = np.random.default_rng(42)
-    pairs = list(combinations(range(len(study.effect.systems)), 2))
+    a, b = np.array(list(combinations(range(len(study.effect.systems)), 2))).T
     rows, said = [], ""
     for m, measure in enumerate(study.effect.measures):
         ours, theirs = (scores.values[m] for scores in study.effect.common(UMBRELA))
         for n in (15, 30):
-            found = [covered(ours[list(pair)], theirs[list(pair)], n, 43, random) for pair in pairs]
-            shares = np.array([share for share, _ in found])
-            warned = np.array([np.mean(each.heaviest > HEAVY) for _, each in found])
-            there = ~np.isnan(shares)
-            low = there & (shares < 0.92)
-            within = there & ~low & (shares <= 0.98)
-            worst = int(np.nanargmin(shares))
-            rows.append((measure, n, int(there.sum()), *(float(part[there].mean()) for part in (low, within)),
-                         float((shares[there] > 0.98).mean()), float(shares[worst]),
-                         float(np.median(shares[there])), float(warned[low].mean()) if low.any() else None,
-                         float(warned[within].mean())))  # fmt: skip
+            found = Coverage(ours[a] - ours[b], theirs[a] - theirs[b], n, random)
+            rows.append((measure, n, *found.cells()))
             if (measure, n) == ("nDCG@10", 15):
-                a, b = (study.effect.systems[i] for i in pairs[worst])
-                y = ours[pairs[worst][0]] - ours[pairs[worst][1]]
+                worst = found.places[found.share.argmin()]
+                y = ours[a[worst]] - ours[b[worst]]
                 three = np.sort((y - y.mean()) ** 2)[-3:].sum() / ((y - y.mean()) ** 2).sum()
+                one, other = study.effect.systems[a[worst]], study.effect.systems[b[worst]]
                 said = (
-                    f"The worst pair by nDCG@10 at n = 15, {a} and {b}, is nearly the same run twice: three queries of "
-                    f"43 have {three:.0%} of the variance of the difference, and {(40 / 43) ** 15:.0%} of draws of 15 "
-                    f"hold none of them; nothing in such a draw tells how far off the mean is.\n"
+                    f"The worst pair by nDCG@10 at n = 15 ({found.share.min():.1%}), {one} and {other}, is nearly the "
+                    f"same run twice: three queries of 43 have {three:.0%} of the variance of the difference, and "
+                    f"{(40 / 43) ** 15:.0%} of draws of 15 hold none of them; nothing in such a draw tells how far off "
+                    f"the mean is.\n"
                 )
-    heads = ("measure", "n", "pairs", "below 92%", "92% to 98%", "above 98%", "least", "median",
-             "warned, pairs below 92%", "warned, 92% to 98%")  # fmt: skip
-    return Table(heads, tuple(rows)), said
+    return Table(("measure", "n", *HEADS), tuple(rows)), said
 
 
 def elsewhere(data: Path) -> Table:
-    """Shares of means and of differences that are covered in 92% to 98% of draws on two collections without LLM judges.
+    """The same on the collections on which the intervals were chosen, which have no LLM judges.
 
-    A second measure of the same runs stands in for the judge; means of all runs, differences of 300 random pairs.
+    A second measure of the same runs stands in for the judge; means of all runs, differences of 150 random pairs.
     """
     random = np.random.default_rng(42)
     rows = []
     files = {
-        "adhoc8_ap": ("TREC-8 ad hoc", "AP"),
-        "adhoc8_p10": ("TREC-8 ad hoc", "P@10"),
+        "adhoc8_ap": ("TREC-8", "AP"),
+        "adhoc8_p10": ("TREC-8", "P@10"),
+        "adhoc8_rr": ("TREC-8", "RR"),
         "web2010_ndcg20": ("Web 2010", "nDCG@20"),
         "web2010_err20": ("Web 2010", "ERR@20"),
     }
-    for ours, theirs in (("adhoc8_ap", "adhoc8_p10"), ("adhoc8_p10", "adhoc8_ap"), ("web2010_ndcg20", "web2010_err20")):
+    pairs_of = {"adhoc8_ap": "adhoc8_p10", "adhoc8_rr": "adhoc8_p10", "web2010_ndcg20": "web2010_err20"}
+    for ours, theirs in pairs_of.items():
         y, f = (np.loadtxt(data / f"scores/{each}.csv", delimiter=",", skiprows=1).T for each in (ours, theirs))
-        pairs = random.permutation(list(combinations(range(len(y)), 2)))[:300]
-        for n in (15, 30):
-            means = np.array([covered(y[s], f[s], n, y.shape[1], random)[0] for s in range(len(y))])
-            apart = np.array([covered(y[pair], f[pair], n, y.shape[1], random)[0] for pair in pairs])
-            cells = (np.nanmean((part >= 0.92) & (part <= 0.98)) for part in (means, apart))
-            least = (float(np.nanquantile(part, 0.01)) for part in (means, apart))
-            rows.append((*files[ours], files[theirs][1], n, *(float(cell) for cell in cells), *least))
-    heads = ("collection", "measure", "in the judge's place", "n", "means in 92% to 98%", "differences",
-             "lowest 1% of means", "of differences")  # fmt: skip
-    return Table(heads, tuple(rows))
+        a, b = random.permutation(list(combinations(range(len(y)), 2)))[:150].T
+        for what, parts in (("means", (y, f)), ("differences", (y[a] - y[b], f[a] - f[b]))):
+            found = [Coverage(*parts, n, random) for n in (15, 30)]
+            rows += [(*files[ours], files[theirs][1], what, each.n, *each.cells()[:5]) for each in found]
+    return Table(("collection", "measure", "in the judge's place", "of", "n", *HEADS[:5]), tuple(rows))
 
 
 def holes(data: Path, runs: list[cal.Run]) -> Table:
@@ -249,9 +270,10 @@ def main(data: Path) -> None:
     human, judges = data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19"
     runs = cal.read_runs(str(data / "trec/dl19-passage/runs"))
     graded = cal.judges(human, judges, runs, "nDCG@10 AP")
+    every = cal.judges(human, judges, graded.runs, "nDCG@10 AP P@10 RR ERR@10")
     binary = cal.judges(human, judges, graded.runs, "AP", map=BINARY, combine=("majority", "dawid-skene"))
     only = cal.judges(human, judges, map=BINARY)
-    repaired, held = coverage(graded)
+    repaired, widths, held = coverage(every)
     turned, unsure = fragile(graded)
     replace(PAGE, "judges-answer", trusted(graded, only, held, unsure))
     replace(PAGE, "judges-agreement", agreement(binary).to_markdown())
@@ -262,7 +284,7 @@ def main(data: Path) -> None:
     replace(PAGE, "judges-effects-binary", named(binary.effects()).to_markdown())
     replace(PAGE, "judges-families", families(binary).to_markdown())
     replace(PAGE, "judges-repair", repaired.to_markdown())
-    every = cal.judges(human, judges / f"{UMBRELA}.txt", graded.runs, "nDCG@10 AP P@10 RR")
+    replace(PAGE, "judges-widths", widths.to_markdown())
     table, said = differences(every)
     replace(PAGE, "judges-differences", f"{table.to_markdown()}\n{said}")
     replace(PAGE, "judges-elsewhere", elsewhere(data).to_markdown())

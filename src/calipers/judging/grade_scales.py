@@ -11,6 +11,7 @@ and `WHO:` before it says whose grades it is for: `human`, the name of a judge, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
@@ -124,13 +125,23 @@ def _rule(text: str) -> Mapping[float, float] | Sequence[float] | None:
         return None
     try:
         if written.startswith(">="):
-            return [float(part) for part in written.removeprefix(">=").split(",")]
+            return [_grade(part) for part in written.removeprefix(">=").split(",")]
         pairs = [part.split("=") for part in written.split(",")]
-        return {float(old): float(new) for old, new in pairs}
+        table = {_grade(old): _grade(new) for old, new in pairs}
     except ValueError:
         raise CalipersError(
             f"cannot read the map '{text}'; write 0=0,1=0,2=1 (a grade for each), >=2 (a threshold) or same"
         ) from None
+    if len(table) < len(pairs):
+        raise CalipersError(f"the map '{text}' has two grades for one")
+    return table
+
+
+def _grade(text: str) -> float:
+    grade = float(text)
+    if not math.isfinite(grade):
+        raise ValueError(text)
+    return grade
 
 
 def concerned(who: str | None, names: Sequence[str]) -> list[int]:

@@ -30,8 +30,9 @@ c = y - l f on the n queries, and var, skewness g and kurtosis k of f over all n
    Satterthwaite has it, the degrees of freedom are 2 / ((k - 3 - g^2)/n + 2/(n - 1)), at most n - 1.
 
 Nothing in this is tuned. Where a few queries have nearly all of the variance, no interval can hold what it promises: a
-kurtosis k means that as much as 1 in k queries carries the variance, and n queries miss all of those with a chance of
-(1 - 1/k)^n. Where that is more than the interval may miss (5% at the level of 95%), a row is called sparse.
+kurtosis k means that about 1 in k queries carries the variance, and n queries miss all of those with a chance of
+(1 - 1/k)^n. Where that is more than the interval may miss (5% at the level of 95%), or k is above 6 (tails heavier than
+those of Laplace's distribution), be it of the human's scores or of all the judge's, a row is called sparse.
 
 Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference, Science 2023.
 Angelopoulos, Duchi & Zrnic, PPI++: Efficient prediction-powered inference, 2023 (the weight).
@@ -58,6 +59,7 @@ from calipers.stats.significance import SEED
 
 FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
+HEAVIEST_TAILS = 6.0  # kurtosis, that of Laplace's distribution, beyond which a row is sparse
 LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half the width is looked for
 
 COLUMNS = (
@@ -81,7 +83,7 @@ class RepairedMeans:
     worth: Floats  # how many human-judged queries more the judge is as good as; below 0 where it costs some
     to_halve: Floats  # human-judged queries more that would halve the interval; NaN where nothing near would
     carried_by: Floats  # how many of the n queries carry the variance: by the human's scores, or fewer by the judge's
-    sparse: NDArray[np.bool_]  # whether n queries could miss those that carry it more often than the interval may miss
+    sparse: NDArray[np.bool_]  # whether they are so few that the interval may not hold what it promises
     n: int
     others: int
 
@@ -101,10 +103,6 @@ class _Shape:
         variance, kurtosis = _cumulant(values, values), _kurtosis(values)
         skewness = _skewness(variance, _cumulant(values, values, values))
         return cls(variance, skewness, np.maximum(kurtosis - 3 - skewness**2, 0.0), kurtosis, values.shape[-1])
-
-    def degrees(self, n: Floats | int) -> Floats:
-        """Of freedom, of the variance of n human-judged queries."""
-        return np.asarray(np.maximum(2 / (self.excess / n + 2 / (np.asarray(n) - 1)), 1.0))
 
 
 def prediction_powered(
@@ -135,7 +133,7 @@ def prediction_powered(
     rest, rest_third = used**2 * _cumulant(others, others) / size, used**3 * _cumulant(*[others] * 3) / size**2
     variance, third = spread / n + rest, skewness * spread**1.5 / n**2 + rest_third
     value, human = corrected.mean(axis=1), y.mean(axis=1)
-    low, high = skewed_interval(value, variance, third, judge.degrees(n), level)
+    low, high = skewed_interval(value, variance, third, _degrees(judge.excess, n), level)
     human_low, human_high = skewed_interval(human, _cumulant(y, y) / n, _cumulant(y, y, y) / n**2, n - 1, level)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(variance > 0, _over_all_queries(y, f, judge) / variance - n, 0.0)
@@ -152,7 +150,7 @@ def prediction_powered(
         worth=worth,
         to_halve=_to_halve(y, f, others, skewness, (high - low) / 2, level, ahead),
         carried_by=carried_by,
-        sparse=chance_of_missing(carried_by / n, n) > 1 - level,
+        sparse=is_sparse(carried_by / n, n, level),
         n=n,
         others=size,
     )
@@ -176,9 +174,14 @@ def skewed_interval(
     return mean - error * _untransformed(skewness, reach), mean - error * _untransformed(skewness, -reach)
 
 
-def chance_of_missing(share: Floats, n: int) -> Floats:
-    """The chance that n queries hold none of those that carry the variance, which are this share of all queries."""
-    return np.asarray((1 - np.minimum(share, 1.0)) ** n)
+def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
+    """Whether this share of all queries, which carries the variance, is too small for an interval from n of them.
+
+    >>> is_sparse(np.array([1 / 3, 0.18, 0.15]), 15).tolist(), is_sparse(np.array([1 / 3, 0.18, 0.15]), 30).tolist()
+    ([False, True, True], [False, False, True])
+    """
+    missed = (1 - np.minimum(share, 1.0)) ** n
+    return np.asarray((missed > 1 - level) | (share < 1 / HEAVIEST_TAILS))
 
 
 def carrying_share(values: Floats) -> Floats:
@@ -191,6 +194,11 @@ def carrying_share(values: Floats) -> Floats:
     """
     kurtosis = _kurtosis(values)
     return np.where(kurtosis > 0, 1 / np.where(kurtosis > 0, kurtosis, 1.0), 0.0)
+
+
+def _degrees(excess: Floats, n: Floats | int) -> Floats:
+    """Of freedom, of the variance of n human-judged queries, by the excess of a _Shape."""
+    return np.asarray(np.maximum(2 / (excess / n + 2 / (np.asarray(n) - 1)), 1.0))
 
 
 def _over_all_queries(values: Floats, f: Floats, judge: _Shape) -> Floats:
@@ -287,9 +295,7 @@ def _to_halve(
         spread = np.maximum(vy[row] + (weight**2 - 2 * weight * slope[row]) * vf[row], 0.0)
         variance = spread / many + weight**2 * vf[row] / some
         third = skewness[row] * spread**1.5 / many**2 + weight**3 * third_of_rest[row] / some**2
-        one = [row]
-        shape = _Shape(vf[one], judge.skewness[one], judge.excess[one], judge.kurtosis[one], n)
-        degrees = shape.degrees(many)
+        degrees = _degrees(judge.excess[row], many)
         low, high = skewed_interval(np.zeros(len(many)), variance, third, degrees, level)
         enough = np.flatnonzero(high - low <= target[row])
         if len(enough):
