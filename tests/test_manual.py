@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def test_broken_links_stop_the_build(tmp_path: Path, text: str, require: Require
 def test_what_pages_name_in_code_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     """The build of the site stops at these, too."""
     monkeypatch.syspath_prepend(str(DOCS / "site"))
-    from spelling import misspelt
+    misspelt = import_module("spelling").misspelt
 
     for page in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]:
         assert list(misspelt(page.read_text(encoding="utf-8"))) == [], page.name

@@ -425,6 +425,7 @@ class Denominator(Record):
 
     of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
     of_cutoff: ClassVar[bool] = False  # whether it depends on k alone
+    of_all_worth: ClassVar[bool] = False  # whether it is a sum over everything judged for the query
     of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
     counts_relevant: ClassVar[bool] = False  # of the query
     of_best_first: ClassVar[bool] = False  # whether it is what the best documents of the query would get in the top k

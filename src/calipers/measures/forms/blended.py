@@ -26,7 +26,6 @@ from calipers.measures.forms.blended_ranges import (
     raised_by_number,
     sums_of_ratios,
 )
-from calipers.measures.forms.denominators import TotalValue
 from calipers.measures.forms.gradings import NoRange, Unknown
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import AtLeast, GainFrom, Value, Worth, described
@@ -201,7 +200,7 @@ class Blended(OfBlendedRatios):
         if by.of_relevant(np.zeros(1, np.int64)) is not None:
             total = cast("Callable[[Ints], Floats]", by.of_relevant)
             return [RatioSums(total, self.stop, cutoff=self.cutoff)] * len(unknown.lists)
-        if not isinstance(by, TotalValue):
+        if not by.of_all_worth:
             return super().sums(by, unknown)
         return [RatioSums(None, self.stop, stops, self.cutoff) for stops in by(self, unknown.lists).tolist()]
 

@@ -175,6 +175,7 @@ class TotalValue(Denominator):
     """The sum of a worth over everything judged for the query."""
 
     of_query = True
+    of_all_worth = True
     formula = "the most that all judged documents could give"
     value: Callable[[Floats], Floats]
 
