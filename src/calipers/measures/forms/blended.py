@@ -202,7 +202,9 @@ class Blended(OfBlendedRatios):
             return [RatioSums(total, self.stop, cutoff=self.cutoff)] * len(unknown.lists)
         if not by.of_all_worth:
             return super().sums(by, unknown)
-        return [RatioSums(None, self.stop, stops, self.cutoff) for stops in by(self, unknown.lists).tolist()]
+        return [
+            RatioSums(None, self.stop, stops, self.cutoff) for stops in np.asarray(by(self, unknown.lists)).tolist()
+        ]
 
     def extremes_of(self, population: Population, best: bool) -> Exactness:
         """Where all stop alike, what is worth more comes first. Else that is best where nothing of the pool is missing:
