@@ -204,7 +204,7 @@ def test_the_verdict_says_who_leads_how_certain_that_is_and_what_would_change_it
     assert said.startswith("good leads 3 systems with a mean RR of 0.9333 over 40 queries, ")
     assert f"{lead:.4f} above fair." in said
     assert "It beats 1 of the 2 others significantly, but not fair; the lead over fair may be chance" in said
-    assert f"(adjusted p {p:.4f}, 0.95 interval {low:+.4f} to {high:+.4f})." in said
+    assert f"(adjusted p {p:.4f}, 95% interval {low:+.4f} to {high:+.4f})." in said
     gain = scores["RR"][0] - scores["RR"][1]
     needed = cal.plan(cal.as_scores(np.array([gain, 0 * gain])), lead).queries[0]
     assert f"about {needed} queries would show it" in said
