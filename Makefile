@@ -24,7 +24,7 @@ help:
 	@echo "make test-oldest  the core tests with the oldest versions that pyproject.toml allows"
 	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 FORMATS=10000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
 	@echo "make mutants the source broken in scripted places, to see the tests turn red"
-	@echo "make bench   speed and memory against the other tools (benchmarks/results.md)"
+	@echo "make bench   speed and memory against the other tools (benchmarks/results.md), and of reports (docs/report.md)"
 	@echo "make docs    the manual as a site (build/manual/index.html): links checked, notebooks run"
 	@echo "make lint    ruff, import-linter and mypy"
 	@echo "make clean   remove everything that was built"
@@ -65,6 +65,7 @@ mutants: $(VENV)/.peers compiled
 
 bench: $(VENV)/.peers compiled
 	$(BIN)/python -m benchmarks $(BENCH)
+	@[ -n "$(BENCH)" ] || [ ! -d "$(CALIPERS_DATA)/trec/trec8-adhoc" ] || $(BIN)/python docs/pictures.py $(CALIPERS_DATA) sizes
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build

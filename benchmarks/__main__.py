@@ -134,8 +134,8 @@ def main() -> None:
     output = options.output or (None if options.shape or options.tool else HERE)
     if output:
         output.mkdir(parents=True, exist_ok=True)
-        (output / "results.md").write_text(table)
-        (output / "results.json").write_text(as_json(chosen, results, start, busy) + "\n")
+        (output / "results.md").write_text(table, encoding="utf-8")
+        (output / "results.json").write_text(as_json(chosen, results, start, busy) + "\n", encoding="utf-8")
     if output == HERE:
         fill_in(HERE.parent / "README.md", "speed", summary(chosen, results))
 

@@ -35,7 +35,7 @@ def publish(lines: Sequence[str], output: Path | None) -> NoReturn:
     text = "\n".join(lines) + "\n"
     print(text)
     if output:
-        output.write_text(text)
+        output.write_text(text, encoding="utf-8")
     sys.exit("NOT MET" in text)
 
 

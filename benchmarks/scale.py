@@ -200,7 +200,7 @@ def _processes() -> dict[int, tuple[int, float]]:
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            fields = (entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         except OSError:
             continue
         found[int(entry.name)] = int(fields[1]), sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
@@ -270,7 +270,7 @@ def main() -> None:
         return run_spark(Path(options.run_spark[0]), options.run_spark[1])
     wanted = [(local, m, form) for m in options.local for form in options.forms]
     wanted += [(on_spark, m, form) for m in options.spark for form in options.spark_forms]
-    known = json.loads(options.output.read_text()) if options.output.exists() else []
+    known = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else []
     results = {(r["engine"], r["rows"], r["form"]): Result(**r) for r in known}
     for run, millions, form in wanted:
         load = os.getloadavg()[0]  # by others, and by what was made for this
@@ -284,7 +284,7 @@ def main() -> None:
         say(f"{found.engine}, {millions} M rows, {form}: {cost}")
         results[found.engine, found.rows, found.form] = found
         ordered = sorted(results.values(), key=lambda r: (r.engine, r.rows, r.form))
-        options.output.write_text(json.dumps([asdict(r) for r in ordered], indent=1) + "\n")
+        options.output.write_text(json.dumps([asdict(r) for r in ordered], indent=1) + "\n", encoding="utf-8")
     table = markdown(sorted(results.values(), key=lambda r: (r.engine, r.rows, r.form)))
     print(table)
     if options.output == HERE / "scale.json":

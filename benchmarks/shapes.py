@@ -73,12 +73,12 @@ def generate(shape: Shape, folder: Path) -> None:
         from calipers.collection.simulate import simulate
 
         simulate(**shape.simulation).write(folder, shuffle=shape.shuffle)
-    (folder / "recipe.json").write_text(json.dumps(shape.recipe))
+    (folder / "recipe.json").write_text(json.dumps(shape.recipe), encoding="utf-8")
 
 
 def is_generated(shape: Shape, folder: Path) -> bool:
     recipe = folder / "recipe.json"
-    return recipe.is_file() and json.loads(recipe.read_text()) == json.loads(json.dumps(shape.recipe))
+    return recipe.is_file() and json.loads(recipe.read_text(encoding="utf-8")) == json.loads(json.dumps(shape.recipe))
 
 
 def _arrays(folder: Path, systems: int = 8, queries: int = 10_000, documents: int = 120) -> None:

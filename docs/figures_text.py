@@ -177,7 +177,7 @@ def main(data: Path, model: str, benchmark: Path | None) -> None:
     replace(PAGE, "text-profiles", profiles(whole, model))
     replace(PAGE, "text-layers", layers(first_documents(whole.first_references(1), 20), model))
     if benchmark is not None:
-        replace(PAGE, "text-speed", benchmark.read_text())
+        replace(PAGE, "text-speed", benchmark.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":

@@ -219,3 +219,15 @@ def test_without_a_compiled_scanner_it_is_said_once_how_slow_that_is(runs: Path,
     asked = {**environment, "CALIPERS_PLAIN": "1"}
     done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=runs, env=asked, capture_output=True, text=True)
     assert (done.stdout.split(), done.stderr) == (["1.0", "1.0"], "")
+
+
+def test_nothing_rests_on_the_encoding_that_a_system_happens_to_have(runs: Path, on_path: dict[str, str]) -> None:
+    """A file that is opened as text without naming its encoding is a warning, and here an error."""
+    strict = [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning", "-m", "calipers"]
+    for words in (
+        ["diff", "qrels.txt", "good.run", "bad.run", "-m", "AP"],
+        ["check", "qrels.txt", "good.run", "--baseline", "bad.run", "--max-drop", "0.01", "--junit", "found.xml"],
+        ["convert", "good.run", "good.jsonl"],
+    ):
+        done = subprocess.run([*strict, *words], cwd=runs, env={**os.environ, **on_path}, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
