@@ -615,6 +615,20 @@ KEYS: dict[str, Any] = {
 }
 
 
+def test_each_run_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: Counter[str] = Counter()
+    whole = DictRun.retrieved
+
+    def retrieved(self: DictRun, *arguments: Any, **named: Any) -> Any:
+        read[self.name] += 1
+        return whole(self, *arguments, **named)
+
+    monkeypatch.setattr(DictRun, "retrieved", retrieved)
+    runs = [DictRun({"q": in_order(list(order))}, order) for order in ("abc", "cab")]
+    information_difference({"q": {"a": 1, "b": 0, "c": 0}}, runs)
+    assert read == {"abc": 1, "cab": 1}
+
+
 def test_the_largest_difference() -> None:
     """Two relevant and two other documents: 1.8774 bits, between a r and a s."""
     pool = {"r": 1, "s": 1, "a": 0, "b": 0}

@@ -136,7 +136,9 @@ def information_difference(
     systems = [RememberedRun(run) for run in as_runs(runs)]
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({systems[0].name}): nothing to compare it with")
-    rankings = Rankings.of(judgments, systems, rel, ties, depth, jobs)
+    # The same judgments, so that no run is read twice.
+    of = judgments if isinstance(judgments, Preferences) else known
+    rankings = Rankings.of(of, systems, rel, ties, depth, jobs)
     scores = evaluate(known, systems, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs, warn=False)
     warn_user(rankings.notes, warn)
     return difference_of(rankings, scores.values[0], progress, jobs)
