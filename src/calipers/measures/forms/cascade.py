@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
-from calipers.measures.forms.cascade_ranges import OpenCascade, extreme_share, outer_share
 from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.values import FLAT, Value, Weights, described
 from calipers.native.plan import Plan
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calipers.measures.forms.browsing import Browser
+    from calipers.measures.forms.cascade_ranges import OpenCascade
     from calipers.measures.forms.extreme_orders import Part
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
@@ -181,6 +181,8 @@ class Cascade(Form):
     def extreme_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
         if not by.of_best_first:
             return super().extreme_of_share(by, unknown, largest)
+        from calipers.measures.forms.cascade_ranges import extreme_share
+
         grade = unknown.all(self._steps(unknown).grade[0])
         for one in self._open(unknown):
             rows, given = extreme_share(self, one, largest)
@@ -190,9 +192,13 @@ class Cascade(Form):
     def outer_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
         if not by.of_best_first:
             return super().outer_of_share(by, unknown, largest)
+        from calipers.measures.forms.cascade_ranges import outer_share
+
         return np.array([outer_share(self, one, largest) for one in self._open(unknown)])
 
     def _open(self, unknown: Unknown) -> Iterator[OpenCascade]:
+        from calipers.measures.forms.cascade_ranges import OpenCascade
+
         deepest = int(max(unknown.lists.length.max(initial=0), unknown.lists.pool.size.max(initial=0)))
         if (np.diff(self.weight.of_ranks(deepest + unknown.deepest)) > 0).any() or not described(self.stop).chance:
             raise NoRange("no range is known for a share of the ideal where weights grow with the rank")
