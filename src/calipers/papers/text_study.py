@@ -204,8 +204,8 @@ class TextStudy:
         return [
             f"Kendall's tau-b with people, normalised less plain: {counted(len(self.measures), 'measure')} x "
             f"{counted(len(self.chances), 'kind')} of random text x {len(NORMALS)} normalisations x "
-            f"{counted(len(self.aspects), 'human judgment')} x {counted(len(self.levels), 'level')}, {looks} looks. One "
-            "in twenty would be significant by chance; after Holm's correction for all of them, "
+            f"{counted(len(self.aspects), 'human judgment')} x {counted(len(self.levels), 'level')}, {looks} looks. "
+            "One in twenty would be significant by chance; after Holm's correction for all of them, "
             f"{up} are gains and {down} are losses (*surely* up or down).",
             "",
             f"Random texts: {self.options.texts} for each summary where they are sampled, seed {self.options.seed}; "
