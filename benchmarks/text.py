@@ -128,7 +128,7 @@ def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
         least = {name: best(each) for name, each in times.items()}
         clock = least["ours"].seconds / least["theirs"].seconds
         cpu = least["ours"].cpu / least["theirs"].cpu
-        what = f"{count} reference{'s' * (count > 1)} each"
+        what = f"{len(texts):,} summaries, {count} reference{'s' * (count > 1)} each"
         rows.append(
             f"| calipers, BERTScore, {encoder.name} | {what} | {least['ours'].cells()} | "
             f"{BERT_TARGET:g} x bert-score | {verdict(cpu, BERT_TARGET)}: {cpu:.2f} x by CPU time, {clock:.2f} x by "
@@ -139,12 +139,13 @@ def bert_rows(given: Any, model: str, rounds: int) -> list[str]:
 
 
 def main() -> None:
-    from calipers.text import read_summaries
+    from calipers.text import Summaries, read_summaries
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.text", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--encoder", help="a model folder; without it, BERTScore is left out")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--documents", type=int, help="only the first of them, under BERTScore")
     parser.add_argument("--output", type=Path, help="write the table there too")
     options = parser.parse_args()
     given = read_summaries(options.data / "summaries/SummEval.json.xz")
@@ -156,7 +157,12 @@ def main() -> None:
     ]
     lines += rouge_rows(given, options.rounds)
     if options.encoder:
-        lines += bert_rows(given, options.encoder, options.rounds)
+        count = options.documents or len(given.documents)
+        some = Summaries(
+            given.documents[:count], given.systems, tuple(row[:count] for row in given.texts),
+            {aspect: values[:, :count] for aspect, values in given.human.items()},
+        )  # fmt: skip
+        lines += bert_rows(some, options.encoder, options.rounds)
     publish(lines, options.output)
 
 

@@ -100,7 +100,7 @@ def test_the_command(given: Summaries, tmp_path: Path) -> None:
     done = CliRunner().invoke(root, call)
     assert done.exit_code == 0, done.output
     page = (out / "study.md").read_text()
-    assert "1 measures x 5 kinds of random text x 2 normalisations x 2 human judgments x 3 levels" in page
+    assert "1 measure x 5 kinds of random text x 2 normalisations x 2 human judgments x 3 levels" in page
     assert len((out / "tables" / "gains.csv").read_text().splitlines()) == 1 + 5 * 2 * 2 * 3
     assert "surely up" in done.stdout
 

@@ -26,6 +26,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.papers.study_charts import Charts
+from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.stats.correction import holm
 from calipers.text.human_agreement import DIGITS, LEVELS, both_defined, correlations_under, drawn_documents, interval
@@ -201,10 +202,11 @@ class TextStudy:
         point, (_, adjusted) = self.gains[..., 0], self.p
         up, down = (int(((adjusted < self.alpha) & (sign * point > 0)).sum()) for sign in (1, -1))
         return [
-            f"Kendall's tau-b with people, normalised less plain: {len(self.measures)} measures x {len(self.chances)} "
-            f"kinds of random text x {len(NORMALS)} normalisations x {len(self.aspects)} human judgments x "
-            f"{len(self.levels)} levels, {looks} looks. One in twenty would be significant by chance; after Holm's "
-            f"correction for all of them, {up} are gains and {down} are losses (*surely* up or down).",
+            f"Kendall's tau-b with people, normalised less plain: {counted(len(self.measures), 'measure')} x "
+            f"{counted(len(self.chances), 'kind')} of random text x {len(NORMALS)} normalisations x "
+            f"{counted(len(self.aspects), 'human judgment')} x {counted(len(self.levels), 'level')}, {looks} looks. "
+            "One in twenty would be significant by chance; after Holm's correction for all of them, "
+            f"{up} are gains and {down} are losses (*surely* up or down).",
             "",
             f"Random texts: {self.options.texts} for each summary where they are sampled, seed {self.options.seed}; "
             f"upper bound: {self.options.upper}. Intervals: {self.samples} resamples of documents. *Chosen*: the "
