@@ -61,7 +61,7 @@ def test_fuzz_under_address_sanitizer(flags: str, tmp_path: Path, require: Any) 
 
 
 def test_what_other_compilers_get_is_standard_cpp(tmp_path: Path) -> None:
-    """No extension of GNU's where CALIPERS_GNU is not defined: as near as this machine comes to Microsoft's compiler."""
+    """No extension of GNU's where CALIPERS_GNU is not defined: as near as we come to Microsoft's compiler here."""
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         pytest.skip("needs a C++ compiler")
