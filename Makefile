@@ -100,11 +100,9 @@ compiled: $(VENV)/.package
 packaging: $(VENV)/.test
 	$(BIN)/python -m pytest -q tests/test_packaging.py
 
-# In a venv of its own: everything that pyproject.toml depends on in the oldest version that it allows. Left out: tests that
-# call a newer SciPy to compare with it, that meet a warning inside pandas 2.0, or that hold the words for a column of an old narwhals.
+# In a venv of its own: everything that pyproject.toml depends on in the oldest version that it allows.
 test-oldest: $(VENV)/.oldest
 	PYTHONPATH=src HYPOTHESIS_PROFILE=quick $(VENV)/oldest/bin/python -m pytest -q --quick -m "not once" -p no:cacheprovider \
-	  -k "not scipys and not the_fixed_columns and not frames_without_the_columns" \
 	  $$(cat tests/core.txt) tests/results tests/stats tests/plot tests/collection/test_frames.py tests/report/test_report.py
 
 dist: $(VENV)/.test

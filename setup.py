@@ -3,11 +3,13 @@
 The extension is optional: without a C++17 compiler the build goes on, and the package uses its plain-Python twin.
 CALIPERS_COMPILED=1, as for the wheels of a release, makes it obligatory; CALIPERS_STRICT=1, as in continuous
 integration, makes warnings errors as well; CALIPERS_SANITIZE=1 builds it for AddressSanitizer, as a test does.
+CALIPERS_ABI3=1 builds one extension for Python 3.11 and all later versions, which loads slower (docs/decisions/0009).
 """
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -47,11 +49,18 @@ def extensions() -> list[Extension]:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    scanner = Extension("calipers.native._scanner", [SOURCE], depends=HEADERS, language="c++")
+    limited: dict[str, Any] = {}
+    if asked("ABI3"):
+        limited = {"define_macros": [("Py_LIMITED_API", "0x030B0000")], "py_limited_api": True}
+    scanner = Extension("calipers.native._scanner", [SOURCE], depends=HEADERS, language="c++", **limited)
     built = list(cythonize([scanner], language_level=3))
     for extension in built:
         extension.optional = not (asked("COMPILED") or asked("STRICT"))  # cythonize makes new ones, and forgets it
     return built
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": BuildScanner})
+setup(
+    ext_modules=extensions(),
+    cmdclass={"build_ext": BuildScanner},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if asked("ABI3") else {},
+)

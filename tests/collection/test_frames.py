@@ -122,7 +122,8 @@ def test_frames_without_the_columns() -> None:
         cal.evaluate(QRELS, pd.DataFrame({"a": [1]}))
     with pytest.raises(CalipersError, match="there are no rows"):
         cal.evaluate(QRELS, pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": [1.0]}).clear())
-    with pytest.raises(CalipersError, match="cannot read a table from a Series"):
+    of_old_polars = "runs cannot be of type float"  # whose series do not say that they are tables
+    with pytest.raises(CalipersError, match=f"cannot read a table from a Series|{of_old_polars}"):
         cal.evaluate(QRELS, pl.Series([1.0]))
     with pytest.raises(CalipersError, match="is judged 2 here and 1 before"):
         cal.evaluate(pd.DataFrame({"qid": [1, 1], "docno": ["a", "a"], "label": [1, 2]}), RUN)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +58,17 @@ def test_fuzz_under_address_sanitizer(flags: str, tmp_path: Path, require: Any) 
     fuzzed = subprocess.run([*fuzz, str(extensions[0])], env=environment, capture_output=True, text=True)
     assert fuzzed.returncode == 0, (fuzzed.stdout + fuzzed.stderr)[-4000:]
     assert "no difference" in fuzzed.stdout
+
+
+def test_what_other_compilers_get_is_standard_cpp(tmp_path: Path) -> None:
+    """No extension of GNU's where CALIPERS_GNU is not defined: as near as we come to Microsoft's compiler here."""
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    headers = sorted(path for path in SOURCES if path.suffix == ".hpp")
+    source = tmp_path / "all.cpp"
+    source.write_text("#include <Python.h>\n" + "".join(f'#include "{path.name}"\n' for path in headers), "utf-8")
+    python = sysconfig.get_paths()["include"]
+    flags = ["-std=c++17", "-fsyntax-only", "-pedantic-errors", "-DCALIPERS_PORTABLE", "-isystem", python]
+    done = subprocess.run([compiler, *flags, f"-I{headers[0].parent}", source], capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()[-2000:]

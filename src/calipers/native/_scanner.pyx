@@ -6,7 +6,7 @@ together in a buffer of its own. NumPy is imported only when there are results t
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_Size
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AsDouble
 from cpython.ref cimport PyObject
@@ -791,12 +791,12 @@ cdef class Index:
 
     def query(self, bytes identifier not None):
         """The row of a query, -1 if it is not judged."""
-        return self.judged.queries.find(<Text> PyBytes_AS_STRING(identifier), PyBytes_GET_SIZE(identifier))
+        return self.judged.queries.find(<Text> PyBytes_AsString(identifier), PyBytes_Size(identifier))
 
     def find(self, Py_ssize_t query, bytes identifier not None):
         """The row of a document among all judged documents, -1 if this query has no judgment of it."""
-        cdef Text id = <Text> PyBytes_AS_STRING(identifier)
-        cdef size_t n = PyBytes_GET_SIZE(identifier)
+        cdef Text id = <Text> PyBytes_AsString(identifier)
+        cdef size_t n = PyBytes_Size(identifier)
         if not 0 <= query < <Py_ssize_t> self.judged.queries.size():
             raise IndexError(query)
         return self.judged.find(query, id, n, hash_id(id, n, self.judged.seed))
