@@ -36,7 +36,7 @@ check: $(VENV)/.test
 	$(PYTEST) --quick $$(cat tests/core.txt)
 
 # One process fills the venv; the other core builds the wheels meanwhile, and tries them.
-test: $(VENV)/.docs
+test: $(VENV)/.test
 	@$(MAKE) --no-print-directory packaging & wheels=$$!; \
 	$(MAKE) --no-print-directory tested; ended=$$?; wait $$wheels || ended=$$?; exit $$ended
 

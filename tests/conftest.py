@@ -30,7 +30,7 @@ os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 # other interpreters, which repeat what the first one has tested well.
 slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", deadline=None, suppress_health_check=slow_is_fine)
-settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True, print_blob=True, max_examples=60)
 settings.register_profile("quick", settings.get_profile("ci"), max_examples=15)
 settings.register_profile("thorough", settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if CI else "default"))

@@ -188,6 +188,7 @@ def _put(path: Path, content: bytes) -> Path:
     return path
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("what", BAD)
 def test_bad_runs_are_answered_by_one_line(folder: Path, what: str) -> None:
     make, words = BAD[what]
@@ -200,6 +201,7 @@ def test_bad_runs_are_answered_by_one_line(folder: Path, what: str) -> None:
     assert not (folder / "out").exists()
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -287,6 +289,7 @@ def test_the_plain_scanner_gives_the_same(folder: Path) -> None:
 
 
 @pytest.mark.once
+@pytest.mark.once
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     done = calipers(command, "--help")
@@ -294,6 +297,7 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert f"calipers {command}" in done.stdout
 
 
+@pytest.mark.once
 def test_demo(tmp_path: Path) -> None:
     done = calipers("demo", "-o", tmp_path / "demo")
     assert done.returncode == 0, done.stderr

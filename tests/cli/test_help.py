@@ -111,7 +111,7 @@ def test_the_long_examples_run_too(
             require.module(module)
         where = tmp_path
         for seed, name in enumerate(("MQ2008", "OHSUMED", "MSLR-WEB30K", "MQ2007")):
-            write_collection(where / name, queries=25 if "MSLR" in example else 12, seed=seed)
+            write_collection(where / name, queries=25 if "MSLR" in example else 10, seed=seed)
     calls = [typed[example]]
     if "MSLR" in example:  # what this one writes, another one reads
         calls += [typed[other] for other in RUN if "reproduce karmaker2022 --data" in other]

@@ -56,7 +56,7 @@ def session(require):
 
 @pytest.fixture(scope="module")
 def simulated():
-    return simulate(topics=24, pool=14, systems=4, retrieved=25, ties=0.5, missing=0.15, empty=0.1, unjudged=0.4)
+    return simulate(topics=16, pool=14, systems=4, retrieved=25, ties=0.5, missing=0.15, empty=0.1, unjudged=0.4)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,6 @@ def test_warnings_are_those_of_the_local_engine(frames, simulated):
     local = cal.evaluate(simulated.qrels, simulated.runs, ["AP"], missing="skip", warn=False)
     assert any("lack" in note for note in found.notes)
     assert {*found.notes} <= {*local.notes}
-    assert spark.summarise(scores, warn=False).notes == found.notes
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,7 @@ def test_the_cases_hold_what_they_promise() -> None:
     assert max(orders(one.groups("average")) for one in cases) > 60
 
 
+@pytest.mark.once
 def test_all_measures_in_one_call() -> None:
     """Together they give what each gives alone: what kernels share between them does not leak."""
     cases = COLLECTIONS["whole"]

@@ -16,7 +16,7 @@ from conftest import ROOT
 
 COMPILED = (".pyx", ".hpp")
 SOURCES = [ROOT / "setup.py", *(file for file in (ROOT / "src").rglob("*") if file.suffix in COMPILED)]
-SECONDS = os.environ.get("CALIPERS_FUZZ_SECONDS", "10")
+SECONDS = os.environ.get("CALIPERS_FUZZ_SECONDS", "5")
 
 
 def library(compiler: str, name: str) -> str:
