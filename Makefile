@@ -12,7 +12,9 @@ export CALIPERS_DATA   ?= ../shared/data
 export PIP_NO_COMPILE  ?= 1
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
-PYTEST  := $(BIN)/python -m pytest -q -n $(JOBS)
+# One worker more than processors: some wait for a browser, for Java or for a process of their own.
+WORKERS ?= 3
+PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS)
 SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 
 .PHONY: help demo check test tested fuzz mutants bench docs docs-version lint browser compiled packaging test-oldest dist clean
