@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import stat
 from collections.abc import Sequence
@@ -84,7 +83,11 @@ def evaluate_on_spark(
         _check(summary, known, wanted, inputs.columns)
         warn([*_dropped(observed), *summary.notes], lists.strict)
         _note_undefined(summary, scores)
-        table = spark.collect(scores, warn=False).per_query() if shown.per_query else _table(summary, shown.interval)
+        table = (
+            spark.collect(scores, warn=False).per_query()
+            if shown.per_query
+            else _table(summary, shown.interval, scores)
+        )
     finally:
         scores.unpersist()
     output.write(table)
@@ -168,25 +171,27 @@ def _note_undefined(summary: Summary, scores: Any) -> None:
             note(what_is_shuffled(population))
 
 
-def _table(summary: Summary, interval: float | None) -> Table:
+def _table(summary: Summary, interval: float | None, scores: Any) -> Table:
     from calipers.results.tables import Cell, Table
 
     rows: list[tuple[Cell, ...]]
     if interval is None:
         rows = [(system.name, *system.mean) for system in summary.systems]
         return Table(("system", *summary.measures), tuple(rows))
-    from scipy.special import stdtrit
+    import numpy as np
+
+    from calipers.engine.spark.columns import about
+    from calipers.stats.bounded_intervals import ends_of_means, range_around
 
     if not 0 < interval < 1:
         raise CalipersError(f"confidence level {interval} is not between 0 and 1")
-
-    def ends(mean: float, n: int, deviation: float) -> tuple[float, float, float]:
-        width = float(stdtrit(n - 1, (1 + interval) / 2)) * deviation / math.sqrt(n) if n > 1 else math.nan
-        return mean, mean - width, mean + width
-
+    cells: list[list[Cell]] = [[system.name] for system in summary.systems]
+    for m, name in enumerate(summary.measures):
+        of = [(s.average[m], s.deviation[m], s.counted[m], s.least[m], s.most[m]) for s in summary.systems]
+        mean, deviation, n, least, most = map(np.array, zip(*of, strict=True))
+        known = range_around(about(scores, name).get("measure") or name, np.fmin.reduce(least), np.fmax.reduce(most))
+        low, high = ends_of_means(mean, deviation / np.sqrt(np.maximum(n, 1)), n, interval, "auto", known)
+        for row, system in enumerate(summary.systems):
+            cells[row] += [system.mean[m], float(low[row]), float(high[row])]
     columns = ("system", *(f"{name}{end}" for name in summary.measures for end in ("", " low", " high")))
-    rows = [
-        (s.name, *(cell for triple in zip(s.mean, s.counted, s.deviation, strict=True) for cell in ends(*triple)))
-        for s in summary.systems
-    ]
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(map(tuple, cells)))

@@ -89,29 +89,36 @@ def mean_intervals(
 
 
 def _range(scores: Scores, m: int) -> Range | None:
+    defined = scores.values[m][~np.isnan(scores.values[m])]
+    least, most = defined.min(initial=math.inf), defined.max(initial=-math.inf)
+    return range_around(scores.definitions[m] if scores.definitions else scores.measures[m], least, most)
+
+
+def range_around(measure: Measure | str, least: float, most: float) -> Range | None:
     """The range of a measure, unless a score is beyond it."""
     from calipers.measures.grammar import parse
 
     try:
-        known = range_of(scores.definitions[m] if scores.definitions else parse(scores.measures[m]))
+        known = range_of(parse(measure) if isinstance(measure, str) else measure)
     except CalipersError:
         return None
-    if known is None:
-        return None
-    defined = scores.values[m][~np.isnan(scores.values[m])]
-    inside = defined.min(initial=math.inf) >= known[0] and defined.max(initial=-math.inf) <= known[1]
-    return known if inside else None
+    return known if known is not None and least >= known[0] and most <= known[1] else None
 
 
 def _students(values: Floats, level: float, method: str, known: Range | None) -> Floats:
-    """[low or high, system]."""
-    from scipy.special import expit, logit, stdtrit
-
     shared = ~np.isnan(values)
     n = shared.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(shared, values, 0.0).sum(axis=1) / n
         error = np.sqrt(np.square(np.where(shared, values - mean[:, None], 0.0)).sum(axis=1) / (n - 1) / n)
+    return ends_of_means(mean, error, n, level, method, known)
+
+
+def ends_of_means(mean: Floats, error: Floats, n: Ints, level: float, method: str, known: Range | None) -> Floats:
+    """[low or high, system], from means over n queries and their standard errors."""
+    from scipy.special import expit, logit, stdtrit
+
+    with np.errstate(divide="ignore", invalid="ignore"):
         width = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
         plain = np.array([mean - width, mean + width])
         if known is None or method == "t":

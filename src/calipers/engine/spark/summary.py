@@ -29,6 +29,9 @@ class OfSystem(Record):
     mean: tuple[float, ...]
     counted: tuple[int, ...]
     deviation: tuple[float, ...]
+    average: tuple[float, ...]  # of the scores, whatever their mean is called
+    least: tuple[float, ...]
+    most: tuple[float, ...]
     missing: int
     tied: int
     unjudged_share: float
@@ -111,6 +114,7 @@ def _by_system(scores: Frame, measures: list[str]) -> dict[str, OfSystem]:
     F = sql("functions")
 
     read = F.col("about.read")
+    moments = {"deviation": F.stddev_samp, "average": F.avg, "least": F.min, "most": F.max}
     found = (
         scores.groupBy("system")
         .agg(
@@ -119,20 +123,27 @@ def _by_system(scores: Frame, measures: list[str]) -> dict[str, OfSystem]:
             F.sum("about.judged_at_10").alias("judged"),
             F.sum(F.least(read, F.lit(10))).alias("shown"),
             *(F.count(named(name)).alias(f"count {name}") for name in measures),
-            *(F.stddev_samp(named(name)).alias(f"deviation {name}") for name in measures),
+            *(function(named(name)).alias(f"{what} {name}") for what, function in moments.items() for name in measures),
         )
         .collect()
     )
     average = {row["system"]: row for row in means(scores).collect()}
+
+    def numbers(row: Any, what: str) -> tuple[float, ...]:
+        return tuple(_number(row[f"{what} {name}"]) for name in measures)
+
     return {
         row["system"]: OfSystem(
-            row["system"],
-            tuple(_number(average[row["system"]][name]) for name in measures),
-            tuple(row[f"count {name}"] for name in measures),
-            tuple(_number(row[f"deviation {name}"]) for name in measures),
-            int(row["missing"]),
-            int(row["tied"]),
-            1.0 - row["judged"] / max(row["shown"], 1),
+            name=row["system"],
+            mean=tuple(_number(average[row["system"]][name]) for name in measures),
+            counted=tuple(row[f"count {name}"] for name in measures),
+            deviation=numbers(row, "deviation"),
+            average=numbers(row, "average"),
+            least=numbers(row, "least"),
+            most=numbers(row, "most"),
+            missing=int(row["missing"]),
+            tied=int(row["tied"]),
+            unjudged_share=1.0 - row["judged"] / max(row["shown"], 1),
         )
         for row in found
     }
