@@ -8,14 +8,17 @@ JOBS   ?= 2
 # Two busy numeric threads on two cores are slower than one.
 export OMP_NUM_THREADS ?= 1
 export CALIPERS_DATA   ?= ../shared/data
-# Most modules of the peers are never imported.
-export PIP_NO_COMPILE  ?= 1
+# Most modules of the peers are never imported: what is, Python compiles then, once for all processes. (pip turns this
+# option on by a 0: it takes the value for that of "compile".)
+export PIP_NO_COMPILE := 0
+unexport PYTHONDONTWRITEBYTECODE
 
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # One worker more than processors: some wait for a browser, for Java or for a process of their own.
 WORKERS ?= 3
 PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS)
 SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
+READY   := $(VENV)/.test $(VENV)/.package
 
 .PHONY: help demo check test tested fuzz mutants bench docs docs-version lint browser compiled packaging test-oldest dist clean
 
@@ -31,21 +34,20 @@ help:
 	@echo "make lint    ruff, import-linter and mypy"
 	@echo "make clean   remove everything that was built"
 
-demo: $(VENV)/.report
+demo: $(VENV)/.package
 	$(BIN)/calipers demo
 
-check: $(VENV)/.test
+check: $(READY)
 	$(PYTEST) --quick $$(cat tests/core.txt)
 
-# One process fills the venv; the other core builds the wheels meanwhile, and tries them.
+# Three lanes: the wheels are built and tried, and the types checked, while the venv is filled, which is mostly waiting.
 test: $(VENV)/.test
-	@$(MAKE) --no-print-directory packaging & wheels=$$!; \
-	$(MAKE) --no-print-directory tested; ended=$$?; wait $$wheels || ended=$$?; exit $$ended
+	@$(MAKE) --no-print-directory --keep-going -j3 packaging lint tested
 
 # Files that are expensive to set up stay on one worker (tests/conftest.py), while the other goes through the rest.
 # Branch coverage of src/calipers is that of the doctests and of the quick tests but for a few expensive files
 # (UNTRACED in tests/conftest.py): tracing everything would take minutes. The floor is in pyproject.toml.
-tested: $(VENV)/.peers lint compiled browser
+tested: $(VENV)/.peers compiled browser
 	HYPOTHESIS_PROFILE=ci $(PYTEST) --cov --cov-report= --doctest-modules --ignore tests/test_packaging.py src tests
 
 # Collections in process, rounds of the two scanners, queries with preferences and several judges, whole commands, hostile commands in forks, seconds of accidents
@@ -88,7 +90,7 @@ browser:
 	      || echo "chromium could not be installed: the browser tests cannot run" >&2; \
 	  else echo "no chromium: the browser tests cannot run; apt-get install chromium fonts-dejavu-core" >&2; fi; }
 
-lint: $(VENV)/.test
+lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/lint-imports --no-logo
@@ -100,7 +102,7 @@ compiled: $(VENV)/.package
 	  || { echo "the scanner is not compiled: is there a C++17 compiler?" >&2; exit 1; }
 
 packaging: $(VENV)/.test
-	$(BIN)/python -m pytest -q tests/test_packaging.py
+	PYTHONPATH=src $(BIN)/python -m pytest -q tests/test_packaging.py
 
 # In a venv of its own: everything that pyproject.toml depends on in the oldest version that it allows.
 test-oldest: $(VENV)/.oldest
@@ -117,19 +119,14 @@ $(VENV)/.made:
 # Without build isolation the pinned Cython of this venv is used, and a changed scanner is rebuilt in seconds.
 $(VENV)/.package: $(VENV)/.made pyproject.toml setup.py src/calipers/_version.py $(SOURCES) requirements/build.txt requirements/constraints.txt
 	$(PIP) install -r requirements/build.txt
-	$(PIP) install --no-build-isolation -c requirements/constraints.txt -e .
-	@touch $@
-
-$(VENV)/.report: $(VENV)/.package
 	$(PIP) install --no-build-isolation -c requirements/constraints.txt -e '.[report]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.package requirements/test.txt
+$(VENV)/.test: $(VENV)/.made requirements/test.txt requirements/constraints.txt
 	$(PIP) install -r requirements/test.txt
 	@touch $@
 
-# Charts of the notebooks become pictures: the report's extra draws them.
-$(VENV)/.docs: $(VENV)/.test $(VENV)/.report requirements/docs.txt
+$(VENV)/.docs: $(READY) requirements/docs.txt
 	$(PIP) install -r requirements/docs.txt
 	@touch $@
 

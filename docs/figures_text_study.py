@@ -1,28 +1,31 @@
 """Writes the figures of text_study.md: `python docs/figures_text_study.py DATA MODEL [CACHE]`.
 
 DATA is a folder with summaries/SummEval.json.xz, MODEL a folder of all-MiniLM-L6-v2, CACHE a folder for the scores of
-texts, so that a second time, or one after a stop, is quick. The first time takes some ten minutes of CPU time.
+texts, so that a second time, or one after a stop, is quick. The first time takes some 15 minutes of CPU time.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
+import numpy as np
 from figures import HERE, replace
-from figures_text import first_documents
 
 from calipers import plot, text
 from calipers.papers.summeval import ABSTRACTIVE
-from calipers.papers.text_study import TextStudy, gain_chart, normalised_texts
+from calipers.papers.text_study import NormalisedTexts, TextStudy, gain_chart, normalised_texts
+from calipers.results.tables import Cell, Table
 
 PAGE = "text_study.md"
-MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++"
-DOCUMENTS, TEXTS = 50, 2  # under BERTScore, which takes longest: of the documents, and random texts for each summary
+MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++ TER"
+TEXTS = 2  # random texts for each summary under BERTScore, which takes longest
 SHOWN = {
     "all": ("by-chance", "chosen", "by-measure", "plain"),
     "abstractive": ("by-chance", "chosen", "by-measure"),
     "bert": ("by-chance", "chosen", "plain"),
+    "bert-abstractive": ("by-chance", "chosen"),
 }
 
 
@@ -36,17 +39,52 @@ def write(mark: str, study: TextStudy) -> None:
 def words_and_characters(given: text.Summaries, cache: Path | None) -> None:
     """The measures that count words or characters: all systems, and the abstractive ones."""
     every = normalised_texts(given, MEASURES, cache=cache)
-    study = every.study()
+    some = every.of_systems(ABSTRACTIVE)
+    study, abstractive = every.study(), some.study()
     write("all", study)
+    write("abstractive", abstractive)
     plot.save(gain_chart(study), str(HERE / "images/text-study.png"))
-    write("abstractive", every.of_systems(ABSTRACTIVE).study())
+    replace(PAGE, "text-study-cut", cut_at_0({"all": every, "abstractive": some}))
+    replace(PAGE, "text-study-without-ter", gains_without("TER", study, abstractive))
+
+
+def cut_at_0(normalised: dict[str, NormalisedTexts]) -> str:
+    """What max(0, 1 - TER) changes before there is any chance in it, the mean over judgments."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, every in normalised.items():
+        ter = every.measures.index("TER")
+        edits = every.plain[[ter]]  # less than 0, as more is better
+        shares = np.maximum(0, 1 + edits)
+        alone = dataclasses.replace(
+            every, measures=("TER",), chances=("none",), plain=edits, normal=np.stack([shares, shares], axis=1)[:, None]
+        )
+        study = alone.study(samples=2, splits=1)
+        beside_lead = every.normal[ter, every.chances.index("lead"), 1][shares[0] == 0]
+        changes = study.gains[0, 0, 0, :, :, 0].mean(axis=0).tolist()
+        rows.append((name, float((shares == 0).mean()), float((beside_lead == 0).mean()), *changes))
+    columns = ("systems", "summaries with a share of 0", "of these, V2 under lead is 0", "system", "summary", "pooled")
+    return Table(columns, tuple(rows)).to_markdown()
+
+
+def gains_without(measure: str, study: TextStudy, abstractive: TextStudy) -> str:
+    """The mean gains of all other measures: all systems, and the abstractive ones."""
+    left = [m for m, name in enumerate(study.measures) if name != measure]
+    names = tuple(study.measures[m] for m in left)
+    parts = [
+        dataclasses.replace(each, measures=names, plain=each.plain[left], normal=each.normal[left]).by_chance().rows
+        for each in (study, abstractive)
+    ]
+    rows = tuple((*one[:6], *other[3:6]) for one, other in zip(*parts, strict=True))
+    columns = ("level", "chance", "normalised", "all systems", "low", "high", "abstractive", "low", "high")
+    return Table(columns, rows).to_markdown()
 
 
 def vectors(given: text.Summaries, model: str, cache: Path | None) -> None:
-    """BERTScore, all systems."""
-    some, options = first_documents(given, DOCUMENTS), text.TextOptions(texts=TEXTS)
-    matcher = text.matcher(text.Encoder(model))
-    write("bert", normalised_texts(some, "BERTScore", options=options, matcher=matcher, cache=cache).study())
+    """BERTScore: all systems, and the abstractive ones."""
+    options, matcher = text.TextOptions(texts=TEXTS), text.matcher(text.Encoder(model))
+    every = normalised_texts(given, "BERTScore", options=options, matcher=matcher, cache=cache)
+    write("bert", every.study())
+    write("bert-abstractive", every.of_systems(ABSTRACTIVE).study())
 
 
 def main(data: Path, model: str, cache: Path | None) -> None:

@@ -10,7 +10,7 @@ import importlib
 import os
 import shutil
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from itertools import compress
 from pathlib import Path
 from types import ModuleType
@@ -50,11 +50,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marked = [any(item.get_closest_marker(name) for name in NOT_QUICK) for item in items]
         config.hook.pytest_deselected(items=list(compress(items, marked)))
         items[:] = [item for item, left_out in zip(items, marked, strict=True) if not left_out]
+    items.sort(key=_place)
     seen: Counter[str] = Counter()
     for item in items:
         test = item.nodeid.partition("[")[0]
         item.stash[CASE] = seen[test]
         seen[test] += 1
+
+
+def _place(item: pytest.Item) -> int:
+    """Long files first, doctests last."""
+    name = item.path.stem
+    return LONG.index(name) if name in LONG else len(LONG) + (not name.startswith("test_"))
 
 
 def absent(message: str, *, failure: bool = CI) -> NoReturn:
@@ -101,6 +108,24 @@ def data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def browser(require: Require) -> Iterator[Any]:
+    """Chromium, closed after the last test of a file: its event loop bars every other one in this thread."""
+    require.module("altair")
+    require.module("playwright")
+    program = require.tool("chromium", "chromium-browser", "google-chrome")
+    from playwright.sync_api import Error, sync_playwright
+
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+    with sync_playwright() as playwright:
+        try:
+            started = playwright.chromium.launch(executable_path=program, args=flags)
+        except Error as error:
+            absent(f"{program} does not start: {error.message.splitlines()[0]}")
+        yield started
+        started.close()
+
+
 @pytest.fixture(autouse=True)
 def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables look the same wherever the tests run, and commands find no data that they were not given."""
@@ -109,15 +134,21 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
 
-# Files whose tests share what is expensive to set up: a browser, a Spark session, a model, a study.
-TOGETHER = (
-    "test_manual",
-    "test_browser",
-    "test_report",
+# The longest files start first, so that no worker is left with one of them at the end: browsers, Spark, models.
+LONG = (
     "test_spark",
+    "test_browser",
+    "test_manual",
     "test_study_letor",
     "test_text_bert",
+    "test_report",
+    "test_measures_exact",
+    "test_properties",
+    "test_ranges",
+    "test_measures_common",
 )
+# Long files whose tests share nothing that is expensive: they go to the workers one by one.
+SHARED_OUT = ("test_help", "test_ways", "test_reproduce", "test_hostile")
 
 
 # Files of which coverage is not measured, beside what `--quick` leaves out: brute force and fuzzing, which take minutes
@@ -137,7 +168,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     measuring = getattr(item.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
     if measuring is not None:
         left_out = any(item.get_closest_marker(name) for name in NOT_QUICK)
-        traced = not left_out and item.stash[CASE] < TRACED and item.path.stem not in (*UNTRACED, *TOGETHER)
+        traced = not left_out and item.stash[CASE] < TRACED and item.path.stem not in (*UNTRACED, *LONG)
         if traced != measuring.started:
             (measuring.resume if traced else measuring.pause)()
     return (yield)
@@ -145,12 +176,15 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """One by one to the workers, but those of such a file together; pytest 9 loses what xdist_group marks."""
+    """File by file to the workers, in the order of `pytest_collection_modifyitems`: tests of a file share what they
+    compute.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
-    class ByFileOrTest(LoadScopeScheduling):
+    class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return file if Path(file).stem in TOGETHER else nodeid
+            return nodeid if Path(file).stem in SHARED_OUT else file
 
-    return ByFileOrTest(config, log)
+    config.option.loadscopereorder = False
+    return ByFile(config, log)

@@ -44,7 +44,7 @@ def run_action(path: Path, given: dict[str, str], cwd: Path, environment: dict[s
         code = 0
         for step in action["runs"]["steps"]:
             if condition := step.get("if"):
-                (name,) = ASKED.fullmatch(condition).groups()  # type: ignore[union-attr]
+                (name,) = ASKED.fullmatch(condition).groups()
                 if not inputs[name]:
                     continue
             own = {name: INPUT.sub(lambda found: inputs[found[1]], value) for name, value in step["env"].items()}

@@ -191,7 +191,7 @@ def test_precision_is_a_word() -> None:
     assert found == {"double": 1.0, "single": 0.75}
     assert cal.evaluate(QRELS, run, "RR", like=cal.Convention("ours", precision="single"))["RR"][0, 0] == 0.75
     with pytest.raises(CalipersError, match=r"precision='half' .* is not double or single"):
-        cal.evaluate(QRELS, run, "RR", precision="half")  # type: ignore[arg-type]  # that is the point
+        cal.evaluate(QRELS, run, "RR", precision="half")
 
 
 # -- statistics ------------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def shell(require: Require, tmp_path_factory: pytest.TempPathFactory) -> Any:
         assert done.returncode == 0, (line, done.stderr)
         return done.stdout
 
-    run.folder = work  # type: ignore[attr-defined]
+    run.folder = work  # type: ignore[attr-defined]  # where the commands run
     return run
 
 

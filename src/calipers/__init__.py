@@ -7,7 +7,8 @@ from calipers._version import __version__
 _HOMES = {
     "errors": ("CalipersError", "CalipersWarning", "CheckFailed", "UnknownName"),
     "lists": ("Lists", "Pool"),
-    "collection.model": ("Judgments", "Run"),
+    "collection.judgments": ("Judgments",),
+    "collection.runs": ("Run",),
     "collection.sources": (
         "JudgmentsLike",
         "RunLike",

@@ -17,11 +17,11 @@ from calipers.changes.difference import DocumentChange as DocumentChange
 from calipers.changes.difference import MeanChange as MeanChange
 from calipers.changes.difference import QueryChange as QueryChange
 from calipers.changes.difference import difference as difference
-from calipers.collection.model import Judgments as Judgments
-from calipers.collection.model import Run as Run
+from calipers.collection.judgments import Judgments as Judgments
 from calipers.collection.preferences import Preferences as Preferences
 from calipers.collection.preferences import read_preferences as read_preferences
 from calipers.collection.repeated import Rollup as Rollup
+from calipers.collection.runs import Run as Run
 from calipers.collection.samples import SampledJudgments as SampledJudgments
 from calipers.collection.samples import read_samples as read_samples
 from calipers.collection.several_judges import SeveralJudges as SeveralJudges

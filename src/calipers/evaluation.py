@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypedDict, TypeGuard
+from typing import TypedDict
 
 import numpy as np
 
@@ -17,31 +16,40 @@ from calipers.collection.document_facts import (
     with_costs,
     with_retrieved,
 )
-from calipers.collection.frames import is_frame
-from calipers.collection.model import ArrayRun, DictRun, FileRun, Judgments, Run, within_reach
-from calipers.collection.read_ahead import in_order
-from calipers.collection.records import holds_records, plain_nested, taken
-from calipers.collection.run_names import distinct_names
-from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike, read_judgments, read_run, read_runs
+from calipers.collection.judgments import Judgments
+from calipers.collection.run_names import ambiguous_names, distinct_names
+from calipers.collection.runs import FileRun, Run, within_reach
+from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
-from calipers.errors import CalipersError, CheckFailed, warn_user
-from calipers.limits.exactness import inexact_measures, sampling_errors
-from calipers.lists import TIE_RULES, Floats, Lists, Pool
+from calipers.errors import warn_user
+from calipers.inputs import (
+    SwappedFiles,
+    as_judgments,
+    as_runs,
+    depending_on_costs,
+    in_batches,
+    kind_read,
+    notes_on_reading,
+)
+from calipers.limits.exactness import inexact_measures
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
-from calipers.native.columns import Precision as Precision
-from calipers.native.columns import Retrieved
-from calipers.plurals import counted
-from calipers.record import Record
-from calipers.results.averages import mean
-from calipers.results.notes import notes_about, seen_in, some
-from calipers.results.scores import Coverage, Reason, Scores
+from calipers.native.columns import Precision
+from calipers.results.notes import notes_about, seen_in
+from calipers.results.scores import Coverage, Scores
+from calipers.scoring import (
+    DESCRIBED,
+    Counting,
+    JudgingRoom,
+    Policy,
+    check_depth,
+    compared_in,
+    refuse,
+    refuse_infinite,
+)
 
-Policy = float | Literal["skip", "error"]
 Measures = str | Measure | Iterable[str | Measure]
-ROWS_AT_ONCE = 2_000_000  # judged documents whose lists are scored in one go
-DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
 
 
 class Policies(TypedDict, total=False):
@@ -181,12 +189,8 @@ def evaluate(
             "standard_error": {name: coverage.sampled[m] for m, name in enumerate(bound) if m in coverage.sampled},
         },
         notes=tuple(notes),
+        ambiguous=ambiguous_names(systems),
     )
-
-
-def notes_on_reading(judgments: Judgments | None, runs: Iterable[Run]) -> list[str]:
-    """What is to be known of how judgments and runs were read."""
-    return [*(() if judgments is None else judgments.notes), *how_read(runs)]
 
 
 def _costed(
@@ -224,416 +228,3 @@ def _costed(
             **{key: {**rest.metadata[key], **read.metadata[key]} for key in ("exactness", "standard_error")},
         },
     )
-
-
-def depending_on_costs(named: Mapping[str, Measure]) -> dict[str, Measure]:
-    """The measures that read what documents cost; refused where none does."""
-    costly = {name: measure for name, measure in named.items() if measure.form.reads_costs}
-    if not costly:
-        raise CalipersError(
-            f"no measure depends on costs: {', '.join(named)}; TBG, U-measure, BPM, EC(...) and others do"
-        )
-    return costly
-
-
-def costs_where_read(costs: Costs | None, measures: Iterable[Measure]) -> Costs | None:
-    """The costs, where one of these measures reads them."""
-    return costs if any(measure.form.reads_costs for measure in measures) else None
-
-
-def how_read(runs: Iterable[Run]) -> list[str]:
-    """What is to be known of how runs were read: each note once, with the files that it is about."""
-    files: dict[str, list[str]] = {}
-    for run in runs:
-        path = str(getattr(run, "path", None) or run.name)
-        for note in getattr(run, "notes", ()):
-            about = [path] if note.startswith(f"{path}: ") else []
-            files.setdefault(note.removeprefix(f"{path}: "), []).extend(about)
-    return [f"{some(paths)}: {text}" if paths else text for text, paths in files.items()]
-
-
-class JudgingRoom:
-    """How far judging could raise the mean of each run: of the first measure for which the lists alone tell."""
-
-    def __init__(self, measures: Mapping[str, Measure]) -> None:
-        self._measures = measures
-        self._name: str | None = None
-        self._means: list[float] = []
-
-    def look(self, lists: Lists, runs: int) -> None:
-        for name, measure in self._measures.items():
-            if self._name in (None, name) and (room := measure.form.room(lists)) is not None:
-                self._name = name
-                self._means += [mean(row) for row in room.reshape(runs, -1).tolist()]
-                return
-
-    def found(self) -> tuple[str | None, list[float]]:
-        return self._name, self._means
-
-
-class SwappedFiles:
-    """Whether judgments and runs seem to be exchanged: grades that are no whole numbers, and scores that all are.
-
-    Formats with a field of their own for a grade or a score tell; JSON and dictionaries do not.
-    """
-
-    LARGEST = 10  # that grades usually are
-
-    def __init__(self, grade: Floats) -> None:
-        fractional = grade[grade != np.rint(grade)]
-        self._grade = float(fractional[0]) if len(fractional) and 2 * len(fractional) >= len(grade) else None
-        self._low, self._high = np.inf, -np.inf
-        self._whole = True
-
-    @property
-    def looking(self) -> bool:
-        """Whether the scores matter: if not, the grades are as grades are."""
-        return self._grade is not None and self._whole
-
-    def look(self, batch: Sequence[Retrieved]) -> None:
-        if not self.looking:
-            return
-        for run in batch:
-            self._whole = self._whole and bool((run.score == np.rint(run.score)).all())
-            self._low = min(self._low, float(run.score.min(initial=np.inf)))
-            self._high = max(self._high, float(run.score.max(initial=-np.inf)))
-
-    def notes(self) -> Iterator[str]:
-        if self._grade is not None and self._whole and -self.LARGEST <= self._low < self._high <= self.LARGEST:
-            yield (
-                f"the judgments look like scores (grade {self._grade:g}) and the scores like grades (whole numbers "
-                f"from {self._low:g} to {self._high:g}): judgments come first, then runs"
-            )
-
-
-def as_judgments(judgments: JudgmentsLike, kind: str = "grades", columns: ColumnNames | None = None) -> Judgments:
-    """Judgments from whatever a user may have; kind: of what sort they are where a file or a mapping cannot tell."""
-    return _as_judgments(judgments, kind, columns)
-
-
-def _as_judgments(judgments: Any, kind: str, columns: ColumnNames | None) -> Judgments:
-    judgments = taken(judgments)
-    if isinstance(judgments, Judgments):
-        return judgments
-    if isinstance(judgments, Mapping):
-        if _three_deep(judgments):
-            return _of_three(judgments, kind)
-        return Judgments.from_dict(plain_nested(judgments) if judgments else judgments)
-    if isinstance(judgments, str | os.PathLike):
-        return read_judgments(judgments, format=None if kind == "grades" else kind, columns=columns)
-    if is_frame(judgments) or holds_records(judgments):
-        return read_judgments(judgments, columns=columns)
-    raise CalipersError(
-        f"judgments cannot be of type {type(judgments).__name__}; expected Judgments, a path, a frame, named tuples, "
-        "or {query: {document: grade}}; arrays go through Judgments.from_arrays"
-    )
-
-
-def _of_three(judgments: Mapping[Any, Any], kind: str) -> Judgments:
-    """{query: {judge or subtopic: {document: grade}}}, as judgments of a kind."""
-    if kind == "preferences":
-        from calipers.collection.preferences import Preferences
-
-        return Preferences.from_levels(judgments)
-    if kind == "judges":
-        from calipers.collection.several_judges import SeveralJudges
-
-        return SeveralJudges.from_judges(judgments)
-    if kind == "samples":
-        from calipers.collection.samples import SampledJudgments
-
-        return SampledJudgments.from_strata(judgments)
-    from calipers.collection.subtopics import SubtopicJudgments
-
-    return SubtopicJudgments.from_subtopics(judgments)
-
-
-def _three_deep(judgments: Mapping[Any, Any]) -> bool:
-    """Whether they are {query: {subtopic: {document: grade}}}, by the first that there is."""
-    inner = (value for graded in judgments.values() if isinstance(graded, Mapping) for value in graded.values())
-    return isinstance(next(inner, None), Mapping)
-
-
-def reads_subtopics(measures: Iterable[Measure]) -> bool:
-    """Whether some measures read judgments by subtopic: all of them, or none."""
-    return kind_read(measures) == "subtopics"
-
-
-NEEDS = {
-    "grades": "one grade per document",
-    "subtopics": "judgments by subtopic",
-    "preferences": "preferences",
-    "judges": "judgments of several judges",
-    "samples": "judgments of a sample",
-}
-
-
-def kind_read(measures: Iterable[Measure]) -> str:
-    """What kind of judgments some measures read, which is one for all of them."""
-    reads = {measure.reads: measure for measure in measures}
-    if len(reads) > 1:
-        one, other = sorted(reads, key=[*NEEDS].index, reverse=True)[:2]
-        raise CalipersError(
-            f"{reads[one]!r} needs {NEEDS[one]} and {reads[other]!r} {NEEDS[other]}: "
-            "ask for them apart, each with its own judgments"
-        )
-    return next(iter(reads), "grades")
-
-
-def as_runs(runs: RunsLike, *, columns: ColumnNames | None = None) -> list[Run]:
-    """A list of runs from whatever a user may have."""
-    return _as_runs(runs, columns)
-
-
-def _as_runs(runs: Any, columns: ColumnNames | None) -> list[Run]:
-    runs = taken(runs)
-    if isinstance(runs, str | os.PathLike) or is_frame(runs) or holds_records(runs):
-        return read_runs(runs, columns=columns)
-    if isinstance(runs, Mapping):
-        if not runs:
-            raise CalipersError("the run is empty")
-        inner = next(iter(runs.values()))
-        if isinstance(inner, Mapping) and not any(isinstance(value, Mapping) for value in inner.values()):
-            return [DictRun(plain_nested(runs))]
-        return [_named(str(name), run, columns) for name, run in runs.items()]
-    if isinstance(runs, np.ndarray):
-        return [ArrayRun(runs)]
-    if hasattr(runs, "retrieved"):
-        return [runs]
-    if not isinstance(runs, Iterable):
-        raise CalipersError(
-            f"runs cannot be of type {type(runs).__name__}; expected what read_runs gives, paths, frames, "
-            "{query: {document: score}}, {name: run}, or an array of one score per label"
-        )
-    found: list[Run] = []
-    for run in runs:
-        found.extend(_as_runs(run, columns))
-    if not found:
-        raise CalipersError("there is no run to evaluate")
-    return found
-
-
-def _named(name: str, run: Any, columns: ColumnNames | None) -> Run:
-    run = taken(run)
-    if isinstance(run, Mapping):
-        return DictRun(plain_nested(run) if run else run, name)
-    if isinstance(run, str | os.PathLike) or is_frame(run) or holds_records(run):
-        return read_run(run, name=name, columns=columns)
-    return ArrayRun(run, name)
-
-
-def in_batches(
-    systems: Sequence[Run],
-    judgments: Judgments,
-    depth: int = 0,
-    precision: Precision = "double",
-    jobs: int | None = None,
-) -> Iterator[list[Retrieved]]:
-    """What each system retrieved, as many systems at a time as are scored in one go."""
-    return _batches(_retrieved(systems, judgments, depth, precision, jobs))
-
-
-def _retrieved(
-    systems: Sequence[Run], judgments: Judgments, depth: int, precision: Precision, jobs: int | None
-) -> Iterator[Retrieved]:
-    """What each system retrieved, read side by side: over files, or over the parts of one."""
-    workers = jobs or os.cpu_count() or 1
-    if len(systems) == 1 or workers == 1:
-        for system in systems:
-            yield system.retrieved(judgments, depth, precision, workers)
-        return
-    judgments.index if any(hasattr(system, "path") for system in systems) and judgments.names else None  # built once
-    yield from in_order(lambda system: system.retrieved(judgments, depth, precision), systems, workers)
-
-
-def _batches(retrieved: Iterable[Retrieved]) -> Iterator[list[Retrieved]]:
-    """Runs whose lists fit into one block."""
-    batch: list[Retrieved] = []
-    rows = 0
-    for run in retrieved:
-        if batch and rows + len(run.document) > ROWS_AT_ONCE:
-            yield batch
-            batch, rows = [], 0
-        batch.append(run)
-        rows += len(run.document)
-    if batch:
-        yield batch
-
-
-def compared_in(rules: Convention, precision: Precision | None) -> Precision:
-    """The precision in which scores are compared: as is given, or as a convention has it."""
-    return (rules if precision is None else rules.with_(precision=precision)).precision
-
-
-def check_depth(depth: int | None) -> None:
-    if depth is not None and depth < 1:
-        raise CalipersError(f"depth {depth} is not a whole number of at least 1")
-
-
-class Counting(Record):
-    """How lists become scores: the tie rule, and what counts where a measure is undefined."""
-
-    ties: str
-    condensed: bool
-    empty: Policy | None
-    missing: Policy
-    degenerate: Policy | None
-    empty_plain: Policy
-
-    @classmethod
-    def under(
-        cls,
-        rules: Convention,
-        ties: str | None,
-        condensed: bool,
-        empty: Policy | None,
-        missing: Policy | None,
-        degenerate: Policy | None,
-    ) -> Counting:
-        """What is given, and what a convention says of the rest."""
-        ties = rules.ties if ties is None else ties
-        if ties not in TIE_RULES:
-            raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
-        missing = as_policy(rules.missing) if missing is None else missing
-        return cls(ties, condensed, empty, missing, degenerate, as_policy(rules.empty))
-
-    def scores(
-        self,
-        pool: Pool,
-        batch: Sequence[Retrieved],
-        measures: Iterable[Measure],
-        coverage: Coverage,
-        part: slice,
-        room: JudgingRoom | None = None,
-    ) -> tuple[Floats, Any]:
-        """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
-        lists = Lists.of(pool, batch)
-        shape = (len(batch), pool.queries)
-        describe(coverage, part, batch, lists)
-        if self.condensed:
-            lists = lists.condensed()
-        ranked = lists.under(self.ties)
-        if room is not None:
-            room.look(ranked, len(batch))
-        pairs = [
-            scored(measure, ranked, self.empty, self.missing, self.degenerate, self.empty_plain) for measure in measures
-        ]
-        values = np.array([score for score, _ in pairs]).reshape(-1, *shape)
-        reasons = np.array([reason for _, reason in pairs]).reshape(-1, *shape)
-        for place, error in sampling_errors(measures, ranked).items():
-            coverage.sampled[place] = max(error, coverage.sampled.get(place, 0.0))
-        if self.missing == "skip":
-            lacking = coverage.missing[part]
-            values[:, lacking] = np.nan
-            reasons[:, lacking] = Reason.MISSING
-        return values, reasons
-
-
-def describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists) -> None:
-    """Fill in what the lists of some runs were like."""
-    shape = coverage.length[part].shape
-    coverage.length[part] = lists.length.reshape(shape)
-    top = lists.top(DESCRIBED)
-    shown = np.clip(DESCRIBED + 1 - top.first, 0, top.last - top.first + 1) / (top.last - top.first + 1)
-    coverage.judged_at_10[part] = np.rint(top.sum(shown)).reshape(shape)
-    for row, run in zip(range(part.start, part.stop), batch, strict=True):
-        coverage.tied[row, run.query] = run.tied
-        coverage.unjudged_queries[row] = run.unjudged_queries
-
-
-def scored(
-    measure: Measure,
-    lists: Lists,
-    empty: Policy | None,
-    missing: Policy,
-    degenerate: Policy | None,
-    empty_plain: Policy = 0.0,
-) -> tuple[Floats, Any]:
-    """The score of each list with the policies applied, and the reason where the measure gave none of its own.
-
-    empty_plain: what `empty` is, where it is not given, for measures that are not normalised.
-    """
-    form = measure.form
-    score = form.score(lists)
-    reason = np.zeros(len(lists), np.uint8)
-    normalised = form.normalised
-    undefined = np.isnan(score)
-    if undefined.any():
-        always = form.hopeless(lists)
-        reason[undefined] = np.where(always, Reason.NO_RELEVANT, Reason.NOTHING_FOUND)[undefined]
-        here = reason == Reason.NOTHING_FOUND
-        if here.any() and _is_number(missing):
-            score[here] = form.counted_as(missing, lists)[here]
-        if empty is None and not normalised:
-            empty = empty_plain
-        if empty is not None and _is_number(empty):
-            score[reason == Reason.NO_RELEVANT] = empty
-    if normalised:
-        flat = form.degenerate(lists)
-        reason[flat] = Reason.DEGENERATE
-        if degenerate is not None:
-            score[flat] = degenerate if _is_number(degenerate) else np.nan
-    return score, reason
-
-
-def as_policy(policy: float | str) -> Policy:
-    """A convention's choice."""
-    return policy if isinstance(policy, int | float) else "skip"
-
-
-def _is_number(policy: Policy) -> TypeGuard[float]:
-    if isinstance(policy, int | float):
-        return True
-    if policy in ("skip", "error"):
-        return False
-    raise CalipersError(f"unknown policy '{policy}'; expected a number, skip or error")
-
-
-def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, counting: Counting) -> None:
-    """Stop where a policy says so, and where a normalisation has hardly any query to work on."""
-    refuse_undefined(reasons, list(measures), judgments.queries, counting)
-    for name, measure, of_measure in zip(measures, measures.values(), reasons, strict=True):
-        if measure.form.normalised:
-            flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
-            refuse_flat(name, measure, flat, len(judgments.queries), int(judgments.pool.size.max(initial=1)))
-
-
-def refuse_infinite(values: Floats, measures: Sequence[str], queries: Sequence[str]) -> None:
-    """Stop at a score that no number holds."""
-    if np.isinf(values).any():
-        m, _, q = np.argwhere(np.isinf(values))[0]
-        raise CalipersError(f"{measures[m]} is not finite for query '{queries[q]}'")
-
-
-def refuse_undefined(reasons: Any, measures: Sequence[str], queries: Sequence[str], counting: Counting) -> None:
-    """Stop at an undefined score where the policy is `error`."""
-    for policy, reason in (
-        (counting.empty, Reason.NO_RELEVANT),
-        (counting.missing, Reason.NOTHING_FOUND),
-        (counting.degenerate, Reason.DEGENERATE),
-    ):
-        if policy == "error" and (reasons == reason).any():
-            m, _, q = np.argwhere(reasons == reason)[0]
-            raise CalipersError(f"{measures[m]} is undefined for query '{queries[q]}': {reason}")
-
-
-def refuse_flat(name: str, measure: Measure, flat: int, queries: int, largest_pool: int) -> None:
-    """Stop where a normalised measure has nothing between random and ideal for most queries."""
-    if 2 * flat > queries:
-        population = measure.parameters["population"]
-        raise CheckFailed(
-            f"{name}: for {flat} of {counted(queries, 'query')} every ranking of the population '{population}' scores "
-            "the same, "
-            "so that nothing lies between random and ideal; populations that would work: "
-            f"{_working_populations(largest_pool, population)}"
-        )
-
-
-def _working_populations(largest_pool: int, population: str) -> str:
-    """Populations other than this that may have documents of different worth for most queries."""
-    others = {
-        "union": "union (the pool and the unjudged documents above judged ones)",
-        "retrieved": "retrieved (a re-ranking of each run's own documents)",
-        "collection": f"collection(N) with the size N, as collection({2 * largest_pool + 1000})",
-    }
-    return ", ".join(sentence for name, sentence in others.items() if name != population)

@@ -83,8 +83,8 @@ def dataclass(**options: Any) -> Callable[[type], type]:
             compile_once()
             super(cls, kind).__init_subclass__(**given)  # type: ignore[misc]  # kind is derived from cls
 
-        cls.__new__ = new  # type: ignore[assignment]
-        cls.__init_subclass__ = classmethod(derived)  # type: ignore[assignment]
+        cls.__new__ = new  # type: ignore[assignment]  # takes whatever the class takes
+        cls.__init_subclass__ = classmethod(derived)  # type: ignore[assignment]  # the same
         return cls
 
     return declared

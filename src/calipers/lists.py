@@ -15,7 +15,7 @@ from weakref import proxy
 from calipers.errors import CalipersError
 from calipers.lazy import dataclass, field, replace
 from calipers.lazy import numpy as np
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Retrieved, TieSpans
 from calipers.native.scanner import rank_segments
 
 if TYPE_CHECKING:
@@ -163,7 +163,9 @@ class Population:
     def shuffled(self) -> Lists:
         """Everything in one tie."""
         size = np.repeat(self.size, self.judged)
-        return self._lists(self.document, np.ones_like(size), size)
+        whole = self.size > 1
+        ties = TieSpans(np.append(0, np.cumsum(whole)), np.ones(int(whole.sum()), np.int64), self.size[whole])
+        return replace(self._lists(self.document, np.ones_like(size), size), all_ties=ties)
 
     def best_first(self, worth: Callable[[Floats], Floats]) -> Lists:
         """Sorted by descending worth, the unjudged documents last."""
@@ -230,6 +232,7 @@ class Lists:
     docid_rank: Ints | None = None  # its rank where ties go by document id, descending (trec_eval)
     input_rank: Ints | None = None  # its rank where ties keep the order of the input
     before_ties: Ints | None = None  # `last_judged` of each list, where ties have been broken since
+    all_ties: TieSpans | None = None  # those of unjudged documents too; None where only rows are tied
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -263,6 +266,7 @@ class Lists:
             last=column("last"),
             docid_rank=column("docid_rank"),
             input_rank=column("input_rank"),
+            all_ties=_ties_by_query(runs, queries),
         )
 
     def __len__(self) -> int:
@@ -302,6 +306,15 @@ class Lists:
         return self.once(
             "shuffled", lambda: Population(self.pool, self.query, self.length, self.offsets, self.document)
         )
+
+    def to_sort(self) -> Population:
+        """The same for those who sort it: one for all lists that have the same documents, in whatever order."""
+        return self.once("to sort", self.all_shuffled)
+
+    def sorted_with(self, other: Lists) -> Lists:
+        """Itself, sharing what is sorted with lists of the same documents."""
+        self.memo["to sort"] = other.to_sort()
+        return self
 
     @property
     def last_judged(self) -> Ints:
@@ -379,8 +392,10 @@ class Lists:
 
     def under(self, ties: str) -> Lists:
         """The lists with ties broken by this rule; `average` leaves them for the measure to average over."""
-        if ties == "average" or not self.tied:
+        if ties == "average":
             return self
+        if not self.tied:
+            return self if self.all_ties is None else replace(self, all_ties=None, memo={})
         if ties in ("docid", "docid-ascending"):
             if self.docid_rank is None:
                 raise CalipersError(
@@ -419,6 +434,7 @@ class Lists:
             docid_rank=again(self.docid_rank),
             input_rank=again(self.input_rank),
             before_ties=None,
+            all_ties=None,
             memo={},
         )
 
@@ -436,11 +452,30 @@ class Lists:
         return np.where(above, self.first + from_top, self.last - from_bottom)
 
     def _ranked(self, rank: Ints) -> Lists:
-        ranked = replace(self, first=rank, last=rank, before_ties=self.last_judged, memo={})
-        if len(rank) and (np.diff(rank) <= 0)[self.list[1:] == self.list[:-1]].any():
-            key = self.list * (int(rank.max()) + 1) + rank  # nearly in order: only ties are not
-            return ranked._rows(np.argsort(key, kind="stable"), self.offsets)
-        return ranked
+        tied = np.flatnonzero(self.first != self.last)  # all other rows stay where they are
+        own = rank[tied].astype(np.int64)
+        key = self.list[tied] * (int(own.max(initial=0)) + 1) + own
+        row = tied if (key[1:] > key[:-1]).all() else tied[np.argsort(key, kind="stable")]
+
+        def moved(column: Ints) -> Ints:
+            if row is tied:
+                return column
+            fresh = column.copy()
+            fresh[tied] = column[row]
+            return fresh
+
+        fresh = moved(rank)
+        return replace(
+            self,
+            document=moved(self.document),
+            first=fresh,
+            last=fresh,
+            docid_rank=None if self.docid_rank is None else moved(self.docid_rank),
+            input_rank=None if self.input_rank is None else moved(self.input_rank),
+            before_ties=self.last_judged,
+            all_ties=None,
+            memo={},
+        ).sorted_with(self)
 
     def _rows(self, row: Ints, offsets: Ints) -> Lists:
         """Only these rows, in this order, and where each list's start."""
@@ -486,6 +521,17 @@ class Groups:
 
     def sum_by_list(self, values: Floats) -> Floats:
         return np.bincount(self.list, values, len(self.lists)).astype(np.float64, copy=False)
+
+
+def _ties_by_query(runs: Sequence[Retrieved], queries: int) -> TieSpans | None:
+    """The ties of all queries of each run in turn; None where there are none."""
+    if not any(len(run.all_ties.first) for run in runs):
+        return None
+    place = np.full((len(runs), queries), -1)
+    for s, run in enumerate(runs):
+        place[s, run.query] = sum(len(before.query) for before in runs[:s]) + np.arange(len(run.query))
+    joined = TieSpans.joined([*(run.all_ties for run in runs), TieSpans.none(1)])  # the last for what a run lacks
+    return joined.take(place.ravel())
 
 
 def _rows_by_query(run: Retrieved) -> Ints | None:

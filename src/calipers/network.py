@@ -66,7 +66,7 @@ def may_download(what: str, *, file: str | None = None) -> Iterator[None]:
 
     before = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
     try:
-        socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse  # type: ignore[method-assign]
+        socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse  # type: ignore[method-assign]  # for now
         yield
     finally:
-        socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo = before  # type: ignore[method-assign]
+        socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo = before  # type: ignore[method-assign]  # as they were

@@ -27,8 +27,9 @@ class Record:
     _names: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
+        inherited = (name for base in reversed(cls.__mro__[1:]) for name in getattr(base, "_names", ()))
         own = (name for name, kind in cls.__annotations__.items() if "ClassVar" not in str(kind))
-        cls._names = (*cls._names, *(name for name in own if name not in cls._names))
+        cls._names = tuple(dict.fromkeys((*inherited, *own)))
 
     def __init__(self, *values: Any, **named: Any) -> None:
         parts = self._names

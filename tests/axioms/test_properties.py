@@ -459,7 +459,7 @@ def test_the_search_does_what_the_definitions_say(random: Any, values: tuple[flo
             assert finding.after is not None
             assert (finding.after.ranking, finding.after.k) == example
         elif name == "realizable":
-            assert (tuple(sorted(finding.before.ranking)), finding.before.k) == example  # type: ignore[type-var]
+            assert (tuple(sorted(finding.before.ranking)), finding.before.k) == example
         else:
             assert (finding.before.ranking, finding.before.k) == example[:2]
             if len(example) == 3:

@@ -28,7 +28,7 @@ def checked(old: Any, new: Any, max_drop: float, **more: Any) -> cal.Check:
     """Of arrays of scores, [measure, query] or [query]."""
     old, new = np.atleast_2d(old), np.atleast_2d(new)
     names = [f"m{i}" for i in range(len(old))]
-    both = cal.as_scores(np.stack([old, new], axis=1), ["old", "new"], measure=names)  # type: ignore[arg-type]
+    both = cal.as_scores(np.stack([old, new], axis=1), ["old", "new"], measure=names)
     return cal.check(both.of_systems(["new"]), both.of_systems(["old"]), max_drop, **more)
 
 

@@ -166,6 +166,7 @@ def test_a_command_loads_what_it_needs(arguments: list[str], loads: list[str], t
         ["evaluate", "--ties", "docid", "-m", "bpref"],
         ["trec_eval"],
         ["trec_eval", "-qc", "-m", "P.5", "-M", "20"],
+        ["trec_eval", "-D", "1", "-l", "1e3"],  # with two notes
     ],
 )
 def test_what_needs_no_click_is_printed_alike(

@@ -32,6 +32,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Lists, Pool
 from calipers.measures import values
 from calipers.measures.forms import free
+from calipers.native.scan_error import ScanError
 
 JUDGED = {"q": {"a": 1, "b": 0, "c": 2}, "r": {"a": 1}}
 RUN = {"q": {"a": 3.0, "x": 3.0, "b": 2.0}, "r": {"a": 1.0}}
@@ -203,7 +204,10 @@ def test_packed_json_beyond_its_limit(write: Callable[[bytes], str], monkeypatch
 
 def test_objects_of_json_come_and_go(write: Callable[[bytes], str]) -> None:
     """Blanks, empty lists, several queries, and what is broken between them."""
-    read = lambda text: cal.read_runs(write(text), format="json")[0].documents()  # noqa: E731  one short name
+
+    def read(text: bytes) -> dict[str, dict[str, float]]:
+        return cal.read_runs(write(text), format="json")[0].documents()
+
     assert read(b' [ {"query": "q", "doc": "a", "score": 1} ,\n{"query": "r", "doc": "b", "score": 2}\n] \n') == {
         "q": {"a": 1.0},
         "r": {"b": 2.0},
@@ -214,7 +218,7 @@ def test_objects_of_json_come_and_go(write: Callable[[bytes], str]) -> None:
                  b'{"q": {"a": 1} "r": {}}', b'[{"query": "q", "doc": "a", "score": 1}] 1', b'{"q": {"a": 1}, 3: {}}',
                  b'{"q": {"a": 1}, "q": {"b": 1}}', b'{"q": {"a": 1}, "r": 2}', b"[",
                  b'{"q": {"a": 1}, "r"'):  # fmt: skip
-        refusal(lambda text=text: read(text))  # type: ignore[misc]  # the text of this round
+        refusal(lambda text=text: read(text))
 
 
 @pytest.mark.parametrize(
@@ -296,7 +300,7 @@ def test_parquet_is_held_to_the_limits(tmp_path: Path, monkeypatch: pytest.Monke
         assert len(cal.read_runs(_parquet(tmp_path / name, short, **options))[0].documents()["q"]) == n
         grown = pa.table({**column, "doc": pa.array(["d" * (i // 10 + 1) + str(i) for i in range(n)])})
         wide = _parquet(tmp_path / f"{name}-wide", grown, **options)
-        assert "unpacks to more than" in refusal(lambda wide=wide: cal.read_runs(wide))  # type: ignore[misc]  # of now
+        assert "unpacks to more than" in refusal(lambda wide=wide: cal.read_runs(wide))
 
 
 def test_parquet_with_broken_text(tmp_path: Path) -> None:
@@ -331,7 +335,7 @@ def test_feature_numbers_with_zeros_in_front(write: Callable[[bytes], str]) -> N
                 reading.feed(line)
                 features = reading.finish()
                 found.append((features.width, features.value.tolist()))
-            except Exception as error:
+            except ScanError as error:
                 found.append((type(error).__name__, str(error)))
         assert found[0] == found[1]
 
@@ -449,7 +453,7 @@ def test_models_that_are_deep_infinite_or_endless(model: Path, tmp_path: Path) -
     for body in (b"[" * 100_000 + b"\n", b'{"ranker": NaN}\n', b'{"ranker": ' + b"9" * 5000 + b"}\n"):
         path = tmp_path / "deep.cal"
         path.write_bytes(first + b"\n" + sha256(body).hexdigest().encode() + b"\n" + body)
-        refusal(lambda path=path: load(str(path)))  # type: ignore[misc]  # of this round
+        refusal(lambda path=path: load(str(path)))
     (tmp_path / "version.cal").write_bytes(b"calipers-model " + b"9" * 5000 + b"\n")
     refusal(lambda: load(str(tmp_path / "version.cal")))
     if os.path.exists("/dev/zero"):

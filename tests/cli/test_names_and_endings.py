@@ -133,9 +133,56 @@ def test_a_baseline_is_a_name_tag_stem_or_path_and_is_checked_first(folder: Path
         assert done.returncode == 0, done.stderr
     done = said(command, "nothing.txt", *systems, "--baseline", "nxt")
     assert (done.returncode, done.stderr) == (2, "calipers: unknown baseline 'nxt'; there are new, tagged\n")
-    (folder / "also.run").write_text(RUN.replace(" one", " tagged"))
-    done = said(command, "nothing.txt", *systems, "also.run", "--baseline", "tagged")
-    assert done.stderr == "calipers: nothing.txt: no such file\n"  # the first one keeps the name
+
+
+@pytest.mark.parametrize("command", ["compare", "evaluate", "report"])
+def test_a_baseline_that_fits_several_runs_is_refused(folder: Path, said: Said, command: str) -> None:
+    """So that a run that is added, in front or at the end, never changes which system is the baseline."""
+    for name in ("old.run", "new.run"):
+        (folder / name).write_text(RUN.replace(" one", " tagged"))
+    (folder / "tagged.run").write_text(RUN.replace(" one", " other"))
+    output = ["--sections", "systems", "-o", "page.html"] if command == "report" else []
+
+    def refused(*files: str) -> tuple[int, str]:
+        several = " or ".join(files)
+        advice = f"type the path, as ./{files[0]}, or give the run a name, as name={files[0]}"
+        return 2, f"calipers: the baseline 'tagged' could be {several}: {advice}\n"
+
+    def with_baseline(baseline: str, *systems: str, judgments: str = "qrels.txt") -> tuple[int, str]:
+        done = said(command, judgments, *systems, "-m", "AP", "--baseline", baseline, *output)
+        return done.returncode, done.stderr
+
+    early = {"judgments": "nothing.txt"}  # it is found out before anything is read
+    assert with_baseline("tagged", "old.run", "one.run")[0] == 0
+    assert with_baseline("tagged", "new.run", "old.run", "one.run", **early) == refused("new.run", "old.run")
+    assert with_baseline("tagged", "old.run", "one.run", "new.run", **early) == refused("old.run", "new.run")
+    assert with_baseline("tagged", "old.run", "tagged.run", **early) == refused("old.run", "tagged.run")  # tag and stem
+    for baseline in ("./old.run", "old.run", "new.run"):
+        assert with_baseline(baseline, "new.run", "old.run", "one.run")[0] == 0
+    assert (
+        with_baseline("tagged", "new.run", "tagged=old.run", "one.run")[0] == 0
+    )  # a name that was given is what it is
+
+
+def test_a_baseline_of_the_library_that_fits_several_runs_is_refused(folder: Path) -> None:
+    for name in ("old.run", "new.run"):
+        (folder / name).write_text(RUN.replace(" one", " tagged"))
+    (folder / "front.run").write_text(RUN.replace(" one", " old"))
+
+    def compared(baseline: str, *runs: str) -> str | list[str] | None:
+        scores = cal.evaluate("qrels.txt", runs, "AP", warn=False)
+        found: str | list[str] | None = cal.compare(scores, baseline=baseline, warn=False).metadata["baseline"]
+        cal.write_report("qrels.txt", runs, "page.html", "AP", baseline=baseline, sections=["systems"], warn=False)
+        return found
+
+    assert compared("tagged", "old.run", "one.run") == "tagged"
+    assert compared("tagged", "new.run", "tagged=old.run") == "tagged"
+    assert compared("old", "new.run", "old.run") == "old"  # by its file
+    for baseline, runs in (("tagged", ["new.run", "old.run"]), ("old", ["front.run", "new.run", "old.run"])):
+        with pytest.raises(cal.CalipersError, match=f"the baseline '{baseline}' could be .*: give the run a name, as"):
+            cal.compare(cal.evaluate("qrels.txt", runs, "AP", warn=False), baseline=baseline)
+        with pytest.raises(cal.CalipersError, match=f"the baseline '{baseline}' could be"):
+            cal.write_report("qrels.txt", runs, "page.html", "AP", baseline=baseline)
 
 
 def test_several_baselines_and_a_closing_sentence(folder: Path, said: Said) -> None:

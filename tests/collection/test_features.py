@@ -210,7 +210,7 @@ def test_a_matrix_that_would_be_huge_and_empty_is_refused(tmp_path: Path) -> Non
 
 @pytest.mark.acceptance
 @pytest.mark.peers
-def test_mq2008_is_what_scikit_learn_reads(data: Path, tmp_path: Path, require) -> None:  # type: ignore[no-untyped-def]
+def test_mq2008_is_what_scikit_learn_reads(data: Path, tmp_path: Path, require) -> None:
     lzma = importlib.import_module("lzma")
     packed = data / "letor" / "MQ2008" / "S1.txt.xz"
     plain = tmp_path / "S1.txt"

@@ -18,7 +18,7 @@ from calipers.cli.fast_path import answered
 from calipers.collection.column_names import NAMES
 from calipers.collection.features import read_features
 from calipers.errors import CalipersError, CalipersWarning
-from calipers.evaluation import as_judgments, as_runs
+from calipers.inputs import as_judgments, as_runs
 from conftest import ROOT
 
 Write = Callable[..., str]
@@ -42,6 +42,11 @@ def refusal(call: Callable[..., Any], *arguments: Any, **named: Any) -> str:
         call(*arguments, **named)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+def first_note(run: Any) -> str:
+    """On how a run was read, where its kind has notes."""
+    return str(run.notes[0])
 
 
 def grades(path: Any, **named: Any) -> dict[str, dict[str, float]]:
@@ -130,7 +135,7 @@ def test_three_columns_are_ranks_or_scores_by_the_rule(write: Write, command: Co
     by_rank = {"1048585": {"7187158": -1, "7187157": -2, "7187163": -3}, "2": {"4339068": -1, "1782337": -2}}
     run = cal.read_run(write(MSMARCO, "run.tsv"))
     assert run.documents() == by_rank
-    assert "the third runs 1, 2, ... in every query and is taken as the rank" in run.notes[0]  # type: ignore[attr-defined]
+    assert "the third runs 1, 2, ... in every query and is taken as the rank" in first_note(run)
     # In file order, query by query: also where the lines of queries are mixed, and with blanks instead of tabs.
     mixed = "".join(sorted(MSMARCO.splitlines(keepends=True), key=lambda line: line.split("\t")[2]))
     assert scores(write(mixed.replace("\t", " "))) == {query: dict(of) for query, of in by_rank.items()}
@@ -138,7 +143,7 @@ def test_three_columns_are_ranks_or_scores_by_the_rule(write: Write, command: Co
     for old, new in (("\t3\n", "\t4\n"), ("1\n2\t1782337\t2", "2\n2\t1782337\t1"), ("7157\t2", "7157\t2.5")):
         changed = write(MSMARCO.replace(old, new))
         assert min(value for of in scores(changed).values() for value in of.values()) == 1
-        assert "is taken as the score" in cal.read_run(changed).notes[0]  # type: ignore[attr-defined]
+        assert "is taken as the score" in first_note(cal.read_run(changed))
     judged = {"1048585": {"7187157": 1}, "2": {"4339068": 1}}
     with pytest.warns(CalipersWarning, match="taken as the rank"):
         found = cal.evaluate(judged, write(MSMARCO), ["RR"])
@@ -234,7 +239,7 @@ def test_rank_only(write: Write) -> None:
     for source in (frame, path, write(rows, "rows.json"), write(frame.to_csv(index=False), "run.csv")):
         run = cal.read_run(source)
         assert run.documents() == {"1": {"a": 0, "b": -1}}
-        assert "there is no score: documents are ordered by 'rank'" in run.notes[0]  # type: ignore[attr-defined]
+        assert "there is no score: documents are ordered by 'rank'" in first_note(run)
         with pytest.warns(CalipersWarning, match="ordered by 'rank'"):
             assert cal.evaluate({"1": {"b": 1}}, source, ["RR"])["RR"].tolist() == [[0.5]]
 
@@ -323,7 +328,7 @@ def test_responses_by_order(write: Write, command: Command) -> None:
 def test_responses_without_scores_and_with_other_ids(write: Write) -> None:
     sorted_by_field = write([{"qid": "1"} | elastic(("a", None), ("b", None))])
     assert scores(sorted_by_field) == {"1": {"a": -1, "b": -2}}
-    assert "their order counts" in cal.read_run(sorted_by_field).notes[0]  # type: ignore[attr-defined]
+    assert "their order counts" in first_note(cal.read_run(sorted_by_field))
     assert scores(write({"qid": "1"} | solr(("a", None), ("b", None)))) == {"1": {"a": -1, "b": -2}}
     answers = write([{"qid": 7} | elastic(("a", 2.5), ("b", 1.5))])
     assert scores(answers, columns={"document": "sku"}) == {"7": {"Sa": 2.5, "Sb": 1.5}}
@@ -404,9 +409,9 @@ def test_lists_of_ir_measures(require: Any) -> None:
 def test_dictionaries_of_pyserini() -> None:
     """Ids of digits are whole numbers there, the others text; grades are text."""
     qrels = {301: {12: "1", "FBIS-1": "0"}, "302b": {13: "2"}}
-    assert as_judgments(qrels).to_dict() == {"301": {"12": 1, "FBIS-1": 0}, "302b": {"13": 2}}  # type: ignore[arg-type]
+    assert as_judgments(qrels).to_dict() == {"301": {"12": 1, "FBIS-1": 0}, "302b": {"13": 2}}
     run = {301: {12: 0.5}, 302: {"x": 0.25}}
-    assert as_runs(run)[0].documents() == {"301": {"12": 0.5}, "302": {"x": 0.25}}  # type: ignore[arg-type]
+    assert as_runs(run)[0].documents() == {"301": {"12": 0.5}, "302": {"x": 0.25}}
     assert "grade is not a number" in refusal(as_judgments, {"1": {"a": "good"}})
 
 

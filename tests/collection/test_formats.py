@@ -28,7 +28,7 @@ from calipers.collection import files
 from calipers.collection import table_rows as rows
 from calipers.collection.formats import FORMATS, sniff
 from calipers.collection.formats import parquet as parquet_format
-from calipers.collection.model import DictRun
+from calipers.collection.runs import DictRun
 from calipers.errors import CalipersError
 from calipers.native import plain as _plain
 from calipers.native import scanner
@@ -471,7 +471,7 @@ def test_pieces_and_threads_change_nothing(
         monkeypatch.setattr(module, "AT_ONCE", rng.choice([1, 2, 5, 1000]))
     if plain:
         monkeypatch.setattr(rows, "RunScanner", _plain.RunScanner)
-        monkeypatch.setattr("calipers.collection.model.JudgedIndex", _plain.JudgedIndex)
+        monkeypatch.setattr("calipers.collection.judgments.JudgedIndex", _plain.JudgedIndex)
     known = cal.Judgments.from_dict(judged)
     lists: dict[str, dict[str, float]] = {}
     for query, document, score in entries:
@@ -489,6 +489,8 @@ def by_query(found: Any) -> Any:
     order = np.argsort(found.query)
     columns = (found.document, found.score, found.first, found.last, found.docid_rank, found.input_rank)
     lists = [[column[found.offsets[s] : found.offsets[s + 1]].tolist() for column in columns] for s in order.tolist()]
+    ties = found.all_ties.take(order)
+    lists += [part.tolist() for part in (ties.offsets, ties.first, ties.last)]
     return (
         found.query[order].tolist(), found.length[order].tolist(), found.tied[order].tolist(), lists,
         found.tag, sorted(found.unjudged.tolist()),
@@ -564,6 +566,7 @@ def outcome(call: Callable[[], Any]) -> Any:
         "last",
         "docid_rank",
         "input_rank",
+        "all_ties",
     )
     if found.scattered:
         names = ()  # without regrouping there is nothing to compare; with it, the plain test has the columns
@@ -688,4 +691,4 @@ def test_no_text_makes_the_reader_fail_otherwise(text: str, tmp_path_factory: py
     for form in ("json", "csv"):
         for value in ("score", "grade"):
             with suppress(CalipersError):
-                FORMATS[form].read(str(path), value=value)  # type: ignore[call-arg]
+                FORMATS[form].read(str(path), value=value)  # type: ignore[call-arg]  # which tables take

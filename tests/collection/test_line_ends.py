@@ -22,7 +22,8 @@ from calipers.collection import files, reader
 from calipers.collection import table_rows as rows
 from calipers.collection.fast_scores import NotFast, read_graded, score_runs
 from calipers.collection.formats import parquet
-from calipers.collection.model import FileRun, Judgments
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import FileRun
 from calipers.collection.sources import read_qrels, read_run
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate

@@ -249,7 +249,7 @@ def test_many_topics_are_made_in_parts() -> None:
 )
 def test_what_cannot_be_simulated(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(CalipersError, match=message):
-        simulate(**arguments)  # type: ignore[arg-type]
+        simulate(**arguments)
 
 
 def test_unknown_system_and_compression(tmp_path: Path) -> None:

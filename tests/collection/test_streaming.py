@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +19,13 @@ import calipers as cal
 from calipers.cli.reading_progress import _Bar, _ProgressLines, files_in, progress_line, reading
 from calipers.collection import external_sort as external
 from calipers.collection.bytes_read import Meter, opened, watched
-from calipers.collection.model import FileRun, Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan_run
+from calipers.collection.runs import FileRun
 from calipers.collection.simulate import simulate
 from calipers.collection.sources import read_judgments, read_runs
 from calipers.errors import CalipersError
+from calipers.native.columns import TieSpans
 
 MEASURES = ["nDCG@10", "AP", "RR"]
 
@@ -40,10 +43,11 @@ def shuffled(tmp_path_factory):
 
 def contents(found):
     """Everything that a scan gives, as plain values."""
-    return {
-        name: value.tolist() if hasattr(value, "tolist") else value
-        for name, value in ((slot, getattr(found, slot)) for slot in type(found).__dataclass_fields__)
-    }
+    return {each.name: plain(getattr(found, each.name)) for each in fields(found)}
+
+
+def plain(value):
+    return contents(value) if isinstance(value, TieSpans) else value.tolist() if hasattr(value, "tolist") else value
 
 
 @pytest.fixture

@@ -431,57 +431,71 @@ def executors(session):
     return found
 
 
+def parent(process):
+    return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_a_worker_killed_half_way_changes_nothing(session, frames, simulated, tmp_path, monkeypatch):
-    """A measure of the user's own, which is slow, and leaves a mark for every list that it scores."""
+    """A measure of the user's own leaves a mark for every list, and waits in the middle until a worker was killed."""
     from calipers.engine import spark
     from calipers.measures import registry
 
     for known in ("_DECLARED", "_BY_NAME"):  # nobody else is to meet it
         monkeypatch.setattr(registry, known, dict(getattr(registry, known)))
 
-    marks = tmp_path / "marks"
-    marks.mkdir()
-    slow = str(marks)
+    marks, waiting, killed = tmp_path / "marks", tmp_path / "waiting", tmp_path / "killed"
+    for folder in (marks, waiting):
+        folder.mkdir()
+    lists = len(simulated.qrels) * len(simulated.runs)
+    folders = tuple(map(str, (marks, waiting, killed)))
 
-    @cal.measure("Slow", rel=1)
-    def slowly(rel):
+    @cal.measure("Waits", rel=1)
+    def waits(rel):
         """The share of relevant documents among the first three."""
 
         def score(ranking):
             import os
             import time
 
-            time.sleep(0.05)
-            with open(f"{slow}/{os.getpid()}", "a", encoding="utf-8") as file:
+            marks, waiting, killed = folders
+            daemon = os.getppid()  # Spark's parent of the Python processes of one worker
+            with open(f"{marks}/{daemon}", "a", encoding="utf-8") as file:
                 file.write("x")
+            while not os.path.exists(killed) and sum(mark.stat().st_size for mark in os.scandir(marks)) > lists / 3:
+                open(f"{waiting}/{daemon}", "w", encoding="utf-8").close()
+                time.sleep(0.01)
             return float((ranking[:3] >= rel).sum() / 3)
 
         return score
 
-    scores = spark.evaluate(*frames, ["Slow", "V2(nDCG@5)", "AP"], ties="docid", partitions=8)
-    expected = cal.evaluate(simulated.qrels, simulated.runs, ["Slow", "V2(nDCG@5)", "AP"], ties="docid")
+    killed.touch()
+    expected = cal.evaluate(simulated.qrels, simulated.runs, ["Waits", "V2(nDCG@5)", "AP"], ties="docid")
+    killed.unlink()
     for mark in marks.iterdir():
         mark.unlink()
+    scores = spark.evaluate(*frames, ["Waits", "V2(nDCG@5)", "AP"], ties="docid", partitions=8)
     result = {}
     thread = threading.Thread(target=lambda: result.update(found=spark.collect(scores)), daemon=True)
     before = executors(session)
     assert len(before) == 2
     thread.start()
-    lists = len(simulated.qrels) * len(simulated.runs)
     deadline = time.monotonic() + 600  # so that a failure is no hang
-    while sum(mark.stat().st_size for mark in marks.iterdir()) < lists / 3:
+    while not (found := [*waiting.iterdir()]):
         assert thread.is_alive()
         assert time.monotonic() < deadline
-        time.sleep(0.02)
-    os.kill(next(iter(before)), signal.SIGKILL)
-    thread.join(60)
+        time.sleep(0.01)
+    worker = parent(int(found[0].name))
+    assert worker in before
+    os.kill(worker, signal.SIGKILL)
+    while worker in executors(session):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    killed.touch()
+    thread.join(deadline - time.monotonic())
     check_equal(result["found"], expected)
     done = sum(mark.stat().st_size for mark in marks.iterdir())
     assert done > lists  # what the dead one had done was done again
-    while set(executors(session)) == set(before):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_odd_collections(session, tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.simulate import simulate
 from calipers.conventions import convention
 from calipers.conventions.profile import base
@@ -19,10 +19,10 @@ from calipers.engine.paired_sums import SummedDifferences, Sums
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.worker import JUDGMENTS, Shipped, Task
 from calipers.errors import CalipersError, CheckFailed
-from calipers.evaluation import Counting
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse
 from calipers.measures.registry import examples
+from calipers.scoring import Counting
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import Settings, _student
 from conftest import Require
@@ -337,4 +337,4 @@ def test_a_failed_check_stays_one_and_bugs_stay_bugs():
     with pytest.raises(CheckFailed), translated():
         raise PythonError("calipers.errors.CheckFailed: V2: for 3 of 4 queries")
     with pytest.raises(ZeroDivisionError), translated():
-        1 / 0  # noqa: B018  it raises
+        raise ZeroDivisionError

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import calipers as cal
 from calipers import plot
 from calipers.cli.commands import root
-from calipers.collection.model import DictRun
+from calipers.collection.runs import DictRun
 from calipers.errors import CalipersError
 from calipers.information import rankings, sign_patterns
 from calipers.information.difference import information_difference, same_group_share

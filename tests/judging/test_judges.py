@@ -180,7 +180,7 @@ def test_statistics_per_query_and_in_resamples_are_those_of_the_labels_chosen() 
             assert resampled[name][draw] == pytest.approx(float(of(counts, confusion.grades)), nan_ok=True)
     table = cal.judges(human, {"j": judge}).intervals(draws=200)
     for _, _, value, low, high in table.rows:
-        assert low <= value <= high  # type: ignore[operator]
+        assert low <= value <= high
 
 
 @pytest.mark.acceptance
@@ -295,7 +295,7 @@ def test_a_file_beside_itself_agrees_in_everything(collection: Path) -> None:
         assert (row["conflict"], row["missed"], row["false"]) == ("0", "0", "0")
     assert cal.judges(human, human, map="human:>=1").panel.scale("human").grades == (0.0, 1.0)
     with pytest.raises(TypeError, match="depht"):
-        cal.judges(human, human, depht=3)  # type: ignore[call-arg]
+        cal.judges(human, human, depht=3)  # type: ignore[call-arg]  # as somebody may type it
 
 
 def test_one_grade_only_is_said(tmp_path: Path) -> None:
@@ -610,7 +610,7 @@ def test_fewest_labels_of_other_measures_are_a_proof(measure: str) -> None:
         changed = {q: dict(of) for q, of in graded.items()}
         for _, _, _, _, query, document, grade, to in found.wrong_labels().rows:
             assert changed[str(query)][str(document)] == grade != to
-            changed[str(query)][str(document)] = float(to)  # type: ignore[arg-type]
+            changed[str(query)][str(document)] = float(to)
         scores = cal.evaluate(changed, runs, measure)
         after = dict(zip(scores.systems, np.nanmean(scores.values[0], axis=1), strict=True))
         assert after[turn.system_a] < after[turn.system_b]
@@ -691,7 +691,7 @@ def test_combined_judges_are_judges(collection: Path) -> None:
                        combine=["majority", "mean", "dawid-skene"])  # fmt: skip
     assert found.judges == ("llm-a", "llm-b", "majority", "mean", "dawid-skene")
     assert [row[0] for row in found.effects().rows] == list(found.judges)
-    assert not any(math.isnan(float(row[4])) for row in found.table().rows)  # type: ignore[arg-type]
+    assert not any(math.isnan(float(row[4])) for row in found.table().rows)
     known = cal.read_qrels(files[0]).to_dict(), cal.read_qrels(files[1]).to_dict()
     query, of = next(iter(known[1].items()))
     mean = found.panel.judgments("mean").to_dict()[query]
@@ -718,7 +718,7 @@ def test_filling_holes_shows_whom_the_score_rests_on() -> None:
     assert rows["DCG@4", "one"][4] == pytest.approx(people / (people + model))
     assert rows["P@4", "one"][4:6] == (pytest.approx(0.5), pytest.approx(0.5))
     assert rows["P@4", "one"][7:] == (3, 2)
-    assert math.isnan(float(rows["P@4", "two"][4]))  # type: ignore[arg-type]  # of nothing there are no shares
+    assert math.isnan(float(rows["P@4", "two"][4]))
 
 
 # -- information -------------------------------------------------------------------------------------

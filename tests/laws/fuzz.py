@@ -203,7 +203,7 @@ def main() -> int:
             (whole_commands, options.commands - options.commands // 2, ()),
         ):
             end = time.time() + options.seconds
-            tasks = [pool.submit(job, seed + start, share, *more, end) for start, share in shares(count)]  # type: ignore[call-arg]
+            tasks = [pool.submit(job, seed + start, share, *more, end) for start, share in shares(count)]  # type: ignore[call-arg]  # each job takes what its row holds
             for task in tasks:
                 take(task.result())
     limit = [] if options.seconds == float("inf") else ["--seconds", str(options.seconds)]

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from calipers.native import plain as _plain
+from calipers.native.columns import TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scan_error import ScanError
 
@@ -192,6 +193,8 @@ def fields_of(result: Any) -> list[Any]:
 def comparable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.tobytes()
+    if isinstance(value, TieSpans):
+        return [*map(comparable, fields_of(value))]
     return value.tolist() if isinstance(value, Ids) else value
 
 

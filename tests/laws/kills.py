@@ -144,6 +144,10 @@ def _terminate_at(n: int, folder: Path) -> None:
     _kill_at(n, folder, signal.SIGTERM)
 
 
+def _no_accident() -> None:
+    pass
+
+
 def _give_up_root() -> None:
     """Root without the right to write where modes forbid it."""
     if os.geteuid() == 0:
@@ -181,7 +185,7 @@ def forked(
                 code = 0
             except SystemExit as end:
                 code = int(end.code or 0)
-            except BaseException:
+            except BaseException:  # of any kind: the process says it, and ends
                 import traceback
 
                 traceback.print_exc()
@@ -290,7 +294,7 @@ class Site:
         new, duration = self.new[output.name]
         arguments, out, before = self.prepare(output)
         pick, after = self.random, None
-        setup: Callable[[], None] = lambda: None  # noqa: E731  one short name
+        setup: Callable[[], None] = _no_accident
         detail = ""
         if kind == "killed":
             n = pick.randint(1, 6 + 4 * len(new))

@@ -91,7 +91,7 @@ MUTANTS = (
     ),
     Mutant(
         "judgments: a document judged twice",
-        f"{COLLECTION}/model.py",
+        f"{COLLECTION}/judgments.py",
         "if grouped.pool.grade[earlier] != grouped.pool.grade[row]:",
         "if False:",
     ),
@@ -140,8 +140,8 @@ MUTANTS = (
     Mutant(
         "preferences: ties in the order of judgments",
         "src/calipers/tools/trec_eval/report.py",
-        "lists.first + lists.last - lists.docid_rank",
-        "lists.docid_rank",
+        'lists.under("docid-ascending")',
+        'lists.under("docid")',
         FORMATS,
     ),
     Mutant(

@@ -105,7 +105,10 @@ def usual(seed: int) -> Collection:
 class _Maker:
     def __init__(self, pick: random.Random) -> None:
         self.pick = pick
-        some = lambda share: pick.random() < share  # noqa: E731  one short name
+
+        def some(share: float) -> bool:
+            return pick.random() < share
+
         names = (
             "crlf", "bom", "no final newline", "blank lines", "comments", "tabs", "double blanks", "trailing blanks",
             "leading blanks", "scattered", "scattered judgments", "returning", "repeated judgments",

@@ -206,7 +206,7 @@ def broken(seed: int, count: int, folder: Path, orders: bool = True) -> list[str
 
 
 def _printed(folder: Path, cases: Sequence[Case], format: str, options: Sequence[str]) -> dict[tuple[str, str], float]:
-    from calipers.collection.model import DictRun
+    from calipers.collection.runs import DictRun
     from calipers.tools.trec_eval.lenient_files import read_judgments
     from calipers.tools.trec_eval.report import reports
     from calipers.tools.trec_eval.request import read_request

@@ -257,7 +257,7 @@ def plain_twin() -> Iterator[None]:
                 setattr(module, name, getattr(_plain, compiled[id(value)]))
             elif name == "COMPILED":
                 changed.append((module, name, value))
-                module.COMPILED = False  # type: ignore[attr-defined]
+                setattr(module, name, False)
     try:
         yield
     finally:
@@ -502,7 +502,7 @@ def defined(case: Collection, folder: Path) -> Outcome | None:
                 document: (Fraction(score), Fraction(grades[document]) if document in grades else None)
                 for document, score in run.get(query, {}).items()
             }
-            groups = oracle.ordered(scored, case.ties or "average")  # type: ignore[arg-type]
+            groups = oracle.ordered(scored, case.ties or "average")
             if prod(factorial(len(group)) for group in groups) > 5_000:
                 continue
             for measure in case.measures:
@@ -544,7 +544,7 @@ WAYS = {
         Way("written again", partial(library, sources=converted(".txt")), passes=("writing.py:_trec",),
             takes=lambda case: case.is_legal and "bom" not in case.traits),
         Way("dictionaries", partial(library, sources=dictionaries), kind="table", takes=has_text_and_distinct,
-            passes=("model.py:DictRun.retrieved",)),
+            passes=("runs.py:DictRun.retrieved",)),
         Way("pandas", partial(library, sources=frames(pandas_frame)), passes=("frames.py:runs_of_frame",), **TABLE),
         Way("polars", forced(small_pieces, partial(library, sources=frames(polars_frame), jobs=2)),
             passes=("frames.py:runs_of_frame", "table_rows.py:_side_by_side"), **TABLE),
@@ -739,7 +739,7 @@ def traced() -> Iterator[set[str]]:
         yield names
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         names |= {f"{os.path.basename(code.co_filename)}:{code.co_qualname}" for code in seen}
 
 

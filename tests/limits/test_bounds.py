@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import arrays
 
 import calipers as cal
 import oracle
-from calipers.evaluation import as_runs
+from calipers.inputs import as_runs
 from calipers.limits.normalisation import Limits, population_of, upper, v1, v2, v2s, worst_to_ideal
 from calipers.limits.pool_bounds import _rows_that_matter
 from calipers.lists import Lists
@@ -75,6 +75,20 @@ def test_variances_that_have_a_closed_form_are_there() -> None:
         defined = ~np.isnan(found.expected[name])
         assert defined.any()
         assert not np.isnan(found.sd[name][defined]).any(), name
+
+
+def test_many_sets_are_gone_through_rank_by_rank_with_the_same_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(7)
+    judged = {f"q{q}": {f"d{d}": draw.randint(0, 1) for d in range(draw.randint(1, 30))} for q in range(40)}
+    found = []
+    for many in (1, 10**9):
+        monkeypatch.setattr("calipers.measures.forms.cascade.MANY_TIES", many)
+        bounds = cal.bounds(judged, "RR RR@3")
+        tied = {q: dict.fromkeys(documents, 1) | {"top": 2, "low": 0} for q, documents in judged.items()}
+        scores = cal.evaluate(judged, {"run": tied}, "RR RR@4").values
+        found.append([*bounds.expected.values(), *bounds.sd.values(), *scores])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_deviations_without_a_closed_form_are_enumerated_or_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def test_cutoffs_make_a_family_and_normalisation_has_a_base(collection: tuple[An
     assert found[1].cutoffs == ("5", "10")
     assert [f.base for f in found] == [None, "nDCG", "nDCG", None, None]
     assert [(x.name, y.name) for x, y in confronted(found)] == [("nDCG", "V1(nDCG)"), ("nDCG", "V2(nDCG)")]
-    plain = cal.as_scores(np.zeros((4, 2, 3)), measure=["ap@5", "ap@10", "V2(ap@5)", "rr"])  # type: ignore[arg-type]
+    plain = cal.as_scores(np.zeros((4, 2, 3)), measure=["ap@5", "ap@10", "V2(ap@5)", "rr"])
     assert [(f.name, f.base) for f in families(plain)] == [("ap", None), ("V2(ap@5)", "ap"), ("rr", None)]
     assert len(confronted(families(plain)[::2])) == 1
 
@@ -80,11 +80,11 @@ def test_conflicts_and_opposite_directions() -> None:
     steps = np.linspace(0, 0.01, 10)
     up, down, flat = 0.5 + steps, 0.3 + steps[::-1], 0.4 + np.tile([0.3, -0.3], 5)
     values = np.array([[up, down, flat], [down, up, flat]])
-    scores = cal.as_scores(values, systems=list("abc"), measure=["m", "V2(m)"])  # type: ignore[arg-type]
+    scores = cal.as_scores(values, systems=list("abc"), measure=["m", "V2(m)"])
     compared = cal.compare(scores, correction=None)
     found = conflicts(compared, *families(scores))
     assert (found.count, found.opposite, found.both, found.tests) == (0, 1, 0, 3)
-    alone = cal.as_scores(np.array([values[0], [flat, flat, flat]]), measure=["m", "V2(m)"])  # type: ignore[arg-type]
+    alone = cal.as_scores(np.array([values[0], [flat, flat, flat]]), measure=["m", "V2(m)"])
     found = conflicts(cal.compare(alone, correction=None), *families(alone))
     assert (found.only_one, found.only_other, found.count, found.opposite) == (1, 0, 1, 0)
 
@@ -264,7 +264,7 @@ def test_the_base_decides_the_sets_even_where_it_is_not_asked_for(
 
 def test_scores_that_are_there_already() -> None:
     random = np.random.default_rng(5)
-    scores = cal.as_scores(random.random((2, 4, 10)), measure=["ap", "rr"])  # type: ignore[arg-type]
+    scores = cal.as_scores(random.random((2, 4, 10)), measure=["ap", "rr"])
     found = MetaEvaluation.of_scores(scores, {"first": ["1", "2", "3"]})
     assert found.sizes == {"all": (10, 10), "first": (3, 3)}
     with pytest.raises(CalipersError, match="has the query '11'"):
@@ -363,8 +363,8 @@ def test_different_queries_are_counted_or_refused(files: Path, tmp_path: Path) -
     assert "left out pairwise (--strict)" in str(run("compare", tmp_path / "holes.csv", "--strict").exception)
 
 
-def test_charts(meta: MetaEvaluation, require: object) -> None:
-    require.module("altair")  # type: ignore[attr-defined]
+def test_charts(meta: MetaEvaluation, require: Any) -> None:
+    require.module("altair")
     from calipers import plot
 
     drawn = plot.stacked(plot.significance_curves(meta.power()), plot.system_scores(meta)).to_dict()

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calipers.native import plain as _plain
+from calipers.native.columns import TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scan_error import ScanError, shown
 from laws import fuzz_scanner
@@ -315,6 +316,23 @@ def test_unsorted_and_tied(scanner: ModuleType) -> None:
     found = scanned(scanner.RunScanner(index), run)
     assert found.tied.tolist() == [4]
     assert rows(found) == [(2, 2, 2, 3, 3, 3), (1, 1, 4, 5, 4, 4), (0, 1, 4, 5, 5, 5)]
+
+
+def test_ties_are_kept_whether_judged_or_not(scanner: ModuleType) -> None:
+    index = judged(scanner, {"q": ["a"], "r": ["b"], "s": ["c"]})
+    of_q = (("q", "x", 3), ("q", "y", 3), ("q", "a", 2), ("q", "z", 1), ("q", "w", 1), ("q", "v", 1))
+    run = run_of(*of_q, ("r", "b", 2), ("r", "x", 1), ("s", "c", 1), ("s", "x", 1))
+    for depth, offsets, first, last in (
+        (0, [0, 2, 2, 3], [1, 4, 1], [2, 6, 2]),
+        (5, [0, 2, 2, 3], [1, 4, 1], [2, 5, 2]),
+        (4, [0, 1, 1, 2], [1, 1], [2, 2]),
+        (1, [0, 0, 0, 0], [], []),
+    ):
+        ties = scanned(scanner.RunScanner(index, depth=depth), run).all_ties
+        assert (ties.offsets.tolist(), ties.first.tolist(), ties.last.tolist()) == (offsets, first, last)
+    turned = TieSpans.joined([ties, TieSpans.of(np.array([0, 0, 1]), np.array([1, 1, 1]), np.array([2, 2, 1]), 2)])
+    assert turned.take(np.array([4, 3])).offsets.tolist() == [0, 0, 1]
+    assert turned.take(np.array([3])).last.tolist() == [2]
 
 
 def test_depth_cuts_in_docid_order(scanner: ModuleType) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.evaluation import evaluate
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import judged_part
 from calipers.fusion.methods import METHODS as FUSING
@@ -23,6 +23,7 @@ from calipers.fusion.oracles import judged as with_grades
 from calipers.fusion.oracles import sorted_score
 from calipers.fusion.pairwise import condorcet_order
 from calipers.fusion.study import FUSIONS, fused_score
+from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats
 from calipers.papers import golbus2013, golbus2013_groups
 from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
@@ -37,7 +38,7 @@ NONE = ("consistent", "needs data")
 def found(name: str) -> dict[str, tuple[str, float, str, str]]:
     """cell -> printed, computed, verdict, reason."""
     (one,) = reproductions(name)
-    return {str(row[1]): row[2:] for row in one.table().rows}  # type: ignore[misc]
+    return {str(row[1]): row[2:] for row in one.table().rows}
 
 
 PAD = {  # MATH.md 6: computed, verdict

@@ -221,7 +221,7 @@ def test_the_scores_of_a_study_are_those_of_all_test_sets(letor: tuple[Path, str
     pooled = evaluate(
         str(folder / "TINY" / "judgments.txt"), {"x": str(folder / "TINY" / "ARank.txt")}, "nDCG(gain=exp)@10"
     )
-    assert float(pooled.mean().rows[0][1]) == pytest.approx(float(found["adarank"]["nDCG(gain=exp)@10"]))  # type: ignore[arg-type]
+    assert float(pooled.mean().rows[0][1]) == pytest.approx(float(found["adarank"]["nDCG(gain=exp)@10"]))
 
 
 def test_all_eight_beside_the_printed_figures(collection: Path, tmp_path: Path) -> None:
@@ -456,7 +456,7 @@ def test_mq2008_is_in_the_range_of_the_published_baselines(data: Path) -> None:
             machine = ranker(name, metric="nDCG@10", like="definition", **parameters)
             machine.fit(train.X, train.y, qid=train.query, eval_set=(valid.X, valid.y, valid.query))
             table = evaluate(test.judgments(), machine.predict(test.X), "nDCG@10", like="letor4").mean()
-            means.append(float(table.rows[0][1]))  # type: ignore[arg-type]
+            means.append(float(table.rows[0][1]))
         found[name] = float(np.mean(means))
     for name in ("ranksvm", "rankboost", "listnet", "adarank"):
         assert found[name] == pytest.approx(LETOR_4, abs=0.02), found

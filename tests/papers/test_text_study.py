@@ -105,6 +105,17 @@ def test_the_command(given: Summaries, tmp_path: Path) -> None:
     assert "surely up" in done.stdout
 
 
+def test_an_error_agrees_by_falling(given: Summaries) -> None:
+    study = text_study(given, "TER", ["lead"], samples=20, splits=4)
+    found = evaluate_summaries(given, "TER V2(TER)", TextOptions(texts=5, chance="lead")).scores
+    taus = human_correlation(found, given.human, coefficients=["tau-b"], samples=0)
+    for lv, level in enumerate(study.levels):
+        less, more = (taus.value(name, "good", level) for name in ("TER", "V2(TER)"))
+        assert study.plain[0, 0, lv, 0] == pytest.approx(-less, abs=1e-12)
+        assert study.gains[0, 0, 1, 0, lv, 0] == pytest.approx(more + less, abs=1e-12)
+    assert study.plain[0, 0, 0, 0] > 0 > taus.value("TER", "good", "system")  # who copies more has fewer edits
+
+
 def test_some_systems_are_a_study_of_their_own(given: Summaries) -> None:
     """What random texts score does not depend on who else wrote one; drawn words do, on the longest text."""
     chosen, chances = ["s0", "s2", "s3"], [chance for chance in CHANCES if chance != "words"]

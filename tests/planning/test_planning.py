@@ -17,7 +17,7 @@ import calipers as cal
 from calipers.cli import main
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs
+from calipers.inputs import as_judgments, as_runs
 from calipers.planning.budget import MOST_PAIRS, pool_sizes, subsampled_power
 from calipers.planning.closed_form_power import (
     deviation,
@@ -37,7 +37,7 @@ def pilot(systems: int = 5, queries: int = 30, seed: int = 3, measures: tuple[st
     random = np.random.default_rng(seed)
     values = np.clip(0.4 + random.normal(0, 0.15, (len(measures), 1, queries)), 0.1, 0.9)
     values = values + random.normal(0, 0.1, (len(measures), systems, queries))
-    return cal.as_scores(values, measure=list(measures))  # type: ignore[arg-type]
+    return cal.as_scores(values, measure=list(measures))
 
 
 # -- power in closed form ------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def test_simulated_designs_agree_with_the_t_test_on_normal_differences(design: s
 )
 def test_what_cannot_be_planned(options: dict[str, object], message: str) -> None:
     with pytest.raises(CalipersError, match=message):
-        cal.plan(pilot(), **options)  # type: ignore[arg-type]
+        cal.plan(pilot(), **options)
 
 
 # -- budgets ---------------------------------------------------------------------------------------------------------

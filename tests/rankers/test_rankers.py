@@ -89,7 +89,7 @@ def fitted(name: str, train: LetorData, valid: LetorData | None = None, **parame
 def mean(data: LetorData, scores: Any, measure: str = "nDCG(gain=exp)@10", like: str | None = None) -> float:
     from calipers.evaluation import evaluate
 
-    return float(evaluate(data.judgments(), np.asarray(scores), measure, like=like).mean().rows[0][1])  # type: ignore[arg-type]
+    return float(evaluate(data.judgments(), np.asarray(scores), measure, like=like).mean().rows[0][1])
 
 
 # --------------------------------------------------------------------------------------------- every ranker
@@ -298,8 +298,8 @@ def test_tuning_keeps_the_best_on_validation_data(train: LetorData, valid: Letor
     values = (1e-6, 1e-3, 1.0)
     each = [fitted("ranksvm", train, valid, C=C).validation_ for C in values]
     tuned = fitted("ranksvm", train, valid, tune={"C": values})
-    assert tuned.validation_ == max(each)  # type: ignore[type-var]
-    assert tuned.chosen_ == {"C": values[int(np.argmax(each))]}  # type: ignore[arg-type]
+    assert tuned.validation_ == max(each)
+    assert tuned.chosen_ == {"C": values[int(np.argmax(each))]}
     with pytest.raises(CalipersError, match="tuning C needs validation data"):
         fitted("ranksvm", train, tune={"C": values})
     with pytest.raises(CalipersError, match="no parameter 'depth' to tune"):
@@ -356,10 +356,10 @@ def test_the_papers_settings() -> None:
     """Busa-Fekete et al. (2012), section 4."""
     assert ranker("coordinateascent", "paper").get_params().items() >= {"restarts": 30, "iterations": 100}.items()
     assert ranker("lambdamart", "paper").get_params().items() >= {"leaves": 10, "rate": 0.1}.items()
-    layers = ranker("ranknet", "paper").tune["hidden"]  # type: ignore[index]
+    layers = ranker("ranknet", "paper").tune["hidden"]
     assert {len(hidden) for hidden in layers} == {1, 2, 3}
     assert (min(min(h) for h in layers), max(max(h) for h in layers)) == (10, 500)
-    grid = ranker("ranksvm", "paper").tune["C"]  # type: ignore[index]
+    grid = ranker("ranksvm", "paper").tune["C"]
     assert (min(grid), max(grid)) == pytest.approx((1e-6, 1e4))
     assert ranker("ranksvm", "paper").get_params()["tolerance"] == 0.001
 
@@ -520,7 +520,7 @@ def test_yahoo_adds_a_constant_and_so_changes_no_model(train: LetorData, valid: 
     for name in ("coordinateascent", "lambdamart"):
         one, other = (fitted(name, train, valid, metric="nDCG@10", like=like) for like in ("definition", "yahoo"))
         assert (one.predict(valid.X) == other.predict(valid.X)).all()
-        assert other.validation_ > one.validation_  # type: ignore[operator]
+        assert other.validation_ > one.validation_
 
 
 def test_ties_by_document_id_are_averaged_in_training(train: LetorData) -> None:
@@ -591,7 +591,7 @@ def test_coordinate_ascent_climbs_and_finds_the_weights(train: LetorData) -> Non
 
 def test_more_restarts_are_never_worse_on_validation_data(train: LetorData, valid: LetorData) -> None:
     scores = [fitted("coordinateascent", train, valid, restarts=n).validation_ for n in (1, 3)]
-    assert scores[1] >= scores[0]  # type: ignore[operator]
+    assert scores[1] >= scores[0]
 
 
 @pytest.mark.parametrize("kind", [RankNet, ListNet])

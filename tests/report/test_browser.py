@@ -12,63 +12,13 @@ from typing import Any
 
 import pytest
 
+from browser_page import TIMEOUT, Opened
 from calipers.collection.simulate import simulate
-from conftest import Require, absent
+from conftest import absent
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run")
 MEASURES = "nDCG@10 AP RR"
-TIMEOUT = 60_000  # milliseconds; CI machines are slow
-
-
-@pytest.fixture(scope="session")
-def browser(require: Require) -> Iterator[Any]:
-    require.module("altair")
-    require.module("playwright")
-    program = require.tool("chromium", "chromium-browser", "google-chrome")
-    from playwright.sync_api import Error, sync_playwright
-
-    with sync_playwright() as playwright:
-        try:
-            started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
-        except Error as error:
-            absent(f"{program} does not start: {error.message.splitlines()[0]}")
-        yield started
-        started.close()
-
-
-class Opened:
-    """A page that is drawn, with all that it asked for and complained about."""
-
-    def __init__(self, browser: Any, path: Path, **context: Any) -> None:
-        self.requests: list[str] = []
-        self.complaints: list[str] = []
-        self.context = browser.new_context(accept_downloads=True, **context)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(TIMEOUT)
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda message: self._heard(message))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        self.address = path.as_uri()
-        self.page.goto(self.address)
-        self.drawn()
-
-    def _heard(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
-
-    def drawn(self) -> None:
-        self.page.wait_for_selector("body[data-charts=drawn]")
-
-    def texts(self, selector: str) -> list[str]:
-        found: list[str] = self.page.eval_on_selector_all(selector, "all => all.map(each => each.textContent.trim())")
-        return found
-
-    def column(self, grid: str, place: int) -> list[str]:
-        """The cells of a column of a table, of the rows that are shown."""
-        return self.texts(f'[data-grid="{grid}"] tbody tr:not([hidden]) td:nth-child({place})')
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ import pytest
 import calipers as cal
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError, CheckFailed
+from calipers.inputs import as_runs
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
@@ -138,7 +139,7 @@ def test_how_it_was_computed(simulated: Any, tmp_path: Path) -> None:
 
 def test_the_first_documents_of_each_list() -> None:
     known = cal.Judgments.from_dict(QRELS)
-    runs = cal.evaluation.as_runs(RUNS)  # type: ignore[attr-defined]
+    runs = as_runs(RUNS)
     found = first_documents(known, runs, 2)
     first, second = found[0], found[1]
     assert [first.documents[i] for i in first.lists[0]] == ["a", "b"]
@@ -345,7 +346,7 @@ def test_thinned_pairs_are_those_of_the_best_systems(simulated: Any, monkeypatch
     material = gather(simulated.qrels, simulated.runs, "AP")
     best = {material.scores.systems[s] for s in material.order[:2]}
     placed = {each.key: each for each in pages.make(material, Detail(measures=1, systems=2))}
-    (chart,) = placed["differs"].section.charts["differs"].values()  # type: ignore[union-attr]
+    (chart,) = placed["differs"].section.charts["differs"].values()
     columns = chart["layer"][0]["data"]["columns"] if "data" in chart["layer"][0] else chart["data"]["columns"]
     assert {*_words(columns["row"]), *_words(columns["column"])} == best
 

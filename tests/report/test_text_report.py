@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import calipers as cal
+from browser_page import Opened
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.text import evaluate_summaries, read_summaries
@@ -113,33 +113,15 @@ def test_a_baseline(folder: Path) -> None:
     assert "unknown baseline 's9'" in str(run(*call, "--baseline", "s9").exception)
 
 
-@pytest.fixture
-def opened(page: Path, require: Require) -> Iterator[Any]:
-    require.module("playwright")
-    program = require.tool("chromium", "chromium-browser", "google-chrome")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        found: Any = browser.new_page(viewport={"width": 1300, "height": 900})
-        found.set_default_timeout(60_000)
-        found.heard = []
-        found.on("request", lambda request: found.heard.append(request.url))
-        found.on("pageerror", lambda error: found.heard.append(str(error)))
-        found.on("console", lambda said: found.heard.append(said.text) if said.type in ("error", "warning") else None)
-        found.on("dialog", lambda dialog: (found.heard.append("dialog"), dialog.dismiss()))
-        found.goto(page.as_uri())
-        found.wait_for_selector("body[data-charts=drawn]")
-        yield found
-        browser.close()
-
-
 @pytest.mark.browser
 @pytest.mark.slow
-def test_opens_in_a_browser(opened: Any, page: Path) -> None:
+def test_opens_in_a_browser(browser: Any, page: Path) -> None:
+    found = Opened(browser, page, viewport={"width": 1300, "height": 900})
+    opened = found.page
     for _ in range(3):
         opened.mouse.wheel(0, 4000)
-    assert opened.heard == [page.as_uri()]  # no other request, no complaint
+    assert found.requests == [page.as_uri()]
+    assert not found.complaints
     for figure in opened.query_selector_all(".chart"):
         box = figure.query_selector("svg, canvas").bounding_box()
         assert box["width"] > 100, figure.get_attribute("data-chart")
@@ -153,9 +135,10 @@ def test_opens_in_a_browser(opened: Any, page: Path) -> None:
     names = opened.locator('[data-grid="systems"] tbody td:nth-child(1)').all_inner_texts()
     assert sorted(names) in (names, names[::-1])
     opened.select_option("#measure", "V2(ROUGE-1)")
-    opened.wait_for_selector("body[data-charts=drawn]")
+    found.drawn()
     details = opened.locator("details.texts")
     texts = details.evaluate_all("all => all.map(each => { each.open = true; return each.textContent; })")
     assert len(texts) == 3
     assert any("onerror" in text for text in texts)  # as text
     assert opened.evaluate("document.querySelectorAll('details.texts img').length") == 0
+    found.context.close()

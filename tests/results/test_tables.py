@@ -225,8 +225,7 @@ class Shown:
 
 def test_a_notebook_has_a_bar_without_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = types.SimpleNamespace(kernel=object())
-    module, shown = types.ModuleType("IPython"), Shown()
-    module.get_ipython = lambda: shell  # type: ignore[attr-defined]
+    module, shown = types.SimpleNamespace(get_ipython=lambda: shell), Shown()
     monkeypatch.setitem(sys.modules, "IPython", module)
     monkeypatch.setitem(sys.modules, "IPython.display", shown)
     monkeypatch.setattr(progress, "WAIT", -1.0)

@@ -6,6 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,9 +120,9 @@ def test_sampled_randomization_counts_itself() -> None:
 
 
 @pytest.mark.peers
-def test_corrections_and_intervals_are_those_of_statsmodels(require: object) -> None:
-    multitest = require.module("statsmodels.stats.multitest")  # type: ignore[attr-defined]
-    weightstats = require.module("statsmodels.stats.weightstats")  # type: ignore[attr-defined]
+def test_corrections_and_intervals_are_those_of_statsmodels(require: Any) -> None:
+    multitest = require.module("statsmodels.stats.multitest")
+    weightstats = require.module("statsmodels.stats.weightstats")
     random = np.random.default_rng(7)
     for size in (1, 2, 30):
         p = np.round(random.random(size) ** 2, 2)
@@ -228,7 +229,7 @@ def test_the_bootstraps_interval_says_what_its_test_says(samples: int | str) -> 
     for alpha in (0.05, 0.1, 0.2, 0.5):
         queries = 6 if samples == "all" else 20
         scores = random_scores(10, systems=8, queries=queries, digits=3, undefined=0)
-        outcome = bootstrap(scores, *all_pairs(8), Settings(level=1 - alpha, samples=samples))  # type: ignore[arg-type]
+        outcome = bootstrap(scores, *all_pairs(8), Settings(level=1 - alpha, samples=samples))
         outside = (outcome.low > 0) | (outcome.high < 0)
         assert (outside == (outcome.p < alpha)).all()
 
@@ -329,13 +330,13 @@ def test_constant_differences_and_too_few_queries(name: str) -> None:
 def compared(**options: object) -> cal.Comparison:
     random = np.random.default_rng(15)
     values = random.random((2, 5, 30)) + np.arange(5)[:, None] * 0.15
-    scores = cal.as_scores(values, systems=list("abcde"), measure=["AP", "RR"])  # type: ignore[arg-type]
-    return cal.compare(scores, **options)  # type: ignore[arg-type]
+    scores = cal.as_scores(values, systems=list("abcde"), measure=["AP", "RR"])
+    return cal.compare(scores, **options)
 
 
 @pytest.mark.filterwarnings("ignore:np.find_common_type:DeprecationWarning")  # inside pandas 2.0
-def test_the_fixed_columns(require: object) -> None:
-    require.module("pandas")  # type: ignore[attr-defined]
+def test_the_fixed_columns(require: Any) -> None:
+    require.module("pandas")
     comparison = compared()
     frame = comparison.to_pandas()
     assert tuple(frame.columns) == COLUMNS
@@ -491,7 +492,7 @@ def test_bad_arrays_of_scores() -> None:
         ([[0.1], [0.2]], {"systems": ["a", "a"]}, "the system 'a' is there twice"),
     ):
         with pytest.raises(CalipersError, match=message):
-            cal.as_scores(values, **options)  # type: ignore[arg-type]
+            cal.as_scores(values, **options)
 
 
 def test_every_test_and_effect_size_takes_scores_as_well_as_arrays() -> None:

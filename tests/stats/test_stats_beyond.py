@@ -267,6 +267,23 @@ def test_a_comparison_that_one_query_decides() -> None:
     assert expected, "the example holds one"
 
 
+def test_pairs_near_alpha_are_found_among_many() -> None:
+    """All p values are computed of pairs only that come near alpha."""
+    random = np.random.default_rng(4)
+    values = random.random(20) + random.normal(0, 0.1, (25, 20)) + np.linspace(0, 0.2, 25)[:, None]
+    values[3, :4] = np.nan
+    scores = scores_of(values)
+    compared = cal.compare(scores, correction="holm")
+    pairs = np.flatnonzero(compared.significant[0])
+    differences = Differences.of(values, compared.a[pairs], compared.b[pairs])
+    _, p = p_without(differences)
+    p *= (compared.p_adjusted[0, pairs] / compared.outcomes[0].p[pairs])[:, None]
+    largest = np.nanmax(np.minimum(p, 1), axis=1)
+    table = cal.influence(scores, compared)
+    assert 5 < len(table.rows) < len(pairs)
+    assert [row[-1] for row in table.rows] == pytest.approx(largest[largest >= 0.05].tolist(), rel=1e-12)
+
+
 # -- intervals -------------------------------------------------------------------------------------------------------
 
 
@@ -432,7 +449,7 @@ def test_less_is_better_under_errors() -> None:
     assert [less.matrix()[row, row2] for row, row2 in (("a", "b"), ("b", "a"))] == ["+", "-"]
     assert [more.matrix()[row, row2] for row, row2 in (("a", "b"), ("b", "a"))] == ["-", "+"]
     for found, pair in ((more, "b beats a by 0."), (less, "a beats b by 0.")):
-        two_only = cal.compare(found.scores.of_systems(["a", "b"]), warn=False)  # type: ignore[union-attr]
+        two_only = cal.compare(found.scores.of_systems(["a", "b"]), warn=False)
         assert two_only.conclusions()[0].startswith(pair)
         first, last = found.wins().rows[0], found.wins().rows[-1]
         assert (first[2], last[3]) == (2, 2)  # the first beats both others, the last is beaten by both

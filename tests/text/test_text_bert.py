@@ -372,7 +372,7 @@ def test_expected_bertscore(encoder: Encoder, few: Summaries) -> None:
 )
 def test_bad_keywords(options: dict[str, object], message: str) -> None:
     with pytest.raises(CalipersError, match=re.escape(message)):
-        Keywords(**options)  # type: ignore[arg-type]
+        Keywords(**options)
 
 
 # -- documents ---------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Measures of texts: declaring them, ROUGE-W and ROUGE-S, METEOR, and those of sacrebleu."""
+"""Measures of texts: declaring them, ROUGE-W and ROUGE-S, METEOR, TER, and those of sacrebleu."""
 
 from __future__ import annotations
 
@@ -15,7 +15,17 @@ import pytest
 import calipers as cal
 from calipers.errors import CalipersError
 from calipers.limits.normalisation import Limits, v1, v2
-from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, read_summaries, registry, rouge
+from calipers.text import (
+    Document,
+    Summaries,
+    TextOptions,
+    edit_counts,
+    evaluate_summaries,
+    read_summaries,
+    registry,
+    rouge,
+)
+from calipers.text.edit_counts import CELLS, fewest_edits
 from calipers.text.measure_names import text_measure
 from calipers.text.meteor import meteor
 from calipers.text.registry import declared_measures
@@ -247,8 +257,62 @@ def test_sacrebleu(require: Require, data: Path) -> None:
                         assert found.scores[name][s, d] == pytest.approx(expected, abs=1e-12), name
     signature = evaluate_summaries(GIVEN, "BLEU").measured["BLEU"].signature
     theirs["BLEU"].sentence_score("a", ["a", "b"])
-    assert signature == str(theirs["BLEU"].get_signature())
-    assert signature.startswith("nrefs:2|case:mixed|eff:yes|tok:13a|smooth:exp|version:")
+    assert signature == f"sacrebleu {theirs['BLEU'].get_signature()}"
+    assert signature.startswith("sacrebleu nrefs:2|case:mixed|eff:yes|tok:13a|smooth:exp|version:")
+    theirs["TER"].sentence_score("a", ["a", "b"])
+    ours = evaluate_summaries(GIVEN, "TER").measured["TER"].signature  # the same settings, by another program
+    assert ours == f"calipers {str(theirs['TER'].get_signature()).rsplit(':', 1)[0]}:{cal.__version__}"
+
+
+def test_edits_by_hand() -> None:
+    def edits(text: str, *references: str) -> int:
+        return int(fewest_edits([text.split()], [each.split() for each in references])[0])
+
+    assert edits("a b c", "a b c") == edits("", "") == 0
+    assert edits("a b c", "") == edits("", "a b c") == edits("x y z", "a b c") == 3
+    assert edits("d e f a b c", "a b c d e f") == 1  # a shift
+    assert edits("d e f a x c", "a b c d e f") == 2  # a shift and a substitution
+    assert edits("a b c", "x", "a c") == 1
+    far = " ".join(f"w{i}" for i in range(60))
+    assert edits(f"a b c {far}", f"{far} a b c") == 6  # no block is moved by more than 50 words
+
+
+def moved(words: list[str], source: random.Random) -> list[str]:
+    """A text with some blocks moved and some words replaced, perhaps cut."""
+    words = list(words)
+    for _ in range(source.randint(0, 3)):
+        first = source.randrange(len(words))
+        block, rest = words[first : first + source.randint(1, 12)], words[:first]
+        rest += words[first + len(block) :]
+        to = source.randint(0, len(rest))
+        words = rest[:to] + block + rest[to:]
+    for _ in range(source.randint(0, 4)):
+        words[source.randrange(len(words))] = source.choice([*VOCABULARY, "new"])
+    return words[: source.choice([len(words), source.randint(1, len(words))])]
+
+
+@pytest.mark.peers
+def test_edits_are_sacrebleus(require: Require, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each pair alone, and the fewest of all: random words, moved blocks, bands of all widths, real summaries."""
+    theirs = require.module("sacrebleu.metrics.lib_ter").translation_edit_rate
+    source = random.Random(27)
+    cases = []
+    for longest in [12] * 40 + [40] * 6:
+        references = [drawn(source.randrange(10**6), longest) for _ in range(3)]
+        texts = [moved(source.choice(references), source) for _ in range(2)]
+        cases.append(([*texts, drawn(source.randrange(10**6), longest)], references))
+    few = [["the"], ["cat", "new"]]  # beside long references: bands of more than 25
+    cases += [(few, [source.choices(VOCABULARY, k=long), ["of", "the"]]) for long in (49, 50, 51, 101, 230)]
+    summaries = read_summaries(data / "summaries/SummEval.json.xz")
+    for d, document in enumerate(summaries.documents[:60:30]):
+        real = (summaries.texts[8][30 * d] or "").lower().split()
+        cases.append(([real], [text.lower().split() for text in document.references[:4]]))
+    for texts, references in cases:
+        wanted = [[theirs(text, reference)[0] for reference in references] for text in texts]
+        assert [[int(fewest_edits([t], [r])[0]) for r in references] for t in texts] == wanted
+        for cells in (CELLS, 1):  # all at once, and pair by pair
+            monkeypatch.setattr(edit_counts, "CELLS", cells)
+            assert fewest_edits(texts, references).tolist() == [min(row) for row in wanted]
 
 
 @pytest.mark.peers

@@ -58,7 +58,7 @@ def groups(x: np.ndarray, y: np.ndarray, level: str) -> list[list[tuple[Fraction
     if level == "summary":
         return [[cells[s, d] for s in range(len(x)) if (s, d) in cells] for d in range(x.shape[1])]
     of = [[cells[s, d] for d in range(x.shape[1]) if (s, d) in cells] for s in range(len(x))]
-    return [[tuple(sum(each[i] for each in own) / len(own) for i in (0, 1)) for own in of if own]]  # type: ignore[misc]
+    return [[tuple(sum(each[i] for each in own) / len(own) for i in (0, 1)) for own in of if own]]
 
 
 def accuracy(of: list[list[tuple[Fraction, Fraction]]], epsilon: Fraction) -> Fraction | None:
@@ -107,7 +107,7 @@ def resampled(
         own = [each for each in every if each[0][0] == s]
         if own:
             found.append(((s, -1), *(sum(each[i] for each in own) / Fraction(len(own)) for i in (1, 2))))
-    return [found]  # type: ignore[list-item]
+    return [found]
 
 
 @given(judged(), st.lists(st.integers(0, 3), min_size=3, max_size=3), st.sampled_from(["system", "summary", "pooled"]))

@@ -465,7 +465,7 @@ def test_nothing_scores_above_what_is_attainable(candidate: list[str], reference
 )
 def test_bad_input(call: object, message: str) -> None:
     with pytest.raises(CalipersError, match=re.escape(message)):
-        call()  # type: ignore[operator]
+        call()
 
 
 def test_empty_texts_score_nothing() -> None:

@@ -292,7 +292,7 @@ def test_missing_summaries_are_left_out(tmp_path: Path) -> None:
     assert found.scores.reasons[0, 1, 1] == Reason.MISSING
     assert found.scores.mean()["b", "ROUGE-1"] == pytest.approx(
         rouge("on the mat the cat", LINES[0]["references"])["ROUGE-1"].f1
-    )  # type: ignore[arg-type]
+    )
 
 
 def test_a_document_that_nobody_summarised(file: Path) -> None:
@@ -334,7 +334,7 @@ def test_drawing_more_words_than_there_are(tmp_path: Path) -> None:
     lines = [{**LINES[0], "summary": "the cat " * 20}]
     given = read_summaries(written(tmp_path / "d.jsonl", lines))
     found = evaluate_summaries(given, "E(ROUGE-1)", TextOptions(replacement=False, several="mean"))
-    whole = expected_rouge(str(LINES[0]["source"]), LINES[0]["references"], 8, replacement=False, several="mean")  # type: ignore[arg-type]
+    whole = expected_rouge(str(LINES[0]["source"]), LINES[0]["references"], 8, replacement=False, several="mean")
     assert found.scores.values[0, 0, 0] == pytest.approx(whole.f1)
 
 
@@ -406,7 +406,7 @@ def test_bad_measures(file: Path, names: str, message: str) -> None:
 )
 def test_bad_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(CalipersError, match=re.escape(message)):
-        TextOptions(**options)  # type: ignore[arg-type]
+        TextOptions(**options)
 
 
 def test_names_come_back() -> None:
@@ -483,7 +483,7 @@ def test_bad_correlations(file: Path) -> None:
         ({"confidence": 1.0}, "not between 0 and 1"),
     ):
         with pytest.raises(CalipersError, match=message):
-            human_correlation(scores, given.human, **arguments)  # type: ignore[arg-type]
+            human_correlation(scores, given.human, **arguments)
     with pytest.raises(CalipersError, match="no human scores for 'style'; there are coherence, relevance"):
         given.judgments("style")
     with pytest.raises(CalipersError, match="the human scores"):

@@ -42,7 +42,7 @@ VALID = cal.Judgments.from_arrays(LABELS[CUT:], group=[SIZE] * (QUERIES - TRAINE
 
 
 def figure(measure: str, scores: Any, **options: Any) -> float:
-    return float(cal.evaluate(VALID, np.asarray(scores, float), measure, **options).mean().rows[0][1])  # type: ignore[arg-type]
+    return float(cal.evaluate(VALID, np.asarray(scores, float), measure, **options).mean().rows[0][1])
 
 
 # --- LightGBM ---------------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def test_missing_packages_are_named(make: Any, package: str, monkeypatch: pytest
         return usual(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.setitem(sys.modules, package, None)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(CalipersError, match=f"need the package {package}: pip install"):
         make("nDCG@10")
 

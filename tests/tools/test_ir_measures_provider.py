@@ -137,7 +137,9 @@ def test_accuracy_leaves_queries_out(require: Any) -> None:
 def test_what_is_not_known_here_is_left_to_others(require: Any) -> None:
     library = require.module("ir_measures")
     assert not library.calipers.supports(library.parse_measure("INST(T=0.25,max_rel=3)"))
-    assert not library.calipers.supports(library.INSQ(max_rel=3, min_rel=-1))  # grade 0 gains more than unjudged there
+    for named in (library.INST, library.INSQ):  # grade 0 gains more than unjudged there
+        assert not library.calipers.supports(named(max_rel=3, min_rel=-1))
+    assert not library.calipers.supports(library.SetF(beta=-1.0))
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
-from math import log2
+from math import copysign, inf, log2, nan
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import calipers as cal
 from calipers.cli.commands import root
-from calipers.collection.model import DictRun, Judgments
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import DictRun
 from calipers.lists import Lists
-from calipers.tools.trec_eval.gains_below_zero import score_with_losses
-from calipers.tools.trec_eval.report import ReportedMeasure, columns
+from calipers.tools.trec_eval.own_formulas import WithGains
+from calipers.tools.trec_eval.report import columns
 from calipers.tools.trec_eval.request import read_request
 
 GAINED = ("dcg", "ideal_dcg", "ndcg", "ndcg_rel", "Rndcg", "G")
@@ -66,11 +71,63 @@ def test_a_grade_is_what_its_text_begins_with(
     assert plain.stderr == ""
 
 
+@pytest.mark.parametrize("options", [["-m", "ndcg"], ["-m", "ndcg", "--v9"]])  # the fast path, and the full one
+@pytest.mark.parametrize("scanner", ["compiled", "plain"])
+def test_a_grade_has_no_exponent(scanner: str, options: list[str], tmp_path: Path) -> None:
+    """Also where it is the only odd number, and by the command itself: no click runner in between."""
+    (tmp_path / "run").write_text("q Q0 b 1 3 t\nq Q0 a 2 2 t\n")
+    (tmp_path / "qrels").write_text("q 0 a 25E-1\nq 0 b 3\n")
+    found = subprocess.run(
+        [sys.executable, "-m", "calipers", "trec_eval", *options, "qrels", "run"],
+        cwd=tmp_path,
+        env={**os.environ, "CALIPERS_PLAIN": str(int(scanner == "plain"))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout == f"{'ndcg':<22}\tall\t{(3 + 25 / log2(3)) / (25 + 3 / log2(3)):.4f}\n"
+    assert found.stderr == "calipers trec_eval: qrels: grade '25E-1' is read as 25, as trec_eval reads it\n"
+
+
+@pytest.mark.parametrize(("grade", "read"), [("1e3", 1), ("2.7", 2), ("-0.5", 0), ("1e0", 1), ("2.0", 2)])
+@pytest.mark.parametrize(("format", "measure"), [("qrels", "dcg"), ("qrels_jg", "map_avgjg")])
+def test_a_grade_is_what_atol_reads(grade: str, read: int, format: str, measure: str, tmp_path: Path) -> None:
+    run = "q Q0 b 1 3 t\nq Q0 a 2 2 t\n"
+    options = ["-R", format, "-m", measure, "-l", "2"]
+    found, plain = (trec_eval(tmp_path, f"q j a {text}\nq j b 3\n", run, *options) for text in (grade, str(read)))
+    assert (found.exit_code, found.stdout) == (0, plain.stdout)
+    assert (f"grade '{grade}' is read as {read}," in found.stderr) == (float(grade) != read)
+
+
+def test_the_rest_of_calipers_reads_exponents(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("q 0 a 1e3\n")
+    assert cal.read_qrels(tmp_path / "qrels").pool.grade.tolist() == [1000.0]
+
+
 def test_lines_that_only_are_too_short_are_still_refused(tmp_path: Path) -> None:
     for qrels, run in (("q 0 a x\nq 0 b\n", "q Q0 a 1 1 t\n"), ("q 0 a 1\n", "q Q0 a 1 x t\nq Q0 b\n")):
         result = trec_eval(tmp_path, qrels, run)
         assert result.exit_code == 2
         assert ":2: expected" in result.stderr
+
+
+@pytest.mark.parametrize("options", [["-M", "2"], ["-M", "2", "--v9"]])
+def test_a_document_may_come_twice_where_it_is_cut(options: list[str], tmp_path: Path) -> None:
+    """trec_eval looks for them after it has cut the list. Also where a line is odd, and for what looks at no list."""
+    qrels, run = "q 0 a 1\nq 0 b 0\n", "q Q0 a 1 1 t\nq Q0 c 2 2 t\nq Q0 b 3 3x t more\nq Q0 a 4 2 t\n"
+    result = trec_eval(tmp_path, qrels, run, "-q", "-m", "relstring", "-m", "num_ret", *options)
+    assert result.exit_code == 0, result.stderr  # b, c; the first a has the least id among equal scores
+    assert "relstring             \tq\t'0-'\n" in result.stdout
+    assert trec_eval(tmp_path, qrels, run, "-m", "num_q").stdout == "num_q                 \tall\t1\n"
+    assert trec_eval(tmp_path, qrels, run, "-m", "num_ret", "-M", "0").stdout.endswith("\t0\n")
+    refused = trec_eval(tmp_path, qrels, run, "-M", "4")
+    assert (refused.exit_code, "run:4: document 'a' appears twice" in refused.stderr) == (2, True)
+
+
+def test_blanks_are_those_of_c(tmp_path: Path) -> None:
+    plain = trec_eval(tmp_path, "q 0 a 1\n", "q Q0 a 1 1 t\n")
+    odd = trec_eval(tmp_path, "q\v0\fa 1\n", "  # a comment\n\fq\vQ0 a 1 1 t\n")
+    assert (odd.stdout, odd.stderr) == (plain.stdout, "")
 
 
 def test_parameters_and_z_scores(tmp_path: Path) -> None:
@@ -83,22 +140,107 @@ def test_parameters_and_z_scores(tmp_path: Path) -> None:
     assert "\tq\t1.0000" in trec_eval(tmp_path, qrels, run, "-q", "-m", "map", "-Z", str(tmp_path / "z")).stdout
 
 
+# q1: one of three retrieved and one of two relevant documents; q2: one of two retrieved, and the only relevant one
+ODD_QRELS = "q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq2 0 a 1\nq2 0 d 0\n"
+ODD_RUN = "q1 Q0 a 1 3 t\nq1 Q0 b 2 2 t\nq1 Q0 x 3 1 t\nq2 Q0 d 1 2 t\nq2 Q0 a 2 1 t\n"
+
+
+def f_measure(weight: float, precision: float, recall: float) -> float:
+    return (weight + 1) * precision * recall / (weight * precision + recall)
+
+
+@pytest.mark.parametrize(
+    ("typed", "printed"),
+    [
+        ("P.5x,1e3", {"P_1": (1, 0), "P_5": (1 / 5, 1 / 5)}),
+        ("recall.99999999999999999999", {"recall_9223372036854775807": (1 / 2, 1)}),
+        ("set_F.-0.5", {"set_F_-0.5": (f_measure(-0.5, 1 / 3, 1 / 2), f_measure(-0.5, 1 / 2, 1))}),
+        ("set_F.0", {"set_F_0": (1 / 3, 1 / 2)}),
+        ("set_F.-2", {"set_F_-2": (f_measure(-2, 1 / 3, 1 / 2), -inf)}),  # (-1/2) / 0
+        ("utility.inf,-1,0,0", {"utility_inf,-1,0,0": (inf, inf)}),
+        ("utility.-inf,1,0,0", {"utility_-inf,1,0,0": (-inf, -inf)}),
+        ("utility.nan,1,0,0", {"utility_nan,1,0,0": (nan, nan)}),
+        ("iprec_at_recall.-1,2", {"iprec_at_recall_-1.00": (1, 1 / 2), "iprec_at_recall_2.00": (0, 0)}),
+        ("11pt_avg.1,.5", {"11pt_avg_1,.5": (1, 1 / 2)}),  # 1 is passed by, and counts as 0
+        ("11pt_avg..5,1", {"11pt_avg_.5,1": (1 / 2, 1 / 2)}),
+        ("Rprec_mult.-1", {"Rprec_mult_-1.00": (0, 0)}),
+        ("dcg.1=inf", {"dcg_1=inf": (inf, inf)}),
+        ("ideal_dcg.1=-inf", {"ideal_dcg_1=-inf": (2, 0)}),
+        ("ndcg.2=inf", {"ndcg_2=inf": (0, 1 / log2(3))}),
+        ("ndcg.x=3,=4,p=5", {"ndcg_x=3,=4,p=5": (1 / (2 + 1 / log2(3)), 1 / log2(3))}),
+        ("dcg.-1=3", {"dcg_-1=3": (1 + 3 / log2(4), 1 / log2(3))}),
+        ("rbp_resid.p=0.5", {"rbp_resid_p=0.5": (0.5**3 + 0.5**3, 0.5**2)}),
+        ("rbp.p=2", {"rbp_p=2": (-1 / 2, -2 / 2)}),
+    ],
+)
+def test_parameters_that_only_trec_eval_takes(
+    typed: str, printed: dict[str, tuple[float, ...]], tmp_path: Path
+) -> None:
+    result = trec_eval(tmp_path, ODD_QRELS, ODD_RUN, "-q", "-n", "-m", typed)
+    assert result.exit_code == 0, result.stderr
+    lines = [f"{name:<22}\tq{q + 1}\t{values[q]:6.4f}" for q in (0, 1) for name, values in printed.items()]
+    assert result.stdout.splitlines() == lines
+
+
+@pytest.mark.parametrize(
+    ("typed", "note"),
+    [
+        ("set_F.-1", "-m set_F.-1: not a parameter that set_F is defined for; computed as trec_eval does"),
+        ("ndcg.1=inf", "-m ndcg.1=inf: by arithmetic with infinite gains; trec_eval's order of them is left open by C"),
+        ("P.1e3", "-m P.1e3: read as 1, as trec_eval reads it"),
+        ("ndcg.x=3", "-m ndcg.x=3: read as nothing, as trec_eval reads it"),
+    ],
+)
+def test_one_line_says_so(typed: str, note: str, tmp_path: Path) -> None:
+    assert trec_eval(tmp_path, ODD_QRELS, ODD_RUN, "-m", typed).stderr == f"calipers trec_eval: {note}\n"
+
+
+def test_what_is_no_number_is_printed_as_c_prints_it(tmp_path: Path) -> None:
+    """The sign of inf / inf is the processor's, here as there."""
+    infinite = float("inf")
+    sign = "-" if copysign(1, infinite - infinite) < 0 else ""
+    result = trec_eval(tmp_path, ODD_QRELS, ODD_RUN, "-m", "ndcg.1=inf", "-m", "Rndcg.1=0,2=0", "-m", "set_F.inf")
+    assert {line.split("\t")[2] for line in result.stdout.splitlines()} == {f"{sign + 'nan':>6}"}
+
+
+def test_trec_eval_10_takes_a_document_for_a_missing_query_where_there_are_parameters(tmp_path: Path) -> None:
+    """It forgets the value of that document only where the name is that of the measure."""
+    run = ODD_RUN.partition("q2")[0]
+    names = ["utility", "relstring", "rbp_resid"]
+    for text, values in (("", ["''", "0.0000", "0.0000"]), ("1,-3,0,0", ["'-'", "-3.0000", "1.0000"])):
+        asked = [f"{name}.{'p=.5' if name == 'rbp_resid' else text}" if text else name for name in names]
+        options = [option for name in asked for option in ("-m", name)]
+        result = trec_eval(tmp_path, ODD_QRELS, run, "-cqn", *options)
+        assert [line.split("\t")[2] for line in result.stdout.splitlines() if "\tq2\t" in line] == values
+    ideal = trec_eval(tmp_path, ODD_QRELS, run, "-cqn", "-m", "ideal_dcg").stdout
+    assert f"{'ideal_dcg':<22}\tq2\t1.0000\n" in ideal
+
+
 def test_what_trec_eval_has_no_number_for(tmp_path: Path) -> None:
     qrels, run = "q 0 a 1\n", "q Q0 b 1 1 t\n"
     result = trec_eval(tmp_path, qrels, run, "-J")
-    assert "iprec_at_recall_0.00: 0 where nothing is left of a list; trec_eval prints nan" in result.stderr
+    rounded = " and ".join(f"iprec_at_recall_0.{tenths}0" for tenths in range(5))  # of one document
+    assert f"{rounded}: 0 where nothing is left of a list; trec_eval prints nan" in result.stderr
+    result = trec_eval(tmp_path, qrels, run, "-J", "--v9")
+    assert "trec_eval: iprec_at_recall_0.00: 0 where nothing is left of a list; trec_eval prints nan" in result.stderr
     assert trec_eval(tmp_path, qrels, run).stderr == ""
 
 
 # -- gains below 0 -----------------------------------------------------------------------------------------
 
 
-def expected(name: str, codes: Sequence[int], judged: Sequence[int], gain: Callable[[int], float]) -> float:
+def expected(
+    name: str,
+    codes: Sequence[int],
+    judged: Sequence[int],
+    gain: Callable[[int], float],
+    ideal_gain: Callable[[int], float],
+) -> float:
     """By going down the list once, beside the ideal ranking. A code is a grade, or -1 for what nobody judged."""
-    best = sorted((gain(grade) for grade in judged if gain(grade) > 0), reverse=True)
+    best = sorted((ideal_gain(grade) for grade in judged if grade >= 0 and ideal_gain(grade) > 0), reverse=True)
     if name == "Rndcg" and not any(grade >= 1 for grade in judged):
         return 0.0
-    ideal = ideal_total = dcg = behind = cost = total = at_found = 0.0
+    ideal = ideal_total = dcg = behind = cost = total = at_found = np.float64(0.0)
     levels: list[float] = []
     found = 0
     for rank in range(1, max(len(codes), len(best)) + 1):
@@ -112,12 +254,14 @@ def expected(name: str, codes: Sequence[int], judged: Sequence[int], gain: Calla
             dcg += here / log2(rank + 1)
             total += here
             cost += max(best_here, 1.0)
-            behind += here / log2(2 + cost - total) if here else 0.0
+            behind += here / np.log2(2 + cost - total) if here else 0.0
             if here > 0:
                 found += 1
                 at_found += dcg / ideal
     if name == "dcg":
         return dcg
+    if name == "Rndcg" and not best:
+        return nan
     if name == "ideal_dcg" or not best:
         return ideal if name == "ideal_dcg" else 0.0
     if name == "ndcg":
@@ -125,45 +269,49 @@ def expected(name: str, codes: Sequence[int], judged: Sequence[int], gain: Calla
     if name == "G":
         return behind / ideal_total
     if name == "ndcg_rel":
-        return max(at_found + (len(best) - found) * dcg / ideal, 0.0) / len(best)
+        total = at_found + (len(best) - found) * dcg / ideal
+        return total / len(best) if total > 0 else 0.0
     if len(codes) != len(best) + 1:  # the last level of a shorter list, or the end of a longer one
         levels.append(dcg / ideal)
     return sum(levels) / len(levels)
 
 
-def scored(column: ReportedMeasure, judgments: Judgments, run: DictRun) -> float:
-    lists = Lists.of(judgments.pool, [run.retrieved(judgments)]).under("docid")
-    if column.gains is None:
-        assert column.measure is not None
-        return float(np.nan_to_num(column.measure.bind(judgments.pool).form.score(lists)[0]))
-    return float(score_with_losses(column.root.name, lists, column.gains, rel=1, p=0.9)[0])
-
-
-def test_gains_below_zero_count_as_in_trec_eval() -> None:
-    """Down the list, rank by rank; and by the measures themselves where no gain is below 0."""
+def test_any_gains_count_as_in_trec_eval() -> None:
+    """Down the list, rank by rank; by the measures themselves where they take the gains, and else by hand."""
     pick = random.Random(7)
-    below = 0
-    for case in range(400):
-        judged = [pick.choice([0, 0, 1, 1, 2, 3]) for _ in range(pick.randint(1, 9))]
+    by_hand = 0
+    for case in range(500):
+        judged = [pick.choice([0, 0, 1, 1, 2, 3, -1]) for _ in range(pick.randint(1, 9))]
         documents = [f"d{i}" for i in range(len(judged) + 3)]
         kept = pick.sample(documents, pick.randint(1, len(documents)))
-        gains = {grade: pick.choice([-3, -1, 0, 1, 2, 5]) for grade in pick.sample(range(4), pick.randint(1, 3))}
-        codes = [judged[int(name[1:])] if int(name[1:]) < len(judged) else -1 for name in kept]
+        levels = [pick.choice([0, 0, 1, 1, 2, 2, 3, 3, -1, -2]) for _ in range(pick.randint(1, 3))]
+        pairs = [(level, pick.choice([-3, -1, 0, 1, 2, 5, inf, -inf])) for level in levels]
+        code_of = {f"d{i}": grade if grade >= 0 else -2 for i, grade in enumerate(judged)}
+        codes = [code_of.get(name, -1) for name in kept]
         judgments = Judgments.from_dict({"q": {f"d{i}": grade for i, grade in enumerate(judged)}})
         run = DictRun({"q": {name: float(-place) for place, name in enumerate(kept)}})
-        text = ",".join(f"{grade}={gain}" for grade, gain in gains.items())
-        asked = [part for name in GAINED for part in ("-m", f"{name}.{text}")]
-        below += min(gains.values()) < 0
+        text = ",".join(f"{level}={gain}" for level, gain in pairs)
 
-        def gain(grade: int, gains: dict[int, int] = gains) -> float:
-            return float(gains.get(grade, max(grade, 0)))
+        def gain(code: int, pairs: list[tuple[int, float]] = pairs) -> float:
+            return float(min((gain for level, gain in pairs if level == code), default=max(code, 0)))
 
-        for column in columns(read_request([*asked, "qrels", "run"])):
+        def ideal_gain(code: int, pairs: list[tuple[int, float]] = pairs) -> float:
+            return float(next((gain for level, gain in pairs if level == code), max(code, 0)))
+
+        for column in columns(
+            read_request([*(p for name in GAINED for p in ("-m", f"{name}.{text}")), "qrels", "run"])
+        ):
             name = column.root.name
-            assert (column.gains is not None) == (min(gains.values()) < 0)
-            want = expected(name, codes, judged, gain)
-            assert scored(column, judgments, run) == pytest.approx(want, abs=1e-12), (case, name, text, codes, judged)
             lists = Lists.of(judgments.pool, [run.retrieved(judgments)]).under("docid")
-            by_hand = score_with_losses(name, lists, {float(k): float(v) for k, v in gains.items()}, rel=1, p=0.9)
-            assert by_hand[0] == pytest.approx(want, abs=1e-12), (case, name, text, codes, judged)
-    assert 100 < below < 390
+            form = column.form(judgments)
+            assert form is not None
+            with np.errstate(all="ignore"):
+                want = expected(name, codes, judged, gain, ideal_gain)
+            found = form.score(lists)[0]
+            if column.own is None:
+                found = np.nan_to_num(found)
+            assert found == pytest.approx(want, abs=1e-12, nan_ok=True), (case, name, text, codes, judged)
+            own = WithGains(name, tuple(pairs), 1).score(lists)[0]
+            assert own == pytest.approx(want, abs=1e-12, nan_ok=True), (case, name, text, codes, judged)
+            by_hand += column.own is not None
+    assert 1000 < by_hand < 2900

@@ -108,7 +108,7 @@ def test_what_is_written_can_be_filled_in() -> None:
 )
 def test_what_cannot_be_pooled_is_refused(options: dict[str, object], said: str) -> None:
     with pytest.raises(cal.CalipersError, match=said):
-        cal.pool(RUNS, **options)  # type: ignore[arg-type]  # some are wrong on purpose
+        cal.pool(RUNS, **options)
 
 
 # -- simulated judging --------------------------------------------------------------------------------------

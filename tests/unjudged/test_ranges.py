@@ -20,8 +20,8 @@ import calipers as cal
 import oracle
 from calipers.cli.commands import root
 from calipers.collection.simulate import simulate
-from calipers.measures.forms.base import Share
 from calipers.measures.forms.linear import Linear
+from calipers.measures.forms.shares import Share
 from calipers.measures.registry import examples
 
 Number = Fraction | float

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.attention.of_documents import MODELS, attention
-from calipers.collection.document_facts import read_document_groups
-from calipers.collection.model import Run
+from calipers.collection.document_facts import read_document_groups, with_retrieved
+from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
+from calipers.collection.runs import DictRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName, warn_user
-from calipers.evaluation import as_judgments, as_runs
-from calipers.lists import Floats, Ints
+from calipers.inputs import as_judgments, as_runs
+from calipers.lists import Floats, Lists
+from calipers.measures.exposure import readers_of
+from calipers.measures.forms.exposure import SUMS, TERMS, ExposureSum, Readers, Sum, seen, targets
+from calipers.native.columns import Retrieved
 from calipers.plurals import counted, verb
 from calipers.results.tables import Table
 
@@ -96,15 +99,16 @@ def exposure(
         no document above has satisfied; a document of grade g satisfies (2^g - 1) / 2^max_grade.
     groups: {document: group}, or a file of lines `document group`; documents without one are left out of the groups.
     target: what share of attention a group should have: that of the relevant documents which it has, that which its
-        documents have under the target exposure, or the same as every other.
+        documents have under the target exposure of all judged ones, or the same as every other.
     stochastic: runs of one name (tag) are samples of one stochastic ranking.
     max_grade: the largest grade that there could be; otherwise the largest of the judgments.
 
-    With e the expected attention of each judged or retrieved document and e* its target, which is that of the ranking
-    where documents of one grade are tied and better grades come first:
+    With e the expected attention of each document that is judged or that the system retrieves, and e* its target, which
+    is that of the ranking where documents of one grade are tied and better grades come first:
 
         EE-L = sum of (e - e*)^2 = EE-D - 2 EE-R + sum of e*^2,   EE-D = sum of e^2,   EE-R = sum of e e*
 
+    Without `stochastic` these are the measures EE-L, EE-D and EE-R, which `evaluate` takes by these names.
     AWRF = 1 - the Jensen-Shannon divergence (in bits) of the groups' shares of attention from those wanted.
 
     Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020;
@@ -120,106 +124,99 @@ def exposure(
     fair    0.0000  1.1875  1.1875
     <BLANKLINE>
     """
-    if model not in MODELS:
-        raise UnknownName.among("model", model, MODELS)
     if target not in TARGETS:
         raise UnknownName.among("target", target, TARGETS)
-    if not 0.0 < patience < 1.0:
-        raise CalipersError(f"patience {patience:g} is not between 0 and 1")
-    known = as_judgments(judgments).to_dict()
-    systems = _systems(as_runs(runs), stochastic)
-    top = max((grade for graded in known.values() for grade in graded.values()), default=0.0)
+    known = as_judgments(judgments)
+    top = known.pool.largest_grade
     if max_grade is not None and max_grade < top:
         raise CalipersError(f"max_grade {max_grade:g} is below the grade {top:g} of a document")
-    largest = top if max_grade is None else max_grade
-    if largest > 1000.0:  # 2^1024 is no number
-        raise CalipersError(f"grade {largest:g} is too large: 2^grade must be a number")
+    readers = readers_of(model, patience, top if max_grade is None else max_grade)
     of_group = None if groups is None else read_document_groups(groups)
     names = tuple(sorted(set(of_group.values()))) if of_group is not None else ()
-    parts = [_of_query(query, known[query], systems, model, patience, largest) for query in known]
-    values = np.array([[part.values(row) for part in parts] for row in range(len(systems))])
-    missing = [name for name, samples in systems.items() if any(q not in run for run in samples for q in known)]
-    notes = []
-    if missing:
-        have = verb(len(missing), "lacks", "lack")
-        notes.append(f"{len(missing)} of {counted(len(systems), 'system')} {have} judged queries: no document is seen")
+    systems = _systems(as_runs(runs), stochastic)
+    found = {name: [run.retrieved(known) for run in samples] for name, samples in systems.items()}
+    notes = _notes_on_missing(known, found)
+    parts: list[_Part] = []
     shares = wanted = awrf = None
+    if stochastic or of_group is not None:
+        parts = [_part(known, samples, readers) for samples in systems.values()]
+    if stochastic:
+        loss, disparity, relevance = (np.array([part.sums(term) for part in parts]) for term in SUMS)
+    else:
+        lists = Lists.of(known.pool, [run for (run,) in found.values()])
+        shape = (len(systems), len(known.queries))
+        loss, disparity, relevance = (ExposureSum(term, readers).score(lists).reshape(shape) for term in SUMS)
     if of_group is not None:
-        shares, wanted = _by_group(parts, of_group, names, target)
+        shares = np.array([_shares(part.known, part.seen, of_group, names) for part in parts])
+        wanted = _wanted_shares(known, readers, of_group, names, target)
         awrf = 1.0 - _divergence(shares, wanted[None])
-        outside = len({document for part in parts for document in part.documents} - of_group.keys())
+        outside = len({document for part in parts for document in part.known.document_names} - of_group.keys())
         if outside:
             notes.append(f"{counted(outside, 'document')} {verb(outside, 'has', 'have')} no group")
     warn_user(notes, warn)
-    loss, disparity, relevance = np.moveaxis(values, 2, 0)
-    return Exposure(tuple(systems), tuple(known), loss, disparity, relevance, names, shares, wanted, awrf, tuple(notes))
+    return Exposure(
+        tuple(systems), known.queries, loss, disparity, relevance, names, shares, wanted, awrf, tuple(notes)
+    )
+
+
+def _systems(runs: Sequence[Run], stochastic: bool) -> dict[str, list[Run]]:
+    """The runs of each system: several where they are samples of one ranking."""
+    if not stochastic:
+        return {name: [run] for run, (name, _) in zip(runs, distinct_names(runs), strict=True)}
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.name, []).append(run)
+    return found
+
+
+def _notes_on_missing(known: Judgments, found: Mapping[str, Sequence[Retrieved]]) -> list[str]:
+    missing = sum(any(len(run.query) < len(known.queries) for run in samples) for samples in found.values())
+    if not missing:
+        return []
+    have = verb(missing, "lacks", "lack")
+    return [f"{missing} of {counted(len(found), 'system')} {have} judged queries: no document is seen"]
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One query: its documents, their grades, target exposure, and expected attention under each system."""
+    """Of one system: what is judged or retrieved, and the attention and the target of each of these documents."""
 
-    documents: list[str]
-    grade: Floats
+    known: Judgments
+    seen: Floats
     target: Floats
-    seen: Floats  # system x document
 
-    def values(self, system: int) -> tuple[float, float, float]:
-        seen = self.seen[system]
-        return float(((seen - self.target) ** 2).sum()), float((seen**2).sum()), float((seen * self.target).sum())
+    def sums(self, term: Sum) -> Floats:
+        return self.known.pool.sum(TERMS[term](self.seen, self.target))
 
 
-Samples = list[Mapping[str, Mapping[str, float]]]
+def _part(known: Judgments, samples: Sequence[Run], readers: Readers) -> _Part:
+    runs = [DictRun(run.documents(), run.name) for run in samples]
+    whole = with_retrieved(known, runs)
+    lists = Lists.of(whole.pool, [run.retrieved(whole) for run in runs])
+    attention = np.bincount(lists.document, seen(lists, readers).row, len(whole.pool.grade)) / len(runs)
+    return _Part(whole, attention, targets(whole.pool, readers))
 
 
-def _systems(runs: Sequence[Run], stochastic: bool) -> dict[str, Samples]:
-    found: dict[str, Samples] = {}
-    for run, (name, _) in zip(runs, distinct_names(runs), strict=True):
-        found.setdefault(run.name if stochastic else name, []).append(run.documents())
-    return found
+def _wanted_shares(
+    known: Judgments, readers: Readers, of_group: Mapping[str, str], names: Sequence[str], target: str
+) -> Floats:
+    """[query, group]: the share that each group should get, which judgments and groups alone decide."""
+    if target == "equal":
+        return np.full((len(known.queries), len(names)), 1.0 / max(len(names), 1))
+    pool = known.pool
+    weight = targets(pool, readers) if target == "exposure" else (pool.grade > 0).astype(np.float64)
+    return _shares(known, weight, of_group, names)
 
 
-def _of_query(
-    query: str, graded: Mapping[str, float], systems: Mapping[str, Samples], model: str, patience: float, largest: float
-) -> _Part:
-    retrieved = (document for samples in systems.values() for run in samples for document in run.get(query, ()))
-    documents = list(dict.fromkeys((*graded, *retrieved)))
-    place = {document: row for row, document in enumerate(documents)}
-    grade = np.zeros(len(documents))
-    grade[: len(graded)] = np.maximum(np.fromiter(graded.values(), np.float64, len(graded)), 0.0)
-    stop = (2.0**grade - 1.0) / 2.0**largest
-    seen = np.zeros((len(systems), len(documents)))
-    for row, samples in enumerate(systems.values()):
-        for run in samples:
-            ranked = run.get(query)
-            if ranked:
-                rows = np.array([place[document] for document in ranked])
-                score = np.fromiter(ranked.values(), np.float64, len(ranked))
-                seen[row, rows] += attention(score, stop[rows], patience, model) / len(samples)
-    return _Part(documents, grade, attention(grade, stop, patience, model), seen)
-
-
-def _by_group(
-    parts: Sequence[_Part], of_group: Mapping[str, str], names: Sequence[str], target: str
-) -> tuple[Floats, Floats]:
+def _shares(known: Judgments, weight: Floats, of_group: Mapping[str, str], names: Sequence[str]) -> Floats:
+    """[query, group]: the share of each group in the weights of documents; NaN where there is none."""
     number = {name: place for place, name in enumerate(names)}
-    got, wanted = [], []
-    for part in parts:
-        group = np.array([number.get(of_group.get(document, ""), -1) for document in part.documents], np.intp)
-        weights = {"relevant": (part.grade > 0).astype(np.float64), "exposure": part.target}.get(target)
-        wanted.append(_share(np.ones(len(names)) if weights is None else _sums(group, weights, len(names))))
-        got.append([_share(_sums(group, seen, len(names))) for seen in part.seen])
-    return np.moveaxis(np.array(got), 0, 1), np.array(wanted)
-
-
-def _sums(group: Ints, values: Floats, groups: int) -> Floats:
+    group = np.array([number.get(of_group.get(document, ""), -1) for document in known.document_names], np.intp)
     inside = group >= 0
-    return np.bincount(group[inside], values[inside], groups).astype(np.float64)
-
-
-def _share(values: Floats) -> Floats:
-    total = values.sum()
-    return values / total if total > 0 else np.full(len(values), np.nan)
+    cell = known.pool.query[inside] * len(names) + group[inside]
+    sums = np.bincount(cell, weight[inside], len(known.queries) * len(names)).reshape(-1, len(names))
+    total = sums.sum(axis=1, keepdims=True)
+    return np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan)
 
 
 def _divergence(a: Floats, b: Floats) -> Floats:

@@ -77,7 +77,7 @@ def measure_card(measure: Examined) -> Card:
     >>> card.range
     '0 to 1'
     """
-    if isinstance(measure, str) and (other := _of_exposure(measure) or _of_other_judgments(measure)) is not None:
+    if isinstance(measure, str) and (other := _of_groups(measure) or _of_other_judgments(measure)) is not None:
         return other
     subject = subject_of(measure)
     properties = examine(subject)
@@ -110,25 +110,23 @@ def _names(declaration: Declaration) -> dict[str, Any]:
     return {"parameters": tuple(parameters_of(declaration)), "aliases": tuple(aliases)}
 
 
-def _of_exposure(name: str) -> Card | None:
-    """The card of what `calipers exposure` tells of averaged attention, for which no properties are derived."""
-    from calipers.attention.cards import CARDS, READER, TIES
+def _of_groups(name: str) -> Card | None:
+    """The card of what `calipers exposure` tells of groups of documents, for which no properties are derived."""
+    from calipers.attention import cards as awrf
 
-    found = next(((each, card) for each, card in CARDS.items() if each.lower() == name.strip().lower()), None)
-    if found is None:
+    if name.strip().lower() != awrf.NAME.lower():
         return None
-    name, of = found
     return Card(
-        measure=f"{name} (of calipers exposure)",
-        sentence=of.sentence,
-        formula=of.formula,
-        where=of.where,
-        range=of.range,
-        reader=READER,
-        exactness=TIES,
+        measure=f"{awrf.NAME} (of calipers exposure)",
+        sentence=awrf.SENTENCE,
+        formula=awrf.FORMULA,
+        where=awrf.WHERE,
+        range=awrf.RANGE,
+        reader=awrf.READER,
+        exactness=awrf.TIES,
         properties=None,
-        citation=of.citation,
-        parameters=of.parameters,
+        citation=awrf.CITATION,
+        parameters=awrf.PARAMETERS,
     )
 
 

@@ -18,12 +18,14 @@ from typing import Any, Unpack
 import numpy as np
 
 from calipers.changes.first_documents import ShownRankings, first_documents
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
 from calipers.collection.preferences import Preferences
+from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.subtopics import SubtopicJudgments
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, kind_read
+from calipers.evaluation import Measures, Policies, evaluate
+from calipers.inputs import as_judgments, as_runs, kind_read
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.results.averages import mean as mean_of

@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run
 from calipers.fusion.candidates import RankedRun, read_first
 from calipers.native.ids import decode
 

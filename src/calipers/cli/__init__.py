@@ -7,7 +7,7 @@ import signal
 import sys
 import warnings
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import NoReturn, TextIO
 
 from calipers.cli.fast_path import answered
 from calipers.cli.printing import note, told_of_output
@@ -49,7 +49,7 @@ def main() -> None:
         _drop_output()
         note(f"{error.filename or 'a file or stream cannot be used'}: {error.strerror or error}")
         code = 2
-    except Exception as error:
+    except Exception as error:  # a bug of ours, with a report to send
         from calipers.cli.suggestions import reported
 
         note(reported(error, sys.argv[1:]))
@@ -83,13 +83,20 @@ def _warn_in_one_line() -> None:
     """What the library warns of reads like everything else that a command says beside its result."""
     shown = warnings.showwarning
 
-    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         if issubclass(category, CalipersWarning):
             note(f"warning: {message}")
         else:
-            shown(message, category, *place)
+            shown(message, category, filename, lineno, file, line)
 
-    warnings.showwarning = show  # type: ignore[assignment]
+    warnings.showwarning = show
 
 
 def _end(number: int, frame: object) -> NoReturn:

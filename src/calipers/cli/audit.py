@@ -17,7 +17,8 @@ from calipers.plurals import counted
 from calipers.results.printable import visible
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Judgments, Run
+    from calipers.collection.judgments import Judgments
+    from calipers.collection.runs import Run
     from calipers.conventions.auditing.audit import Audit
     from calipers.results.tables import Table
 

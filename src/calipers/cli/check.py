@@ -28,7 +28,7 @@ from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.changes.check import Check
-    from calipers.collection.model import Run
+    from calipers.collection.runs import Run
     from calipers.results.scores import Scores
 
 READ_BY_PEOPLE = ("table", "markdown")
@@ -41,7 +41,7 @@ class NewAndOld(Inputs):
     new: str
     baseline: str
 
-    def scores(self, lists: ListPolicies) -> tuple[Scores, Scores]:  # type: ignore[override]  # of each of the two
+    def new_and_old(self, lists: ListPolicies) -> tuple[Scores, Scores]:
         """The scores of the new and of the old system."""
         from calipers.changes.difference import two_runs
         from calipers.cli.evaluate import note_undefined
@@ -137,7 +137,7 @@ def command(inputs: NewAndOld, limits: AllowedLoss, reports: Reports, lists: Lis
 
     if reports.annotate and output.file is None and output.format not in READ_BY_PEOPLE:
         raise CalipersError(f"--annotate prints to the screen, where the {output.format} would be: give it a file (-o)")
-    new, old = inputs.scores(lists)
+    new, old = inputs.new_and_old(lists)
     found = check(new, old, limits.max_drop, alpha=limits.alpha, power=limits.power, worst=limits.worst, warn=False)
     warn(found.notes, lists.strict)
     _write(found, output)

@@ -172,7 +172,7 @@ def command(
         raise CalipersError("--show variance needs --repeats: several runs of a system")
     from calipers.stats.comparison import compare
 
-    compared = compare(scores, **vars(method), warn=False)
+    compared = compare(scores.settled(), **vars(method), warn=False)
     say_compared(compared, lists.strict)
     output.write_several(compared_tables(compared, scores, show, output.format))
     conclude(compared, plot)

@@ -132,8 +132,8 @@ def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: An
     """What the local engine refuses once it has all scores."""
     from calipers.engine.spark.evaluation import largest_pool
     from calipers.engine.spark.statistics import NO_COMMON_QUERY
-    from calipers.evaluation import refuse_flat
     from calipers.results.scores import Reason
+    from calipers.scoring import refuse_flat
 
     if all(system.missing == summary.queries for system in summary.systems):
         raise CalipersError(NO_COMMON_QUERY)

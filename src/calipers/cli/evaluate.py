@@ -18,7 +18,7 @@ from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.cli.fast_evaluate import Answer
-    from calipers.collection.model import Judgments
+    from calipers.collection.judgments import Judgments
     from calipers.results.scores import Scores
     from calipers.results.tables import Table
 
@@ -121,7 +121,7 @@ def command(
     elif shown.interval is not None:
         output.write(_with_intervals(scores, shown.interval, shown.interval_by))
     elif for_paper or baseline is not None:
-        output.write(_marked(scores, baseline, shown.test or "t", output.format))
+        output.write(_marked(scores.settled(), baseline, shown.test or "t", output.format))
     else:
         output.write(scores.mean())
     draw(shown.plot, lambda charts: charts.stacked(*(charts.means(scores, name) for name in scores.measures)))

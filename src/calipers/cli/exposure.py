@@ -14,7 +14,7 @@ from calipers.cli.output import Output, output
 @inputs(measures=False)
 @click.option(
     "--model",
-    type=LibraryChoice("calipers.attention.of_documents:MODELS"),
+    type=LibraryChoice("calipers.measures.exposure:MODELS"),
     default="rbp",
     show_default=True,
     help="How readers go down a list: a share of them at each rank, or until a document satisfies them.",

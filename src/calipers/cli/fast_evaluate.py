@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from calipers.collection.fast_scores import UNUSUAL, NotFast, RunScores, read_graded, score_runs
@@ -60,7 +60,6 @@ def fast_answer(
     ties: str | None = None,
     depth: int | None = None,
     jobs: int | None = None,
-    advance: Callable[[int], None] = lambda done: None,
 ) -> Answer | None:
     """The scores; None where `evaluate` has to work them out."""
     by_id = ties == "docid"
@@ -73,7 +72,7 @@ def fast_answer(
         open_to = next((name for name, plan in plans.items() if has_room(plan)), None)
         weighed = [] if open_to is None else [of_judged(plans[open_to])]
         index = read_graded(judgments, [*plans.values(), *weighed])
-        runs = score_runs(files, index, by_id=by_id, depth=depth or 0, jobs=jobs, advance=advance)
+        runs = score_runs(files, index, by_id=by_id, depth=depth or 0, jobs=jobs)
         both = zip(named, runs, strict=True)
         runs = [run._replace(name=given or run.name, given_name=given) for (given, _), run in both]
         if all(not any(run.length) for run in runs):

@@ -8,6 +8,7 @@ which know all options and messages: until the answer is complete nothing has be
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -79,5 +80,7 @@ def _trec_eval(arguments: Sequence[str]) -> bool | None:
     reports = None if request.help or request.version else fast_reports(request)
     if reports is None:
         return False
+    for note in request.notes():
+        print(f"calipers trec_eval: {note}", file=sys.stderr)
     show("".join(reports))
     return True

@@ -29,7 +29,8 @@ from calipers.plurals import counted
 from calipers.results.notes import some
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Judgments, Run
+    from calipers.collection.judgments import Judgments
+    from calipers.collection.runs import Run
     from calipers.information.rankings import Rankings
     from calipers.information.ric_validation import RicStudy
 

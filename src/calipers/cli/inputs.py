@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -21,11 +20,12 @@ from calipers.cli.options import (
     progress,
     warn,
 )
-from calipers.errors import CalipersError, UnknownName
+from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
     from calipers.cli.policies import ListPolicies
-    from calipers.collection.model import Judgments, Run
+    from calipers.collection.judgments import Judgments
+    from calipers.collection.runs import Run
     from calipers.measures.registry import Measure
     from calipers.results.scores import Scores
 
@@ -73,7 +73,7 @@ class Reading:
 
     def judgments_format(self, measures: Iterable[Measure]) -> str | None:
         """What was said, or what these measures need where a file cannot tell: its second field may be idle."""
-        from calipers.evaluation import kind_read
+        from calipers.inputs import kind_read
 
         kind = kind_read(measures)
         return self.judgments_as or (None if kind == "grades" else kind)
@@ -110,7 +110,7 @@ class Reading:
             max_unpacked=self.max_unpacked,
             memory=self.memory,
         )
-        from calipers.evaluation import how_read
+        from calipers.inputs import how_read
 
         for text in how_read(runs):
             note(text)
@@ -151,24 +151,9 @@ class Runs(Reading):
 
         So that a wrong one is refused before anything is read.
         """
-        from calipers.collection.run_names import distinct_names, stem_of
+        from calipers.collection.run_names import system_meant
 
-        named = {name: run for (name, _), run in zip(distinct_names(self._runs), self._runs, strict=True)}
-        if system in named:
-            return system
-        path = {name: str(getattr(run, "path", None) or "") for name, run in named.items()}
-        for known in (
-            {name: os.path.normpath(each) if each else "" for name, each in path.items()},
-            {name: os.path.basename(each) for name, each in path.items()},
-            {name: stem_of(each) for name, each in path.items()},
-            {name: str(getattr(run, "tag", None) or "") for name, run in named.items()},
-        ):
-            found = [name for name, each in known.items() if each and each in (system, os.path.normpath(system))]
-            if len(found) > 1:
-                raise CalipersError(f"the {what} '{system}' could be {' or '.join(found)}: name one of them")
-            if found:
-                return found[0]
-        raise UnknownName.among(what, system, named)
+        return system_meant(system, self._runs, what)
 
     def wanted(self, *default: str) -> dict[str, Measure]:
         """The measures by the names that were typed: to be asked for first, so that a wrong one is refused early."""

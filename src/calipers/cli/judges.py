@@ -26,7 +26,7 @@ from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Judgments
+    from calipers.collection.judgments import Judgments
     from calipers.judging.study import JudgeStudy
     from calipers.measures.registry import Measure
     from calipers.results.tables import Table

@@ -35,7 +35,7 @@ from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Run
+    from calipers.collection.runs import Run
     from calipers.results.tables import Table
     from calipers.unjudged.judging_pools import JudgingPool
     from calipers.unjudged.judging_simulation import JudgingSimulation

@@ -93,9 +93,9 @@ def command(
     from calipers.report.sections import SECTIONS
 
     wanted = inputs.wanted()
-    known, runs = inputs.open(wanted.values())
     if choices.baseline:
-        choices = choices.changed(baseline=inputs.name_of(choices.baseline))
+        inputs.name_of(choices.baseline)  # a wrong one is refused before anything is read
+    known, runs = inputs.open(wanted.values())
     with progress(len(runs) + len(SECTIONS), "runs and sections") as advance:
         page, notes = report_page(
             known, runs, list(wanted), choices, judges=inputs.read_judges(judges) if judges else None, texts=texts,

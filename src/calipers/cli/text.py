@@ -19,11 +19,11 @@ from calipers.cli.text_options import (
     all_scored,
     bert_options,
     data_options,
-    measures_options,
-    rouge_options,
+    details_of_measures,
     say_scored,
     scored,
     scoring_options,
+    texts_and_measures,
 )
 from calipers.errors import CalipersError
 from calipers.plurals import counted
@@ -72,11 +72,8 @@ def command() -> None:
 
 
 @command.command("score")
-@scoring_options
-@data_options
-@measures_options
-@rouge_options
-@bert_options
+@texts_and_measures
+@details_of_measures
 @click.option("-q", "--per-document", is_flag=True, help="One row per system and document instead of means.")
 @strict_option
 @output
@@ -120,9 +117,7 @@ class HumanScores:
 
 
 @command.command("correlate")
-@scoring_options
-@data_options
-@measures_options
+@texts_and_measures
 @together("people", HumanScores)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--level", default="system,summary,pooled", show_default=True, metavar="A,B,...",
@@ -136,8 +131,7 @@ class HumanScores:
                    "(CSV: id, first, second, preferred).")  # fmt: skip
 @click.option("--wide", is_flag=True, help="A table of measures x aspects for each level and coefficient.")
 @plot_option("the correlations and their intervals")
-@rouge_options
-@bert_options
+@details_of_measures
 @strict_option
 @several_outputs
 def correlate(

@@ -9,32 +9,19 @@ import click
 from calipers.cli.compare import SHOWN, ComparisonMethod, compared_tables, conclude, method_options, say_compared
 from calipers.cli.options import note, plot_option, strict_option
 from calipers.cli.output import Output, several_outputs
-from calipers.cli.text_options import (
-    Bert,
-    Scoring,
-    SummaryFiles,
-    all_scored,
-    bert_options,
-    data_options,
-    measures_options,
-    rouge_options,
-    scoring_options,
-)
+from calipers.cli.text_options import Bert, Scoring, SummaryFiles, all_scored, details_of_measures, texts_and_measures
 from calipers.plurals import counted
 
 
 @click.command("compare")
-@scoring_options
-@data_options
-@measures_options
+@texts_and_measures
 @method_options(seeded=False)
 @click.option("--show", type=click.Choice(SHOWN[:-1]), multiple=True,
               help="pairs, wins (with letters: systems that share one do not differ), matrix, or influence (pairs that "
                    "one document decides); may be repeated [default: pairs and wins as a table, pairs otherwise].",
               )  # fmt: skip
 @plot_option("who differs from whom")
-@rouge_options
-@bert_options
+@details_of_measures
 @strict_option
 @several_outputs
 def command(

@@ -15,13 +15,10 @@ from calipers.cli.text_options import (
     Models,
     Scoring,
     SummaryFiles,
-    bert_options,
-    data_options,
-    measures_options,
-    rouge_options,
+    details_of_measures,
     say_scored,
     scored,
-    scoring_options,
+    texts_and_measures,
 )
 from calipers.errors import CalipersError, UnknownName
 from calipers.plurals import counted
@@ -68,9 +65,7 @@ class MetaChoices:
 
 
 @click.command("meta")
-@scoring_options
-@data_options
-@measures_options
+@texts_and_measures
 @together("choices", MetaChoices)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--table", "tables", metavar="NAMES",
@@ -92,8 +87,7 @@ class MetaChoices:
 @click.option("--trials", type=click.IntRange(min=1), default=100, show_default=True,
               help="Summaries on which properties are tried.")  # fmt: skip
 @alpha_option
-@rouge_options
-@bert_options
+@details_of_measures
 @strict_option
 @several_outputs
 def command(

@@ -15,7 +15,7 @@ from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Judgments
+    from calipers.collection.judgments import Judgments
     from calipers.results.scores import Scores
     from calipers.text.bertscore import Matcher
     from calipers.text.likelihood import Generator
@@ -244,6 +244,8 @@ bert_options = declared(
     click.option("--repeated", is_flag=True, help="Let it repeat tokens as often as the source does."),
 )  # fmt: skip
 scoring_options = declared(together("rouge", "calipers.text.options:TextOptions"), together("scoring", Scoring))
+texts_and_measures = declared(scoring_options, data_options, measures_options)
+details_of_measures = declared(rouge_options, bert_options)
 
 
 # -- scores -------------------------------------------------------------------------------------------------
@@ -293,7 +295,7 @@ def say_scored(found: TextScores, strict: bool, summary_level: bool = False) -> 
     warn(found.notes, strict)
     for measured in found.measured.values():
         if measured.signature:
-            note(f"{measured.name}: sacrebleu {measured.signature}")
+            note(f"{measured.name}: {measured.signature}")
         if measured.expected is not None and measured.exactness == "sampled":
             one_by_one = measured.drawn is None
             draws = f"{found.options.texts} texts" if one_by_one else f"{measured.drawn} draws"

@@ -10,17 +10,7 @@ from calipers.atomic_files import write_whole
 from calipers.cli.option_groups import together
 from calipers.cli.options import OUTPUT, note, progress, show, strict_option, typed_command, warn
 from calipers.cli.policies import significance_options
-from calipers.cli.text_options import (
-    Bert,
-    Scoring,
-    SummaryFiles,
-    all_scored,
-    bert_options,
-    data_options,
-    measures_options,
-    rouge_options,
-    scoring_options,
-)
+from calipers.cli.text_options import Bert, Scoring, SummaryFiles, all_scored, details_of_measures, texts_and_measures
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
@@ -30,9 +20,7 @@ SECTIONS = 7  # of the page
 
 
 @click.command("report")
-@scoring_options
-@data_options
-@measures_options
+@texts_and_measures
 @together("choices", "calipers.report.material:ReportOptions")
 @click.option("-o", "--output", default="summaries.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
@@ -41,8 +29,7 @@ SECTIONS = 7  # of the page
               help="How many documents the page shows with what systems wrote.")  # fmt: skip
 @click.option("--baseline", default="", metavar="SYSTEM", help="The system that all others are compared with.")
 @significance_options("holm", seeded=False)
-@rouge_options
-@bert_options
+@details_of_measures
 @strict_option
 def command(
     data: SummaryFiles, scoring: Scoring, bert: Bert, choices: ReportOptions, output: str, strict: bool

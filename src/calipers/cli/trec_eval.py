@@ -61,6 +61,9 @@ def _run(request: Request, *, fast_path: bool) -> None:
             number = f"{known.repeated} repeated lines of preferences count"
         notes.append(f"{number} once; trec_eval counts some twice")
     runs = [LenientRun(file) for file in files]
+    for run in runs:
+        run.needed = 1 if request.counts_queries_only else request.depth
+        run.ascending = request.kind == "preferences"
     _note(notes)
     texts = reports(known, runs, request, request.jobs, note=lambda note: _note([note]))
     for run, text in zip(runs, texts, strict=True):
@@ -79,8 +82,9 @@ def _explained(request: Request) -> str:
         return ""
     from calipers.measures.registry import look_up
 
-    lines = [f"\n-R {request.format}: one line per document, {FORMATS[request.format][1]}\n"]
+    known = FORMATS.get(request.format)
+    lines = [f"\n-R {request.format}: one line per document, {known[1]}\n"] if known else []
     for root, _ in request.roots():
-        known = look_up(root.measure) if root.measure else None
-        lines.append(f"\n{root.name}\n    {known[0].sentence if known else 'Text, not a number.'}\n")
+        measure = look_up(root.measure) if root.measure else None
+        lines.append(f"\n{root.name}\n    {measure[0].sentence if measure else 'Text, not a number.'}\n")
     return "".join(lines)

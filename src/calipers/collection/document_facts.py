@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from calipers.collection.model import DictRun, Judgments, Run
+from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
+from calipers.collection.runs import DictRun, Run
 from calipers.errors import CalipersError
 from calipers.lists import Pool
 from calipers.plurals import counted
@@ -66,9 +68,9 @@ def _pairs(source: Source, what: str) -> Iterator[tuple[int, str, str]]:
             yield number, fields[0].strip(), fields[1].strip()
 
 
-def _cost(given: object, file: str, line: int | None) -> float:
+def _cost(given: Any, file: str, line: int | None) -> float:
     try:
-        cost = float(given)  # type: ignore[arg-type]  # whatever it is, it is refused below
+        cost = float(given)
     except (TypeError, ValueError, OverflowError):
         cost = math.nan
     if not (math.isfinite(cost) and cost > 0):

@@ -195,6 +195,7 @@ def _by_appearance(found: Retrieved, files: Files) -> Retrieved:
     return replace(
         found,
         offsets=np.concatenate([np.zeros(1, np.int64), ends]),
+        all_ties=found.all_ties.take(order),
         **of_lists,
         **{name: getattr(found, name)[rows] for name in columns},
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -71,7 +71,6 @@ def score_runs(
     by_id: bool,
     depth: int = 0,
     jobs: int | None = None,
-    advance: Callable[[int], None] = lambda done: None,
 ) -> list[RunScores]:
     """All runs, side by side where there are several."""
     for file in files:
@@ -90,13 +89,12 @@ def score_runs(
                 return
             try:
                 run = _scored(file, index, by_id, depth, 1)
-            except Exception:
+            except Exception:  # whatever it is, it is raised again
                 with lock:
                     all(waiting)  # nobody need go on
                 raise
             with lock:
                 found[place] = run
-                advance(1)
 
     if in_threads([work] * min(jobs, len(files)), UNUSUAL) is None:
         raise NotFast("one of the runs")

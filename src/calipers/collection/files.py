@@ -338,8 +338,8 @@ def _as_utf8(source: Iterator[Block]) -> Iterator[Block]:
             if text := decoder.decode(bytes(block)):
                 yield text.encode()
         decoder.decode(b"", final=True)
-    except UnicodeError as error:
-        raise CalipersError(f"the UTF-16 text is damaged ({error.reason})") from None  # type: ignore[attr-defined]
+    except UnicodeDecodeError as error:
+        raise CalipersError(f"the UTF-16 text is damaged ({error.reason})") from None
 
 
 def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from calipers.collection.arrow import arrow, rows_of
 from calipers.collection.column_names import columns_of
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.table_rows import Rows, RowsRun, runs_of
 from calipers.errors import CalipersError
 from calipers.extras import load
@@ -20,11 +20,9 @@ def is_frame(value: object) -> bool:
     return any(hasattr(value, sign) for sign in _SIGNS)
 
 
-def judgments_of_frame(
-    frame: Any, columns: Mapping[str, str] | None = None, name: str = "judgments", combine: str | None = None
-) -> Judgments:
+def judgments_of_frame(frame: Any, columns: Mapping[str, str] | None = None, combine: str | None = None) -> Judgments:
     """Judgments from a frame with columns for query, document and grade."""
-    return _rows(frame, "grade", columns).judgments(name, combine)
+    return _rows(frame, "grade", columns).judgments("judgments", combine)
 
 
 def runs_of_frame(frame: Any, columns: Mapping[str, str] | None = None, name: str | None = None) -> list[RowsRun]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,12 @@ def by_appearance(ids: Ids) -> tuple[Ints, Ints]:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return place[code], first[order]
+
+
+def texts_by_group(ids: Ids, starts: Ints) -> tuple[tuple[str, ...], ...]:
+    """The ids as text, in groups that start at these rows; the last start is the end."""
+    texts = ids.texts()
+    return tuple(tuple(texts[start:end]) for start, end in pairwise(starts.tolist()))
 
 
 def numbered(outer: Ints, ids: Ids) -> tuple[Ints, Ints]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.extras import load

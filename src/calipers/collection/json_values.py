@@ -178,8 +178,10 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         met: set[str] = set()
-        twice = next(key for key, _ in pairs if key in met or met.add(key))  # type: ignore[func-returns-value]  # None
-        raise CalipersError(f"'{twice}' appears twice in one object")
+        for key, _ in pairs:
+            if key in met:
+                raise CalipersError(f"'{key}' appears twice in one object")
+            met.add(key)
     return found
 
 

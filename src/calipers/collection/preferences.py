@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.formats.trec import read_subtopics as read_qrels_lines
-from calipers.collection.id_codes import by_appearance, numbered
-from calipers.collection.model import Judgments
+from calipers.collection.id_codes import by_appearance, numbered, texts_by_group
+from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
@@ -200,7 +200,6 @@ class Preferences(Judgments):
             below=below,
             contradiction=contradiction,
         )
-        named = judge_ids.take(judge_row).texts()
         documents = document_ids.take(document_row)
         return cls(
             name,
@@ -208,7 +207,7 @@ class Preferences(Judgments):
             pool,
             lambda: documents,
             repeated=int(twice.sum()),
-            judges=tuple(tuple(named[a:b]) for a, b in pairwise(starts.tolist())),
+            judges=texts_by_group(judge_ids.take(judge_row), starts),
             pairs=pairs,
         )
 

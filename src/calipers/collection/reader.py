@@ -155,9 +155,7 @@ def _within(source: Iterator[Block], most: int) -> Iterator[Block]:
         yield block
 
 
-def feed_run(
-    path: Path, index: JudgedIndex, *, depth: int = 0, jobs: int | None = None, max_unpacked: int | None = None
-) -> list[RunScanner] | None:
+def feed_run(path: Path, index: JudgedIndex, *, depth: int, jobs: int | None) -> list[RunScanner] | None:
     """Scanners that took the parts of a run, to be finished; None where one of them met an error.
 
     Only once they are finished is it known whether queries come back: the last line may lack its end.
@@ -168,7 +166,7 @@ def feed_run(
         if not _fed(path, parts, scanners):
             return None
     else:
-        for block in blocks(path, max_unpacked=max_unpacked):
+        for block in blocks(path):
             scanners[0].feed(block)
             if scanners[0].idle:
                 break
@@ -237,7 +235,7 @@ def _fed(path: Path, parts: Sequence[Part], scanners: Sequence[RunScanner]) -> b
                         stop.set()
                     if stop.is_set():
                         break
-        except BaseException:
+        except BaseException:  # whatever it is, it is raised again
             stop.set()
             raise
 
@@ -258,7 +256,7 @@ def in_threads(
     def work(i: int) -> None:
         try:
             results[i] = tasks[i]()
-        except Exception as error:
+        except Exception as error:  # what is not expected is raised below
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(1, len(tasks))]
@@ -279,7 +277,7 @@ def joined(results: Sequence[Retrieved]) -> Retrieved:
     """What the parts of a run retrieved, one after another."""
     import numpy as np
 
-    from calipers.native.columns import Retrieved
+    from calipers.native.columns import Retrieved, TieSpans
     from calipers.native.ids import Ids
 
     query = np.concatenate([result.query for result in results])
@@ -289,6 +287,7 @@ def joined(results: Sequence[Retrieved]) -> Retrieved:
         query=query,
         offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         **{name: np.concatenate([getattr(result, name) for result in results]) for name in columns},
+        all_ties=TieSpans.joined([result.all_ties for result in results]),
         tag=next((result.tag for result in results if result.tag), b""),
         unjudged=Ids.of(dict.fromkeys(query for result in results for query in result.unjudged)),
         scattered=any(result.scattered for result in results) or len(np.unique(query)) < len(query),

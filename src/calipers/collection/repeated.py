@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from calipers.collection.files import shown_name, whole
 from calipers.collection.first_line import cells_of
 from calipers.collection.json_values import RATIO, ROOM
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run, RunView
 from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns, Precision, Retrieved
@@ -145,23 +146,10 @@ class Rollup:
 
 
 @dataclass(eq=False)
-class RolledRun:
+class RolledRun(RunView):
     """A run of passages as one of documents."""
 
-    run: Any
     rollup: Rollup
-
-    @property
-    def name(self) -> str:
-        return str(self.run.name)
-
-    @property
-    def path(self) -> str | None:
-        return getattr(self.run, "path", None)
-
-    @property
-    def given_name(self) -> str | None:
-        return getattr(self.run, "given_name", None)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.plurals import counted
 
 
@@ -120,6 +120,57 @@ def distinct_names(runs: Sequence[HasName]) -> Iterator[tuple[str, bool]]:
             raise CalipersError(f"two runs have the name '{run.name}'", file=path)
         taken.add(name)
         yield name, name != run.name
+
+
+def ambiguous_names(runs: Sequence[HasName]) -> dict[str, tuple[str, ...]]:
+    """The names that would go to another run if a run before it were left out: each with the files that they fit.
+
+    They are the tags of several files that nobody gave a name to, and the names of files that go by their stems, or by
+    their paths, as another run has their tag.
+    """
+    given = {_fixed_name(run) for run in runs}
+    files: dict[str, list[str]] = {}
+    for run, (_, renamed) in zip(runs, distinct_names(runs), strict=True):
+        if _fixed_name(run) is None:
+            path = str(getattr(run, "path", ""))
+            for name in dict.fromkeys((run.name, *((stem_of(path), path) if renamed else ()))):
+                files.setdefault(name, []).append(path)
+    return {name: tuple(paths) for name, paths in files.items() if len(paths) > 1 and name not in given}
+
+
+def system_meant(typed: str, runs: Sequence[HasName], what: str = "baseline") -> str:
+    """The name of the run that a name, path, file, stem or tag stands for.
+
+    A name that a user gave, and a path with its folder, are what they are. All others are refused where they fit
+    several runs, so that a run that is added never changes which one is meant.
+    """
+    names = [name for name, _ in distinct_names(runs)]
+    if typed in (run.name for run in runs if _fixed_name(run) is not None):
+        return typed
+    normal = os.path.normpath(typed)
+    paths = [str(getattr(run, "path", None) or "") for run in runs]
+    at_path = [name for name, path in zip(names, paths, strict=True) if path and os.path.normpath(path) == normal]
+    if len(at_path) == 1 and os.path.dirname(typed):
+        return at_path[0]
+    found = [
+        (name, path)
+        for run, name, path in zip(runs, names, paths, strict=True)
+        if typed in (name, getattr(run, "tag", None) or name, os.path.basename(path), stem_of(path)) or name in at_path
+    ]
+    if not found:
+        raise UnknownName.among(what, typed, names)
+    if len(found) > 1:
+        raise several_fit(typed, [path or name for name, path in found], what)
+    return found[0][0]
+
+
+def several_fit(typed: str, files: Sequence[str], what: str = "baseline", *, by_path: bool = True) -> CalipersError:
+    """The error for a name that fits several files: which they are, and what to do. by_path: a path will do."""
+    first = files[0] if os.path.dirname(files[0]) else os.path.join(os.curdir, files[0])
+    path = f"type the path, as {first}, or " if by_path else ""
+    return CalipersError(
+        f"the {what} '{typed}' could be {' or '.join(files)}: {path}give the run a name, as name={files[0]}"
+    )
 
 
 def _fixed_name(run: HasName) -> str | None:

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from calipers.collection.id_codes import by_appearance, numbered
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan
 from calipers.collection.subtopics import flat_columns
 from calipers.errors import CalipersError

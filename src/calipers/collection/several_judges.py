@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from calipers.collection.formats.trec import read_subtopics as read_columns
-from calipers.collection.id_codes import by_appearance, numbered
-from calipers.collection.model import Judgments
+from calipers.collection.id_codes import by_appearance, numbered, texts_by_group
+from calipers.collection.judgments import Judgments
 from calipers.collection.subtopics import flat_columns, whole_grades
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
@@ -107,7 +106,6 @@ class SeveralJudges(Judgments):
             document=document[rows],
             starts=starts,
         )
-        named = judge_ids.take(judge_row).texts()
         documents = document_ids.take(document_row)
         return cls(
             name,
@@ -115,7 +113,7 @@ class SeveralJudges(Judgments):
             pool,
             lambda: documents,
             repeated=int(same.sum()),
-            judges=tuple(tuple(named[a:b]) for a, b in pairwise(starts.tolist())),
+            judges=texts_by_group(judge_ids.take(judge_row), starts),
         )
 
 

@@ -17,11 +17,12 @@ from calipers.collection.formats import FORMATS, RUN_TABLES, TABLES, names_of, s
 from calipers.collection.formats.letor import read_letor as read_labels
 from calipers.collection.frames import is_frame, judgments_of_frame, runs_of_frame
 from calipers.collection.ir_datasets import PREFIX, read_irds
-from calipers.collection.model import FileRun, Judgments, Run, ScoreFile
+from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan
 from calipers.collection.records import holds_records, rows_of_records, taken
 from calipers.collection.repeated import RolledRun, Rollup
 from calipers.collection.run_names import named_files
+from calipers.collection.runs import FileRun, Run, ScoreFile
 from calipers.collection.table_rows import Rows, RowsRun, runs_of
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
@@ -121,6 +122,13 @@ def read_qrels(
     if format in TABLES:
         return _table(name, format, "grade", columns=columns, max_unpacked=max_unpacked).judgments(name, combine)
     lines = scan(name, lambda: ColumnScanner("qrels"), max_unpacked=max_unpacked)
+    return judgments_of_lines(lines, name, combine=combine, max_unpacked=max_unpacked)
+
+
+def judgments_of_lines(
+    lines: Columns, name: str, *, combine: str | None = None, max_unpacked: int | None = None
+) -> Judgments:
+    """Judgments from the lines of a TREC qrels file; those of several subtopics are refused."""
     if combine is not None:
         return Judgments.from_columns(lines, name, combine)
     try:

@@ -11,15 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from calipers.collection.formats.trec import read_subtopics as read_columns
-from calipers.collection.id_codes import as_words, by_appearance, coded
-from calipers.collection.model import Judgments
+from calipers.collection.id_codes import as_words, by_appearance, coded, texts_by_group
+from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Pool
 from calipers.native.columns import Columns
@@ -113,8 +112,7 @@ class SubtopicJudgments(Judgments):
         queries = tuple(decode(each) for each in columns.queries)
         starts = np.searchsorted(query[intent_line], np.arange(len(queries) + 1))
         offsets = np.searchsorted(query[document_line], np.arange(len(queries) + 1))
-        named = columns.second.take(intent_line).texts()
-        subtopics = tuple(tuple(named[a:b]) for a, b in pairwise(starts.tolist()))
+        subtopics = texts_by_group(columns.second.take(intent_line), starts)
         place = np.empty(len(document_line), np.int64)
         place[np.lexsort(words[document_line].T[::-1])] = np.arange(len(place))[::-1]
         above = np.flatnonzero(grade > 0)

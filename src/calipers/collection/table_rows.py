@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.reader import in_threads, joined, usual_memory
 from calipers.collection.run_names import stem_of
 from calipers.errors import CalipersError

@@ -19,7 +19,8 @@ from calipers.atomic_files import replacing
 from calipers.collection.arrow import arrow
 from calipers.collection.files import lz4, zstd
 from calipers.collection.frames import is_frame
-from calipers.collection.model import DictRun, Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import DictRun, Run
 from calipers.collection.sources import Frame, Nested, read_judgments, read_run
 from calipers.errors import CalipersError
 from calipers.extras import load

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from calipers.errors import CalipersError
 from calipers.lists import TIE_RULES
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Judgments, Run
+    from calipers.collection.judgments import Judgments
+    from calipers.collection.runs import Run
     from calipers.measures.registry import Measure
     from calipers.native.columns import Precision
 
@@ -28,6 +30,12 @@ CHOICES = {
     "averaged": "no or cutoffs",
     "norm": "R, k or min",
 }
+
+
+NO_TABLES = attrgetter(
+    "name", "edition", "discount", "empty", "missing", "ties", "precision", "rel", "ideal", "norm", "averaged",
+    "max_grade", "whole_grades", "drops_query", "labels", "measures",
+)  # fmt: skip
 
 
 class WrongChoice(CalipersError):
@@ -122,8 +130,8 @@ class Convention:
                 raise WrongChoice(key, f"{key}={shown(value)} of the convention {shown(self.name)} is not {expected}")
 
     def __hash__(self) -> int:
-        """Of all but the tables: variants of one tool are told apart."""
-        return hash(tuple(value for value in vars(self).values() if not isinstance(value, Mapping)))
+        """Of all but what may be a table: most variants of one tool are told apart."""
+        return hash(NO_TABLES(self))
 
     def with_(self, **changes: Any) -> Convention:
         return replace(self, **changes)
@@ -163,7 +171,7 @@ class Convention:
         """The runs as the tool reads them."""
         if not self.drops_query:
             return runs
-        from calipers.collection.model import without_query
+        from calipers.collection.runs import without_query
 
         return [without_query(run) for run in runs]
 

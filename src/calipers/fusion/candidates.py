@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.id_codes import Words, as_words
-from calipers.collection.model import FileRun, Run
 from calipers.collection.read_ahead import in_order
 from calipers.collection.reader import scan
 from calipers.collection.run_names import distinct_names
+from calipers.collection.runs import FileRun, Run
 from calipers.collection.table_rows import RowsRun
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
@@ -210,7 +210,7 @@ class WholeRun:
     error: Callable[[str, int], CalipersError]  # what is wrong with a row, counted from 0
 
 
-def read_first(runs: Sequence[Run], depth: int, jobs: int | None = None) -> Iterator[RankedRun | None]:
+def read_first(runs: Sequence[Run], depth: int) -> Iterator[RankedRun | None]:
     """The first documents of the runs in their order; None for what has no documents of its own."""
 
     def first(run: Run) -> RankedRun | None:
@@ -219,7 +219,7 @@ def read_first(runs: Sequence[Run], depth: int, jobs: int | None = None) -> Iter
         except CalipersError:
             return None
 
-    return in_order(first, runs, jobs)
+    return in_order(first, runs)
 
 
 def read_whole(runs: Sequence[Run], jobs: int | None = None) -> Iterator[WholeRun]:

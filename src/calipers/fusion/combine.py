@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run
 from calipers.collection.sources import RunsLike
 from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError, UnknownName, warn_user
-from calipers.evaluation import as_runs
 from calipers.fusion.candidates import Ballots, ranked_segments
 from calipers.fusion.methods import Votes, method
 from calipers.fusion.scaling import constant
+from calipers.inputs import as_runs
 from calipers.lists import Floats, Ints
-from calipers.native.columns import Precision, Retrieved
+from calipers.native.columns import Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.plurals import counted
 
@@ -83,10 +84,10 @@ def fuse(
     chosen = by_name(method)
     read = several(runs)
     ballots = Ballots.of(read, _depth(depth, "depth"), jobs, progress)
-    votes = Votes(ballots, _weights(weights, ballots.runs), normalize, _positive(k, "k"), _share(p))
+    votes = Votes(ballots, _weights(weights, ballots.runs), normalize, _positive(k), _share(p))
     # A method that does not read scores still says when a normalisation does not exist.
     score = chosen.fuse(votes)
-    scaled = method.lower().startswith("comb") and normalize in ("minmax", "z", "sum")
+    scaled = chosen.reads_scores and normalize in ("minmax", "z", "sum")
     made = replace(fused(ballots, score, name or method.lower(), keep), scaled=scaled)
     warn_user(made.fusion_notes, warn)
     return made
@@ -111,7 +112,8 @@ def fused(ballots: Ballots, score: Floats, name: str, keep: int | None = None) -
     query = np.repeat(np.arange(len(size)), size)
     if keep is not None:
         place = np.arange(len(order)) - ballots.offsets[query]
-        kept = place < _depth(keep, "keep")  # type: ignore[operator]  # not None here
+        _depth(keep, "keep")
+        kept = place < keep
         order, query = order[kept], query[kept]
     rows = Rows(
         queries=Ids.of(ballots.queries),
@@ -150,8 +152,11 @@ def judged_part(
     row = ballots.row[order]
     kept = np.flatnonzero((row >= 0) & (place < keep))
     index = {query: q for q, query in enumerate(judgments.queries)}
+    shown = np.flatnonzero(place < keep)
+    member = np.repeat(np.arange(len(size)), size)
+    ties = TieSpans.of(member[shown], first[shown], np.minimum(last[shown], keep), len(size))
     first, last = first[kept], np.minimum(last[kept], keep)
-    segment = np.repeat(np.arange(len(size)), size)[kept]
+    segment = member[kept]
     found = Retrieved(
         query=np.array([index[query] for query in ballots.queries], np.int32),
         length=np.minimum(size, keep).astype(np.int32),
@@ -163,6 +168,7 @@ def judged_part(
         last=last,
         docid_rank=place[kept] + 1,
         input_rank=place[kept] + 1,
+        all_ties=ties,
         tag=name.encode(),
         unjudged=Ids.of([]),
         scattered=False,
@@ -211,9 +217,9 @@ def _depth(depth: int | None, what: str) -> int | None:
     return depth
 
 
-def _positive(k: float, what: str = "k") -> float:
+def _positive(k: float) -> float:
     if not k >= 0:
-        raise CalipersError(f"{what}={k} is not a number of at least 0")
+        raise CalipersError(f"k={k} is not a number of at least 0")
     return float(k)
 
 

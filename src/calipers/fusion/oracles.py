@@ -27,14 +27,14 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import as_judgments
 from calipers.fusion.allowed_orders import Above, Found, best_order
 from calipers.fusion.candidates import Ballots, Ranks
 from calipers.fusion.combine import FusedRun, fused, several
 from calipers.fusion.pairwise import places, sorted_by_votes
+from calipers.inputs import as_judgments
 from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import encode
 

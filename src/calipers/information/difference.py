@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import as_judgments, as_runs, evaluate
+from calipers.evaluation import evaluate
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, in_parallel
+from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.native.scanner import order_bits, shared_bits
 from calipers.plurals import counted
-from calipers.results.tables import ShownAsTable, Table
+from calipers.results.tables import ShownAsTable, Table, as_number
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20
@@ -218,24 +219,33 @@ def _bits(query: QueryRankings, rank: NDArray[np.int32]) -> tuple[Words, Words, 
     return above, tied, below
 
 
-def _words(rows: Iterable[NDArray[np.bool_]]) -> Words:
+def _words(rows: NDArray[np.bool_] | Iterable[NDArray[np.bool_]]) -> Words:
     """The bits of each row, in words of 64."""
-    packed = np.stack([np.packbits(row) for row in rows])
-    return np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
+    packed = np.packbits(rows, axis=1) if isinstance(rows, np.ndarray) else np.stack([np.packbits(row) for row in rows])
+    padded = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
 
 
 def _neither(query: QueryRankings, rank: NDArray[np.int32]) -> Floats:
     """[system, system]: the pairs of whose documents neither system shows any."""
-    lacks = (rank == MISSING).astype(np.float64)
-    found = np.zeros((len(rank), len(rank)))
+    lacks = rank == MISSING
+    found = np.zeros((len(rank), len(rank)), np.int64)
     for each in query.pairs:
         better, worse = lacks[:, each.better], lacks[:, each.worse]
         if each.crossed:
-            found += (better @ better.T) * (worse @ worse.T)
+            found += _in_common(better) * _in_common(worse)
         else:
-            both = better * worse
-            found += both @ both.T
-    return found
+            found += _in_common(better & worse)
+    return found.astype(np.float64)
+
+
+def _in_common(rows: NDArray[np.bool_]) -> Ints:
+    """[row, row]: how often both are true. Products of matrices would count too, but BLAS keeps every processor busy
+    waiting for such small ones.
+    """
+    words = _words(rows)
+    return shared_bits(words, words)
 
 
 def same_group_share(table: Table, groups: Mapping[str, str], top: int = 27, by: str = COLUMNS[2]) -> float:
@@ -249,6 +259,6 @@ def same_group_share(table: Table, groups: Mapping[str, str], top: int = 27, by:
     if top < 1 or not table.rows:
         raise CalipersError(f"there are {counted(len(table.rows), 'pair')} of systems: no share of the first {top}")
     place = table.columns.index(by)
-    first = sorted(table.rows, key=lambda row: row[place])[:top]  # type: ignore[arg-type,return-value]
+    first = sorted(table.rows, key=lambda row: as_number(row[place]))[:top]
     known = [(groups.get(str(row[0])), groups.get(str(row[1]))) for row in first]
     return sum(one is not None and one == other for one, other in known) / len(first)

@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
 from calipers.collection.preferences import Preferences
 from calipers.collection.reader import processors
 from calipers.collection.run_names import distinct_names
+from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments, as_runs, in_batches
+from calipers.inputs import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
 from calipers.plurals import counted, verb
 from calipers.results.notes import some

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import as_judgments, evaluate
+from calipers.evaluation import evaluate
 from calipers.information.rankings import notes_on_silent
+from calipers.inputs import as_judgments
 from calipers.lists import Floats
 from calipers.metaeval.power import DiscriminativePower, discriminative_power
 from calipers.plurals import counted

@@ -51,7 +51,7 @@ class DawidSkene:
         return np.asarray(np.einsum("k,jkk->j", self.prior, self.confusion))
 
 
-def dawid_skene(labels: Floats, steps: int = STEPS, close: float = CLOSE) -> DawidSkene:
+def dawid_skene(labels: Floats) -> DawidSkene:
     """EM from labels of [judge, document], NaN where a judge gave none. It starts from the share of votes.
 
     >>> labels = np.array([[0, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 1], [1, 0, 0, 1, 1, 0]], float)
@@ -73,11 +73,11 @@ def dawid_skene(labels: Floats, steps: int = STEPS, close: float = CLOSE) -> Daw
     posterior /= posterior.sum(axis=1, keepdims=True)
     likelihood: list[float] = []
     converged = False
-    for _ in range(steps):
+    for _ in range(STEPS):
         prior, confusion = maximised(given, posterior)
         posterior, logged = expected(given, prior, confusion)
         likelihood.append(logged)
-        if len(likelihood) > 1 and abs(likelihood[-1] - likelihood[-2]) <= close * abs(likelihood[-1]):
+        if len(likelihood) > 1 and abs(likelihood[-1] - likelihood[-2]) <= CLOSE * abs(likelihood[-1]):
             converged = True
             break
     everything = np.full((documents, len(grades)), np.nan)

@@ -17,11 +17,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.collection.model import Run
+from calipers.collection.runs import Run
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures, Policies, as_runs, evaluate
+from calipers.evaluation import Measures, Policies, evaluate
 from calipers.information.tau import information_tau
+from calipers.inputs import as_runs
 from calipers.judging.agreement import DRAWS, percentiles
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints

@@ -16,7 +16,8 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run
 from calipers.evaluation import Measures, Policies, evaluate
 from calipers.judging.effects_on_systems import means
 from calipers.judging.panel import OneJudge, Panel

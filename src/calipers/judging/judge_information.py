@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.model import Run
 from calipers.collection.preferences import Preferences
+from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments
 from calipers.information.rankings import MISSING, QueryRankings, Rankings
 from calipers.information.sign_patterns import check_number_of_lists, written
+from calipers.inputs import as_judgments
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
@@ -127,7 +127,7 @@ def information_of_judges(
     a run, such as that of a gold-standard ranker, which says for any two documents that some other judge has judged
     which one it shows first. Queries that only some of the judges have are skipped.
 
-    >>> from calipers.collection.model import DictRun
+    >>> from calipers.collection.runs import DictRun
     >>> grades = {"q": {"a": 1, "b": 0, "c": 0}}
     >>> gold = DictRun({"q": {"a": 3, "b": 2, "c": 1}})
     >>> found = information_of_judges({"grades": grades, "gold": gold}, {"s": {"q": {"a": 3, "c": 2, "b": 1}}})
@@ -138,7 +138,7 @@ def information_of_judges(
     if not judges:
         raise CalipersError("there are no judges")
     rankers = {name: judge for name, judge in judges.items() if hasattr(judge, "retrieved")}
-    known = {name: as_judgments(judge) for name, judge in judges.items() if name not in rankers}  # type: ignore[arg-type]
+    known = {name: as_judgments(judge) for name, judge in judges.items() if name not in rankers}  # type: ignore[arg-type]  # no run
     if not known:
         raise CalipersError("at least one judge must have judged documents: rankings alone do not say which count")
     graded = {
@@ -154,7 +154,7 @@ def information_of_judges(
         raise CalipersError("no query in common to all judges")
     together = as_judgments(whole)
     rankings = Rankings.of(together, runs, **how)
-    gold = Rankings.of(together, list(rankers.values()), **how) if rankers else None  # type: ignore[arg-type]
+    gold = Rankings.of(together, list(rankers.values()), **how) if rankers else None  # type: ignore[arg-type]  # runs
     offsets, names = together.pool.offsets.tolist(), together.document_names
     bits, null = [], []
     for q, query in enumerate(together.queries):

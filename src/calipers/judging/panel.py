@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.frames import is_frame
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import files_of
+from calipers.collection.runs import Run
 from calipers.errors import CalipersError
-from calipers.evaluation import as_judgments
+from calipers.inputs import as_judgments
 from calipers.judging.grade_scales import MOST_GRADES, SAME, Map, Scale, changed, changes, concerned, on_one_scale
 from calipers.lists import SAID_OF, Floats, Ints, Pool
 from calipers.metaeval.query_sets import HalfOfDocuments, HalfRun
@@ -170,7 +171,7 @@ class OneJudge(HalfOfDocuments):
         return RunForJudge(run, self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class RunForJudge(HalfRun):
     """A run as it looks to one judge: documents without a label, and queries without any, are not judged."""
 
@@ -191,6 +192,7 @@ class RunForJudge(HalfRun):
             query=place[found.query[kept]].astype(np.int32),
             length=found.length[kept],
             tied=found.tied[kept],
+            all_ties=found.all_ties.take(np.flatnonzero(kept)),
             offsets=np.append(found.offsets[:-1][kept], found.offsets[-1]),  # of what goes, no row was left
             unjudged=Ids.of([*found.unjudged, *dropped]),
         )

@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, compared_in, in_batches, scored
+from calipers.inputs import in_batches
 from calipers.judging.agreement import Confusion
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints, Lists, Pool
@@ -29,6 +30,7 @@ from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
 from calipers.results.scores import means
+from calipers.scoring import Counting, compared_in, scored
 from calipers.stats.significance import SEED
 
 DRAWS = 200
@@ -238,6 +240,7 @@ def _with_one_change(
         last=lists.last[rows],
         docid_rank=None if lists.docid_rank is None else lists.docid_rank[rows],
         input_rank=None if lists.input_rank is None else lists.input_rank[rows],
+        all_ties=None if lists.all_ties is None else lists.all_ties.take(np.repeat(list(of_both), copies)),
     )
     values = ranked.scores(measure, copied)
     return np.asarray(values[0] - values[1])

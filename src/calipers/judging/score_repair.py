@@ -53,7 +53,7 @@ from calipers.errors import CalipersError
 from calipers.judging.effects_on_systems import Effects, on_queries
 from calipers.lists import Floats
 from calipers.plurals import counted
-from calipers.results.tables import Cell, Table
+from calipers.results.tables import Cell, Table, as_number
 from calipers.stats.differences import all_pairs
 from calipers.stats.significance import SEED
 
@@ -343,7 +343,7 @@ def helped(table: Table) -> list[str]:
         what = f"{judge}, {'differences of ' if differences else ''}{measure}"
         n, others = rows[0][place["n"]], rows[0][place["others"]]
         worth = float(np.median([float(row[place["worth"]] or 0.0) for row in rows]))
-        halve = [float(row[place["to_halve"]]) for row in rows if row[place["to_halve"]] is not None]  # type: ignore[arg-type]
+        halve = [as_number(row[place["to_halve"]]) for row in rows if row[place["to_halve"]] is not None]
         helps = (
             f"its labels of {others} more queries are worth {worth:.1f} more human-judged queries"
             if worth >= 1
@@ -351,7 +351,7 @@ def helped(table: Table) -> list[str]:
         )
         more = f"; {np.median(halve):.0f} more human-judged queries would halve the interval" if halve else ""
         said.append(f"{what}: {counted(n, 'query')} judged by people; {helps}{more} (medians over the rows)")
-        if int(n) < TRUSTED:  # type: ignore[arg-type]  # a count
+        if as_number(n) < TRUSTED:
             said.append(f"warning: {what}: intervals are only known to hold from {TRUSTED} queries on")
         alike = sum(row[place["human_low"]] is None for row in rows)
         if alike:

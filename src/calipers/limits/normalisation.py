@@ -62,6 +62,11 @@ class Limits:
         """Where every ranking scores the same: there is no room between random and ideal."""
         return np.asarray((self.ideal > 0) & (self.ideal - self.expected <= NOISE * self.ideal))
 
+    def turned(self) -> Limits:
+        """Of what is better the smaller it is: how far each lies below the worst."""
+        worst = self.worst
+        return replace(self, ideal=worst - self.ideal, expected=worst - self.expected, worst=np.zeros_like(worst))
+
     def of(self, query: NDArray[Any]) -> Limits:
         """The bounds of these queries."""
 
@@ -211,23 +216,23 @@ class Normalised(Form):
         the sum of the squares of what each of them changes.
         """
         score, limits = self.base.score(lists), self.limits(lists)
-        at = self.function(score, limits)
+        at = self._normalised(score, limits)
 
         def change(error: Floats | None, moved: Callable[[Floats], Floats]) -> Floats:
             if error is None or not np.nan_to_num(error).any():
                 return np.zeros(len(at))
             return np.fmax(np.abs(moved(error) - at), np.abs(moved(-error) - at)) ** 2
 
-        total = change(self.base.error(lists), lambda error: self.function(score + error, limits))
+        total = change(self.base.error(lists), lambda error: self._normalised(score + error, limits))
         total += change(
             limits.expected_error,
-            lambda error: self.function(score, replace(limits, expected=limits.expected + error)),
+            lambda error: self._normalised(score, replace(limits, expected=limits.expected + error)),
         )
         if limits.deviation is not None:
             deviation = limits.deviation
             total += change(
                 limits.deviation_error,
-                lambda error: self.function(score, replace(limits, deviation=np.maximum(deviation + error, 0.0))),
+                lambda error: self._normalised(score, replace(limits, deviation=np.maximum(deviation + error, 0.0))),
             )
         return np.sqrt(total)
 
@@ -239,10 +244,15 @@ class Normalised(Form):
         score, limits = self.base.score(lists), self.limits(lists)
         if self.function in (v1, v2) and ((score < -NOISE).any() or (limits.expected < -NOISE).any()):
             raise CalipersError(f"the measure inside is negative for some ranking: {NEGATIVE}")
-        return self.function(score, limits)
+        return self._normalised(score, limits)
 
     def counted_as(self, score: float, lists: Lists) -> Floats:
-        return self.function(np.full(len(lists), score), self.limits(lists))
+        return self._normalised(np.full(len(lists), score), self.limits(lists))
+
+    def _normalised(self, score: Floats, limits: Limits) -> Floats:
+        if self.base.smaller_is_better:
+            score, limits = limits.worst - score, limits.turned()
+        return self.function(score, limits)
 
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         return super().hopeless(lists) | self.base.hopeless(lists)
@@ -250,6 +260,7 @@ class Normalised(Form):
     def degenerate(self, lists: Lists) -> NDArray[np.bool_]:
         """The lists whose documents leave no room between random and ideal, or for W between worst and ideal."""
         limits = self.limits(lists)
+        limits = limits.turned() if self.base.smaller_is_better else limits
         if self.function is worst_to_ideal:
             return np.asarray((limits.ideal > 0) & (limits.ideal - limits.worst <= NOISE * limits.ideal))
         return limits.degenerate
@@ -348,6 +359,13 @@ def check_population(population: str) -> None:
         raise CalipersError(f"unknown population '{population}'; expected one of {POPULATIONS}")
 
 
+def _size_of_collection(population: str) -> int:
+    """N of collection(N), which was checked before."""
+    found = _COLLECTION.match(population)
+    assert found is not None
+    return int(found[1])
+
+
 def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = None) -> Population:
     """The documents of each query that a random ranking shuffles."""
     check_population(population)
@@ -355,7 +373,7 @@ def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = No
         return pool.everything
     if population in OF_LISTS:
         raise CalipersError(f"population '{population}' needs a run")
-    size = int(_COLLECTION.match(population).group(1))  # type: ignore[union-attr]  # checked above
+    size = _size_of_collection(population)
     largest = int(max(pool.size.max(initial=0), 0 if lengths is None else lengths.max(initial=0)))
     if size < largest:
         raise CalipersError(f"population {population} is smaller than a list of {counted(largest, 'document')}")
@@ -381,7 +399,7 @@ def what_is_shuffled(population: str) -> str:
         "retrieved": "the documents that the run returned, judged or not",
     }.get(population)
     if documents is None:
-        size = int(_COLLECTION.match(population)[1])  # type: ignore[index]  # checked above
+        size = _size_of_collection(population)
         documents = f"{size:,} documents, of which those that are not judged are not relevant"
     return f"a random ranking shuffles {documents}"
 
@@ -400,6 +418,8 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
                 f"{name} of {of!r}: with negative gains the expected score may exceed the ideal's range, "
                 "so the normalised score means nothing; negative grades are fine"
             )
+        if reason := of.form.unfit_for(name):
+            raise CalipersError(f"{name} of {of!r}: {reason}")
         if function in (v1, v2) and of.form.can_be_negative:
             raise CalipersError(f"{name} of {of!r}, which can be negative: {NEGATIVE}")
         check_population(population)

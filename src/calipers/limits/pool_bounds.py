@@ -16,12 +16,12 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import as_judgments, as_runs, depending_on_costs, kind_read, notes_on_reading
+from calipers.inputs import as_judgments, as_runs, depending_on_costs, kind_read, notes_on_reading
 from calipers.limits.exactness import exactness_notes
 from calipers.limits.normalisation import OF_LISTS, check_population, population_of
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms import Form, Linear
-from calipers.measures.forms.base import inexact
+from calipers.measures.forms.base import Exactness, inexact
 from calipers.measures.forms.linear import linear_over_constant
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.random_rankings import deviation_error, enumerable, sampled_deviation
@@ -54,7 +54,9 @@ class Bounds:
     sd: dict[str, Floats]  # over random rankings; NaN where there is no closed form and none was asked for
     error: dict[str, Floats]  # standard error of `expected` where that is sampled, else 0
     sd_error: dict[str, Floats]  # standard error of `sd` where that is sampled, else 0
-    exactness: dict[str, dict[str, str]]  # of ideal, expected, worst and, where there is one, sd: how it was found
+    exactness: dict[
+        str, dict[str, Exactness]
+    ]  # of ideal, expected, worst and, where there is one, sd: how it was found
 
     @property
     def inexact(self) -> dict[str, str]:
@@ -63,7 +65,7 @@ class Bounds:
             f"{part} of {measure}": how
             for measure, parts in self.exactness.items()
             for part, how in parts.items()
-            if inexact(how)  # type: ignore[arg-type]  # one of the words
+            if inexact(how)
         }
 
     @property
@@ -278,19 +280,21 @@ def _relevant(population: Population, name: str) -> Ints:
     return np.asarray(shown.count(shown.grade >= 1))
 
 
-def _exactness(form: Form, population: Population, error: Floats | None, sd: str, ideal: str) -> dict[str, str]:
+def _exactness(form: Form, population: Population, error: Floats | None, sd: str, ideal: str) -> dict[str, Exactness]:
     """How each bound of a form was found; error: of the expected score, None where that is a published formula."""
-    expected: str = form.exactness
+    expected = form.exactness
     if error is None:
         expected = "exact"
     elif form.may_draw_ties or expected == "sampled":
         expected = "sampled" if (error > 0).any() else "enumerated"
     greedy = ideal == "greedy" and form.extremes == "bound"
-    best = "greedy" if greedy else form.extremes_of(population, best=True)
-    found: dict[str, str] = {"ideal": best, "expected": expected, "worst": form.extremes_of(population, best=False)}
+    found: dict[str, Exactness] = {
+        "ideal": "greedy" if greedy else form.extremes_of(population, best=True),
+        "expected": expected,
+        "worst": form.extremes_of(population, best=False),
+    }
     if form.has_variance or sd == "sampled":
-        drawn = "exact" if form.has_variance else "enumerated" if enumerable(population).all() else "sampled"
-        found["sd"] = drawn
+        found["sd"] = "exact" if form.has_variance else "enumerated" if enumerable(population).all() else "sampled"
     return found
 
 

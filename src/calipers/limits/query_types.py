@@ -87,6 +87,9 @@ def query_types(scores: Scores, bounds: Bounds, thresholds: Thresholds | None = 
     thresholds = thresholds or Thresholds()
     if scores.queries != bounds.queries:
         raise CalipersError("the scores and the bounds are not of the same queries")
+    if scores.lower:
+        name = min(scores.lower)
+        raise CalipersError(f"{name} is the better the smaller it is: types of queries are shares of the ideal score")
     unknown = [name for name in scores.measures if name not in bounds.ideal]
     if unknown:
         raise UnknownName(f"there are no bounds of {', '.join(unknown)}")

@@ -9,7 +9,7 @@ Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (Compat).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
@@ -51,11 +51,8 @@ class Pairwise(Worthy):
     of the population can make a pair.
     """
 
+    extremes: ClassVar[Exactness] = "exact"
     cutoff: int | None = None
-
-    @property
-    def extremes(self) -> Exactness:
-        return "exact"
 
     def ideal(self, population: Population) -> Floats:
         return np.where(self._has_pairs(population), 1.0, np.nan)

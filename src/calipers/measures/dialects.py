@@ -96,6 +96,12 @@ def _distinct(root: Root, values: list[Any]) -> list[Any]:
     return values
 
 
+_KINDS: dict[Reading, str] = {
+    _cutoffs: "cutoffs", _fractions: "shares", _gains: "gains", _numbers: "weights", _one_number: "weights",
+    _root_of_number: "weights",
+}  # fmt: skip
+
+
 class Root(Record):
     """One of trec_eval's measures, or a family of them: what it is here, and how its parameters are read."""
 
@@ -120,9 +126,9 @@ class Root(Record):
         return self.reads in (_cutoffs, _fractions)
 
     @property
-    def takes_fractions(self) -> bool:
-        """Whether its parameters are more than cutoffs."""
-        return self.reads is not None and self.reads is not _cutoffs
+    def numbers(self) -> str:
+        """What its parameters are: cutoffs, shares, gains or weights; empty where it has none."""
+        return "" if self.reads is None else _KINDS[self.reads]
 
     def columns(self, text: str = "") -> list[tuple[str, Parameters]]:
         """The name of each of its measures, and the parameters of ours."""
@@ -250,8 +256,8 @@ _OF_TEXT = re.compile(r"(v[12]?\()?(rouge|b[ae]rt_?score|bleu|chrf|meteor)[-_ ]?
 _NOT_OF_RANKINGS = {
     **dict.fromkeys(("kappa", "cohen", "krippendorff"), "it is about judges: see calipers judges"),
     **dict.fromkeys(
-        ("ee", "eel", "eed", "eer", "ee-l", "ee-d", "ee-r", "ee_l", "ee_d", "ee_r", "awrf", "expected exposure"),
-        "it is of the attention that documents get, averaged before it is squared: see calipers exposure",
+        ("awrf", "attention-weighted rank fairness"),
+        "it is of groups of documents, which judgments do not have: see calipers exposure --document-groups",
     ),
     **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see inform and metaeval"),
 }

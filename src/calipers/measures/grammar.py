@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, meant, refusal, split_root
@@ -52,8 +52,7 @@ def parse_all(
     alone = isinstance(names, str | Measure) or _is_of_ir_measures(names)
     if not alone and not isinstance(names, Iterable):
         raise _no_measure(names)
-    each: Iterable[Any] = [names] if alone else names  # type: ignore[assignment]  # checked above
-    for name in each:
+    for name in [names] if alone else cast("Iterable[Any]", names):
         if isinstance(name, Measure):
             found[repr(name)] = name
             continue
@@ -154,7 +153,7 @@ def _suggestion(name: str, typed: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name.lower(), known_names(), n=3, cutoff=0.5)
-    proper = list(dict.fromkeys(look_up(n)[0].example for n in near))  # type: ignore[index]  # they are known
+    proper = list(dict.fromkeys(known[0].example for n in near if (known := look_up(n)) is not None))
     return f"; did you mean {' or '.join(proper)}?" if proper else ""
 
 

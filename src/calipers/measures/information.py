@@ -18,7 +18,7 @@ Golbus & Aslam, A mutual information-based framework for the analysis of informa
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
@@ -64,29 +64,17 @@ class PairInformation(Form):
     above 0: that is sampled.
     """
 
+    exactness: ClassVar[Exactness] = "sampled"
+    extremes: ClassVar[Exactness] = "sorted"
+    ties = "a tied pair is half in the right and half in the wrong order; what random rankings score is sampled"
+    reader = "None: a pair of judged documents is drawn, and the list is asked which one is the better."
     rel: float
     signed: bool = False
     reads_judged_only = True
 
     @property
-    def exactness(self) -> Exactness:
-        return "sampled"
-
-    @property
-    def extremes(self) -> Exactness:
-        return "sorted"
-
-    @property
     def can_be_negative(self) -> bool:
         return self.signed
-
-    @property
-    def ties(self) -> str:
-        return "a tied pair is half in the right and half in the wrong order; what random rankings score is sampled"
-
-    @property
-    def reader(self) -> str:
-        return "None: a pair of judged documents is drawn, and the list is asked which one is the better."
 
     def pairs(self, lists: Lists) -> OrderedPairs:
         return lists.once(("ordered pairs", self.rel), lambda: ordered_pairs(lists, self.rel))

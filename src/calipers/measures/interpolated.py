@@ -74,7 +74,7 @@ class MeanPrecisionFrom(Record):
         return AtLeast(self.rel).plan(Plan("interpolated", p=float(self.points[0]))) if known else None
 
     def __call__(self, lists: Lists) -> Floats:
-        best = lists.once("best precision from here", lambda: _best_precision(lists))
+        best = lists.once("best precision from here", lambda: best_precision(lists))
         found = np.diff(lists.offsets)
         relevant = lists.pool.relevant(self.rel)[lists.query]
         total = np.zeros(len(lists))
@@ -86,7 +86,7 @@ class MeanPrecisionFrom(Record):
         return np.where(relevant > 0, total / len(self.points), np.nan)
 
 
-def _best_precision(lists: Lists) -> Floats:
+def best_precision(lists: Lists) -> Floats:
     """For each relevant document the largest precision at it or at one below it."""
     place = np.arange(len(lists.first)) - lists.offsets[:-1][lists.list] + 1
     return _largest_from_here(place / lists.first, lists.list)

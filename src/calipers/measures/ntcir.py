@@ -33,7 +33,8 @@ from typing import Any
 from calipers.errors import CalipersError
 from calipers.measures.diversity import subtopic_recall
 from calipers.measures.forms import CUTOFF, IDEAL, RELEVANT, Cascade, Form, Smaller, TotalValue
-from calipers.measures.forms.blended import Blended, FirstBlended, GeometricTotal, Preferred, RankBiasedBlended
+from calipers.measures.forms.blended import Blended, GeometricTotal, RankBiasedBlended
+from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
 from calipers.measures.forms.global_gain import OfGlobalGain, Sharp
 from calipers.measures.registry import LARGEST, alias, is_finite, measure
 from calipers.measures.user_models import stop_of
@@ -48,31 +49,31 @@ def q_measure(cutoff: int | None, rel: float, beta: float, gain: Any, norm: str)
     if norm not in ("R", "min"):
         raise CalipersError(f"norm={norm} of 'Q' is not one of R, min")
     by = RELEVANT(rel) if cutoff is None or norm == "R" else Smaller(RELEVANT(rel), CUTOFF(cutoff))
-    return Blended(gain_of(gain), rel, _at_least_0("Q", "beta", beta), cutoff) / by
+    return Blended(gain_of(gain), rel, _beta("Q", beta), cutoff) / by
 
 
 @measure("O-measure", rel=1, beta=1, gain="linear", aliases=("O_measure",))
 def o_measure(rel: float, beta: float, gain: Any) -> Form:
     """The blended ratio at the first relevant document."""
-    return FirstBlended(gain_of(gain), rel, _at_least_0("O-measure", "beta", beta))
+    return FirstBlended(gain_of(gain), rel, _beta("O-measure", beta))
 
 
 @measure("P-measure", rel=1, beta=1, gain="linear", aliases=("P_measure",))
 def p_measure(rel: float, beta: float, gain: Any) -> Form:
     """The blended ratio at the first document of the best grade that the list has."""
-    return Preferred(gain_of(gain), rel, _at_least_0("P-measure", "beta", beta), mean=False)
+    return Preferred(gain_of(gain), rel, _beta("P-measure", beta), mean=False)
 
 
 @measure("P-plus", rel=1, beta=1, gain="linear", aliases=("P+", "P_plus", "PPlus"))
 def p_plus(rel: float, beta: float, gain: Any) -> Form:
     """The mean blended ratio at the relevant documents down to the first one of the best grade that the list has."""
-    return Preferred(gain_of(gain), rel, _at_least_0("P-plus", "beta", beta), mean=True)
+    return Preferred(gain_of(gain), rel, _beta("P-plus", beta), mean=True)
 
 
 @measure("NCU", rel=1, beta=1, gain="linear", stop="uniform", stops=None, gamma=0.95)
 def normalised_cumulative_utility(rel: float, beta: float, gain: Any, stop: str, stops: Any, gamma: float) -> Form:
     """The blended ratio where a reader stops: at relevant documents all alike, by their grade or by their number."""
-    value, beta = gain_of(gain), _at_least_0("NCU", "beta", beta)
+    value, beta = gain_of(gain), _beta("NCU", beta)
     if stop == "uniform":
         return Blended(value, rel, beta) / RELEVANT(rel)
     if stop == "graded":
@@ -95,7 +96,7 @@ def normalised_err(cutoff: int | None, gain: Any, max_grade: float | None) -> Fo
 def d_q(cutoff: int | None, rel: float, beta: float, gain: Any) -> Form:
     """Q-measure where a document gains what it is worth to the intents, by their probability."""
     by = RELEVANT(ANY) if cutoff is None else Smaller(RELEVANT(ANY), CUTOFF(cutoff))
-    of = Blended(LinearGain(), ANY, _at_least_0("D-Q", "beta", beta), cutoff) / by
+    of = Blended(LinearGain(), ANY, _beta("D-Q", beta), cutoff) / by
     return OfGlobalGain(of, gain_of(gain), _level("D-Q", rel))
 
 
@@ -136,24 +137,24 @@ def _of_global_gain(name: str, what: str, of: Callable[..., Form], **defaults: A
 
 
 def _global_ncu(beta: float, stop: str, patience: float) -> Form:
-    if stop not in ("uniform", "rank"):  # of readers who stop by grade no worst ranking is known
-        raise CalipersError(f"stop={stop} of 'D-NCU' is not one of uniform, rank")
+    if stop not in ("uniform", "graded", "rank"):
+        raise CalipersError(f"stop={stop} of 'D-NCU' is not one of uniform, graded, rank")
     return normalised_cumulative_utility(
         rel=ANY, beta=beta, gain="linear", stop=stop, stops=None, gamma=patience
     )  # of the global gain, which is the grade
 
 
 _of_global_gain(
-    "O-measure", "O-measure", lambda beta: FirstBlended(LinearGain(), ANY, _at_least_0("D-O-measure", "beta", beta)),
+    "O-measure", "O-measure", lambda beta: FirstBlended(LinearGain(), ANY, _beta("D-O-measure", beta)),
     beta=1,
 )  # fmt: skip
 _of_global_gain(
     "P-measure", "P-measure",
-    lambda beta: Preferred(LinearGain(), ANY, _at_least_0("D-P-measure", "beta", beta), mean=False), beta=1,
+    lambda beta: Preferred(LinearGain(), ANY, _beta("D-P-measure", beta), mean=False), beta=1,
 )  # fmt: skip
 _of_global_gain(
     "P-plus", "P-plus",
-    lambda beta: Preferred(LinearGain(), ANY, _at_least_0("D-P-plus", "beta", beta), mean=True), beta=1,
+    lambda beta: Preferred(LinearGain(), ANY, _beta("D-P-plus", beta), mean=True), beta=1,
 )  # fmt: skip
 _of_global_gain("NCU", "NCU", _global_ncu, beta=1, stop="uniform", patience=0.95)
 
@@ -177,9 +178,9 @@ def _sharp(name: str, gamma: float, cutoff: int | None, rel: float, of: Form) ->
     return Sharp(((float(gamma), subtopic_recall(cutoff=cutoff, rel=rel)), (1.0 - gamma, of)))
 
 
-def _at_least_0(name: str, parameter: str, value: float) -> float:
+def _beta(name: str, value: float) -> float:
     if not is_finite(value) or value < 0:
-        raise CalipersError(f"{parameter}={value} of '{name}' is not a number of at least 0")
+        raise CalipersError(f"beta={value} of '{name}' is not a number of at least 0")
     return float(value)
 
 

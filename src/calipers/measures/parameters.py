@@ -109,17 +109,20 @@ PARAMETERS = {
     "rate": Parameter("the rate by which each further document is worth less", takes=_ANY),
     "patience": Parameter("with stop=rank: how much less often each further relevant document is the last one read",
                           takes=_SHARE),
+    **{
+        f"{name}.patience": Parameter(
+            "how likely a reader goes on to the next document", takes="a number between 0 and 1"
+        )
+        for name in ("EE-L", "EE-D", "EE-R")
+    },
+    "model": Parameter("whether readers go on whatever they see, or unless a document satisfies them",
+                       ("rbp", "cascade")),
     "halflife": Parameter("the cost over which attention halves, as seconds", takes=_ANY),
     "L": Parameter("the cost after which there is no attention left, as characters", takes=_ANY),
     "NCU.gamma": Parameter("with stop=rank: how much less often each further relevant document is the last one read",
                            takes=_SHARE),
     "stop": Parameter("where readers stop: at relevant documents all alike, by grade, or mostly at the first ones",
                       ("uniform", "graded", "rank")),
-    **{
-        f"{name}.stop": Parameter("where readers stop: at relevant documents all alike, or mostly at the first ones",
-                                  ("uniform", "rank"))
-        for name in ("D-NCU", "D#-NCU")
-    },
     "stops": Parameter("with stop=graded: how often readers stop at a grade, where that is not its gain", takes=_TABLE),
     "Q.norm": Parameter("divided by the relevant documents (R), or by the cutoff where that is smaller (min)",
                         ("R", "min")),

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Lists
+from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import (
     CUTOFF,
     FOUND,
@@ -43,7 +43,7 @@ from calipers.measures.forms import (
     ZeroIfShort,
 )
 from calipers.measures.forms.base import Proofs
-from calipers.measures.forms.gradings import Curve, Growth, Unknown
+from calipers.measures.forms.gradings import Growth, Unknown
 from calipers.measures.registry import LARGEST, NEEDED, alias, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.native.plan import Plan
@@ -169,7 +169,9 @@ class PrefixDepth(Denominator):
         return self.prefix.depth(lists)
 
     def growth(self, form: Form, unknown: Unknown) -> Growth:
-        curve: Curve = lambda count, group, size: self.prefix.depth_of(count.astype(np.float64))  # noqa: E731  the type says more than a def
+        def curve(count: Ints, group: Ints, size: Ints) -> Floats:
+            return self.prefix.depth_of(count.astype(np.float64))
+
         return Growth.of_pool(AtLeast(self.prefix.rel), unknown, curve, None)
 
 

@@ -11,7 +11,7 @@ from zlib import crc32
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form
-from calipers.measures.forms.free import CELLS, FEWEST_DRAWS, drawn_places
+from calipers.measures.forms.free import CELLS, FEWEST_DRAWS, drawn_places, lists_by_rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,9 +21,9 @@ MOST_ORDERS = 5000  # that are gone through, documents of one grade being alike
 SEED = 42
 
 
-def sampled_mean(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
-    """The mean of the score over random rankings of each set of documents, from so many draws."""
-    return _moments(form, population, draws, seed)[0]
+def sampled_mean(form: Form, population: Population) -> Floats:
+    """The mean of the score over random rankings of each set of documents."""
+    return _moments(form, population, DRAWS, SEED)[0]
 
 
 def sampled_deviation(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
@@ -31,9 +31,9 @@ def sampled_deviation(form: Form, population: Population, draws: int = DRAWS, se
     return _moments(form, population, draws, seed)[1]
 
 
-def sampled_error(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
+def sampled_error(form: Form, population: Population) -> Floats:
     """The standard error of `sampled_mean`."""
-    error = _moments(form, population, draws, seed)[1] / np.sqrt(_affordable(population, draws))
+    error = _moments(form, population, DRAWS, SEED)[1] / np.sqrt(_affordable(population, DRAWS))
     return np.where(enumerable(population), 0.0, error)
 
 
@@ -134,15 +134,4 @@ def _lists_of(population: Population, i: int, places: Ints) -> Lists:
     rows = population.document[population.offsets[i] : population.offsets[i + 1]]
     # By grade: in which order the documents were judged must not decide what is drawn.
     rows = rows[np.argsort(-population.pool.grade[rows], kind="stable")]
-    places, draws = places + 1, len(places)
-    order = np.argsort(places, axis=1)
-    rank = np.take_along_axis(places, order, axis=1).ravel()
-    return Lists(
-        pool=population.pool,
-        query=np.repeat(population.query[i], draws),
-        length=np.repeat(population.size[i], draws),
-        offsets=np.arange(draws + 1) * len(rows),
-        document=rows[order].ravel(),
-        first=rank,
-        last=rank,
-    )
+    return lists_by_rank(population.pool, population.query[i], population.size[i], rows, places + 1)

@@ -189,8 +189,8 @@ def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
 _COMMON = ("limits.normalisation", "measures.gain", "measures.precision", "measures.preference", "measures.sets",
            "measures.user_models")  # fmt: skip
 _FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.browsing", "measures.diversity",
-             "measures.information", "measures.interpolated", "measures.ntcir", "measures.preference_pairs",
-             "measures.sampled", "measures.several_judges", "measures.trec")  # fmt: skip
+             "measures.exposure", "measures.information", "measures.interpolated", "measures.ntcir",
+             "measures.preference_pairs", "measures.sampled", "measures.several_judges", "measures.trec")  # fmt: skip
 
 
 @cache

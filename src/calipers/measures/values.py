@@ -604,6 +604,7 @@ class InverseSquare(Discount):
 class PowerSteps(Discount):
     """(rank + 1)^b - rank^b: what one document more adds where a total grows as its number to the power of b."""
 
+    reader = "Finds less and less in further documents, and looks at k of them at most."
     smooth = True
     power: float
 
@@ -614,10 +615,6 @@ class PowerSteps(Discount):
     @property
     def formula(self) -> str:
         return f"(i + 1)^beta - i^beta, beta = {self.power:g}"
-
-    @property
-    def reader(self) -> str:
-        return "Finds less and less in further documents, and looks at k of them at most."
 
     def __call__(self, rank: Floats) -> Floats:
         return np.asarray((rank + 1.0) ** self.power - rank**self.power)

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run, RunView
 from calipers.errors import CalipersError
 from calipers.limits.query_types import QueryTypes
 from calipers.lists import Ints, Pool
@@ -53,15 +54,17 @@ def by_difference(types: QueryTypes, name: str, size: float, absolute: bool = Fa
     return np.sort(np.array([place[query] for query in chosen], dtype=np.int64))
 
 
-def broad_and_focused(judgments: Judgments, *, rel: float = 2, share: float = 0.5, seed: int = SEED) -> dict[str, Ints]:
+def broad_and_focused(judgments: Judgments, *, seed: int = SEED) -> dict[str, Ints]:
     """The places of the broad queries and of as many focused ones, the larger set being sampled.
+
+    Broad: at least half of the judged documents have a grade of 2 or more.
 
     >>> sets = broad_and_focused(Judgments.from_dict({"q1": {"a": 2, "b": 0}, "q2": {"a": 1}, "q3": {"a": 0}}))
     >>> {name: len(places) for name, places in sets.items()}
     {'broad': 1, 'focused': 1}
     """
     pool = judgments.pool
-    broad = (pool.count(pool.grade >= rel) >= share * pool.size) & (pool.size > 0)
+    broad = (pool.count(pool.grade >= 2) >= 0.5 * pool.size) & (pool.size > 0)
     found = {"broad": np.flatnonzero(broad), "focused": np.flatnonzero(~broad & (pool.size > 0))}
     size = min(map(len, found.values()))
     random = np.random.default_rng(seed)
@@ -100,29 +103,8 @@ class HalfOfDocuments:
         return HalfRun(run, self)
 
 
-@dataclass(frozen=True, eq=False)
-class _RunOf:
-    """A run that gives another view of one."""
-
-    run: Run
-
-    @property
-    def name(self) -> str:
-        return self.run.name
-
-    @property
-    def path(self) -> str | None:
-        path: str | None = getattr(self.run, "path", None)
-        return path
-
-    @property
-    def given_name(self) -> str | None:
-        name: str | None = getattr(self.run, "given_name", None)
-        return name
-
-
-@dataclass(frozen=True, eq=False)
-class RememberedRun(_RunOf):
+@dataclass(eq=False)
+class RememberedRun(RunView):
     """A run whose file is read once, for all the parts of one collection."""
 
     found: dict[tuple[int, int, Precision], Retrieved] = field(default_factory=dict)
@@ -146,8 +128,8 @@ class RememberedRun(_RunOf):
         return self.run.documents()
 
 
-@dataclass(frozen=True, eq=False)
-class HalfRun(_RunOf):
+@dataclass(eq=False)
+class HalfRun(RunView):
     """A run of which only some judged documents are kept."""
 
     half: HalfOfDocuments

@@ -15,10 +15,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from calipers.collection.document_facts import Costs
-from calipers.collection.model import Run
+from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
-from calipers.evaluation import Measures, Policies, as_judgments, as_runs, costs_where_read, evaluate
+from calipers.evaluation import Measures, Policies, evaluate
+from calipers.inputs import as_judgments, as_runs, costs_where_read
 from calipers.limits.pool_bounds import bounds
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints

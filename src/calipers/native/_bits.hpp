@@ -23,26 +23,30 @@ inline int64_t count_bits(uint64_t x) {
     return static_cast<int64_t>((x * 0x0101010101010101u) >> 56);
 }
 
-inline int64_t shared_portable(const uint64_t* a, const uint64_t* b, size_t words) {
+// The bits that two rows have in common in some groups of four words; each group is the place of its first word.
+inline int64_t shared_portable(const uint64_t* a, const uint64_t* b, const uint16_t* group, size_t groups) {
     int64_t total = 0;
-    for (size_t i = 0; i < words; i++) total += count_bits(a[i] & b[i]);
+    for (size_t g = 0; g < groups; g++) {
+        for (size_t i = group[g]; i < group[g] + size_t{4}; i++) total += count_bits(a[i] & b[i]);
+    }
     return total;
 }
 
 #ifdef CALIPERS_AVX2
 // Half bytes are looked up in a table of sixteen counts; bytes are summed up before they can overflow.
-__attribute__((target("avx2"))) inline int64_t shared_avx2(const uint64_t* a, const uint64_t* b, size_t words) {
+__attribute__((target("avx2"))) inline int64_t shared_avx2(const uint64_t* a, const uint64_t* b, const uint16_t* group,
+                                                           size_t groups) {
     const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
                                            0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
     const __m256i half = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
     __m256i total = zero;
-    size_t i = 0;
-    while (i + 4 <= words) {
+    size_t g = 0;
+    while (g < groups) {
         __m256i bytes = zero;
-        size_t end = std::min(words - words % 4, i + 4 * 31);  // 31 x 8 still fits a byte
-        for (; i < end; i += 4) {
-            __m256i both = _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + i)),
-                                            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + i)));
+        const size_t end = std::min(groups, g + 31);  // 31 x 8 still fits a byte
+        for (; g < end; g++) {
+            __m256i both = _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(a + group[g])),
+                                            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + group[g])));
             __m256i low = _mm256_and_si256(both, half);
             __m256i high = _mm256_and_si256(_mm256_srli_epi16(both, 4), half);
             bytes = _mm256_add_epi8(bytes, _mm256_add_epi8(_mm256_shuffle_epi8(table, low),
@@ -52,18 +56,15 @@ __attribute__((target("avx2"))) inline int64_t shared_avx2(const uint64_t* a, co
     }
     alignas(32) int64_t parts[4];
     _mm256_store_si256(reinterpret_cast<__m256i*>(parts), total);
-    int64_t sum = parts[0] + parts[1] + parts[2] + parts[3];
-    for (; i < words; i++) sum += count_bits(a[i] & b[i]);
-    return sum;
+    return parts[0] + parts[1] + parts[2] + parts[3];
 }
 #endif
 
 // out[i * others + j] = bits that row i of one and row j of other have in common. Where both are the same matrix, each
-// two rows are compared once.
+// two rows are compared once. What is empty in row i is left out: a list lacks many documents, and all their pairs.
 inline void shared_bits(const uint64_t* one, size_t ones, const uint64_t* other, size_t others, size_t words,
                         int64_t* out) {
     constexpr size_t BLOCK = 248;  // words of a row at a time, so that all rows stay in the cache
-    constexpr size_t SPARSE = 8;   // where fewer than one word in so many has a bit, only those are looked at
     auto count = shared_portable;
 #ifdef CALIPERS_AVX2
     if (__builtin_cpu_supports("avx2")) count = shared_avx2;
@@ -71,24 +72,24 @@ inline void shared_bits(const uint64_t* one, size_t ones, const uint64_t* other,
     const bool same = one == other && ones == others;
     std::fill(out, out + ones * others, int64_t{0});
     for (size_t start = 0; start < words; start += BLOCK) {
-        const size_t size = std::min(BLOCK, words - start);
+        const size_t size = std::min(BLOCK, words - start), in_groups = size - size % 4;
         for (size_t i = 0; i < ones; i++) {
             const uint64_t* row = one + i * words + start;
-            uint16_t filled[BLOCK];
-            size_t some = 0;
-            for (size_t k = 0; k < size; k++) {
-                filled[some] = static_cast<uint16_t>(k);
-                some += row[k] != 0;
+            uint16_t group[BLOCK / 4], left[4];
+            size_t groups = 0, rest = 0;
+            for (size_t k = 0; k < in_groups; k += 4) {
+                group[groups] = static_cast<uint16_t>(k);
+                groups += (row[k] | row[k + 1] | row[k + 2] | row[k + 3]) != 0;
             }
-            if (some == 0) continue;
+            for (size_t k = in_groups; k < size; k++) {
+                left[rest] = static_cast<uint16_t>(k);
+                rest += row[k] != 0;
+            }
+            if (groups + rest == 0) continue;
             for (size_t j = same ? i : 0; j < others; j++) {
                 const uint64_t* against = other + j * words + start;
-                int64_t found = 0;
-                if (some * SPARSE < size) {
-                    for (size_t k = 0; k < some; k++) found += count_bits(row[filled[k]] & against[filled[k]]);
-                } else {
-                    found = count(row, against, size);
-                }
+                int64_t found = groups ? count(row, against, group, groups) : 0;
+                for (size_t k = 0; k < rest; k++) found += count_bits(row[left[k]] & against[left[k]]);
                 out[i * others + j] += found;
             }
         }

@@ -832,6 +832,11 @@ struct Summary {
     int32_t length, tied;
 };
 
+struct Tie {  // the ranks that documents of one score span
+    int32_t first, last;
+};
+static_assert(std::is_trivially_copyable<Tie>::value && sizeof(Tie) == 8, "ties are copied");
+
 class List {
 public:
     size_t size() const { return count_; }
@@ -909,8 +914,8 @@ public:
         return n;
     }
 
-    // Appends the judged documents in docid order; `depth` 0 keeps all.
-    Summary rank(size_t depth, std::vector<Row>& rows) {
+    // Appends the judged documents in docid order, and the ties of all documents; `depth` 0 keeps all.
+    Summary rank(size_t depth, std::vector<Row>& rows, std::vector<Tie>& ties) {
         size_t kept = depth ? std::min(depth, count_) : count_;
         Summary summary{static_cast<int32_t>(kept), 0};
         if (strict_) {
@@ -935,7 +940,10 @@ public:
             bool any = judged_[order_[start]] >= 0;
             for (end = start + 1; end < count_ && scores_[order_[end]] == score; ++end) any |= judged_[order_[end]] >= 0;
             size_t last = std::min(end, kept);
-            if (last - start > 1) summary.tied += static_cast<int32_t>(last - start);
+            if (last - start > 1) {
+                summary.tied += static_cast<int32_t>(last - start);
+                ties.push_back({static_cast<int32_t>(start + 1), static_cast<int32_t>(last)});
+            }
             if (any) tie(start, end, last, score, rows);
         }
         return summary;

@@ -106,12 +106,15 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     struct Summary:
         int32_t length, tied
 
+    struct Tie:
+        int32_t first, last
+
     cppclass List:
         void clear() except +
         cbool add(const uint8_t* id, size_t n, uint64_t hash, double score, int64_t row) except +
         size_t add_rows(const OfQuery& judged, uint64_t seed, const uint8_t* text, const int64_t* cut,
                         const double* score, size_t n, cbool single) except +
-        Summary rank(size_t depth, vector[Row]& rows) except +
+        Summary rank(size_t depth, vector[Row]& rows, vector[Tie]& ties) except +
 
     cppclass Bins:
         vector[uint32_t] order
@@ -439,6 +442,7 @@ cdef class ColumnScanner(Lines):
     """All lines of judgments ("qrels"), of a run ("run"), or of query, document and number ("triples"), as columns."""
 
     cdef bint run, triples, keep_second
+    cdef readonly bint exponents  # whether a number is written with one
     cdef IdTable queries
     cdef vector[int32_t] query
     cdef vector[uint8_t] documents, seconds
@@ -487,6 +491,8 @@ cdef class ColumnScanner(Lines):
                 continue
             if i < fields or not at_end(p) or read_number(start[numeric], end, &value) != stop[numeric]:
                 return MALFORMED
+            if not self.exponents and stop[numeric] - start[numeric] > 2:
+                self.exponents = has_exponent(start[numeric], stop[numeric])
             p = after_end(p)
             self.number += 1
             self.query.push_back(row_of(self.queries, self.query, start[0], stop[0] - start[0]))
@@ -515,6 +521,7 @@ cdef class ColumnScanner(Lines):
             line=int64s(self.line_of),
             second=ids_of(self.seconds, self.second_offsets) if self.keep_second else None,
             tag=self.tag,
+            exponents=self.exponents,
         )
 
     def graded(self):
@@ -532,11 +539,21 @@ cdef class ColumnScanner(Lines):
                 return None
             index.parts[self.query[row] + 1] = row + 1
         index.grade = self.value
+        index.exponents = self.exponents
         index.judged.build(
             self.queries.data.data(), self.queries.offsets.data(), self.queries.size(), index.parts.data(),
             self.documents.data(), self.document_offsets.data(), count, new_seed(),
         )
         return index if index.judged.distinct else None
+
+
+cdef inline bint has_exponent(Text p, Text stop) noexcept nogil:
+    """Whether a number is written with an exponent."""
+    while p < stop:
+        if p[0] | 0x20 == c"e":
+            return True
+        p += 1
+    return False
 
 
 cdef inline int32_t row_of(IdTable& queries, vector[int32_t]& before, Text id, size_t n) except -1 nogil:
@@ -870,6 +887,7 @@ cdef class GradedIndex(Index):
     cdef vector[int64_t] parts
     cdef vector[double] grade
     cdef vector[Scoring] scorings
+    cdef readonly bint exponents  # whether a grade is written with one
 
     def __init__(self):
         raise TypeError("made by ColumnScanner.graded")
@@ -938,6 +956,8 @@ cdef class RunScanner(Lines):
     cdef vector[int32_t] out_query, out_length, out_tied
     cdef vector[int64_t] out_offsets
     cdef vector[Row] out_rows
+    cdef vector[int64_t] out_tie_offsets
+    cdef vector[Tie] out_ties
 
     # Lines of one query start alike up to the document, and most runs end alike after the score.
     cdef uint8_t[MEMO] head
@@ -961,6 +981,7 @@ cdef class RunScanner(Lines):
         self.seen.assign(index.judged.queries.size(), 0)
         self.unjudged.set_seed(index.judged.seed)
         self.out_offsets.assign(1, 0)
+        self.out_tie_offsets.assign(1, 0)
         self.bins = make_shared[Bins]()
         self.shares = 1
 
@@ -1163,11 +1184,12 @@ cdef class RunScanner(Lines):
         return self.deaf
 
     cdef int close_query(self) except -1 nogil:
-        cdef Summary summary = self.documents.rank(self.depth, self.out_rows)
+        cdef Summary summary = self.documents.rank(self.depth, self.out_rows, self.out_ties)
         self.out_query.push_back(<int32_t> self.query)
         self.out_length.push_back(summary.length)
         self.out_tied.push_back(summary.tied)
         self.out_offsets.push_back(<int64_t> self.out_rows.size())
+        self.out_tie_offsets.push_back(<int64_t> self.out_ties.size())
         return 0
 
     cdef int settle(self) except -1:
@@ -1275,10 +1297,11 @@ cdef class RunScanner(Lines):
         return 0
 
     def finish(self):
-        from calipers.native.columns import Retrieved
+        from calipers.native.columns import Retrieved, TieSpans
         import numpy
 
         self.rank_all()
+        ties = array_of(self.out_ties.data(), self.out_ties.size(), sizeof(Tie), "int32,int32")
         rows = array_of(
             self.out_rows.data(), self.out_rows.size(), sizeof(Row),
             "float64,int32,int32,int32,int32,int32,int32",  # the last one is padding
@@ -1297,6 +1320,9 @@ cdef class RunScanner(Lines):
             last=last,
             docid_rank=docid_rank,
             input_rank=input_rank,
+            all_ties=TieSpans(
+                int64s(self.out_tie_offsets), *(numpy.ascontiguousarray(ties[name]) for name in ("f0", "f1"))
+            ),
             tag=self.tag,
             unjudged=ids_of(self.unjudged.data, self.unjudged.offsets),
             scattered=self.is_scattered,

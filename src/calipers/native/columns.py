@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from calipers.lazy import dataclass
@@ -28,6 +29,50 @@ class Columns:
     line: NDArray[np.int64]
     second: Ids | None = None  # the iteration (or subtopic) of judgments, where asked for
     tag: bytes = b""  # of the run's first line
+    exponents: bool = False  # whether a value is written with an exponent, as 1e3
+
+
+@dataclass(frozen=True)
+class TieSpans:
+    """The ties of some lists, of judged documents or not: the ranks that two or more documents of one score span."""
+
+    offsets: NDArray[np.int64]  # list i has the ties offsets[i]:offsets[i + 1], by rank
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def none(cls, lists: int) -> TieSpans:
+        """Of so many lists, none of which has a tie."""
+        import numpy as np
+
+        return cls(np.zeros(lists + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+    @classmethod
+    def of(cls, tie: Ints, first: Ints, last: Ints, lists: int) -> TieSpans:
+        """Of documents by list and rank, each with its list and the ranks that it could take."""
+        import numpy as np
+
+        start = np.flatnonzero((first < last) & np.append(True, (tie[1:] != tie[:-1]) | (first[1:] != first[:-1])))
+        return cls(np.searchsorted(tie[start], np.arange(lists + 1)).astype(np.int64), first[start], last[start])
+
+    @classmethod
+    def joined(cls, parts: Sequence[TieSpans]) -> TieSpans:
+        """The lists of several, one after another."""
+        import numpy as np
+
+        counts = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
+        none = np.zeros(0, np.int32)
+        first, last = (np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in ("first", "last"))
+        return cls(np.cumsum(counts), first, last)
+
+    def take(self, lists: Ints) -> TieSpans:
+        """The ties of these lists, in this order."""
+        import numpy as np
+
+        counts = np.diff(self.offsets)[lists]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][lists] - offsets[:-1], counts)
+        return TieSpans(offsets, self.first[rows], self.last[rows])
 
 
 @dataclass(frozen=True)
@@ -49,6 +94,7 @@ class Retrieved:
     last: Ints
     docid_rank: Ints | None  # by score, then id descending (trec_eval); None without ids
     input_rank: Ints  # score descending, then order of input
+    all_ties: TieSpans  # of each segment, those of unjudged documents too
 
     tag: bytes  # of the run's first line
     unjudged: Ids  # the run's queries without judgments

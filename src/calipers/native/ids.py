@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,11 @@ class Ids(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, i):  # type: ignore[no-untyped-def]  # an id, or Ids for a slice
+    @overload
+    def __getitem__(self, i: int) -> bytes: ...
+    @overload
+    def __getitem__(self, i: slice) -> Ids: ...
+    def __getitem__(self, i: int | slice) -> bytes | Ids:
         if isinstance(i, slice):
             return Ids.of(self[j] for j in range(*i.indices(len(self))))
         if i < 0:
@@ -70,8 +75,9 @@ class Ids(Sequence[bytes]):
 
     def take(self, rows: NDArray[np.integer]) -> Ids:
         """The ids of these rows, in this order."""
-        lengths = np.diff(self.offsets)[rows]
+        starts = self.offsets[:-1][rows]
+        lengths = self.offsets[1:][rows] - starts
         offsets = np.zeros(len(rows) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        shift = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths)
+        shift = np.repeat(starts - offsets[:-1], lengths)
         return Ids(self.data[np.arange(offsets[-1]) + shift], offsets)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved
+from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scan_error import BINARY, TOO_LONG, ScanError, duplicate, shown
 
@@ -221,6 +221,7 @@ class ColumnScanner(LineScanner):
         self._value: list[float] = []
         self._number: list[int] = []
         self._tag = b""
+        self.exponents = False  # whether a number is written with one
 
     def _row(self, line: bytes) -> bool:
         if self._kind == "run":
@@ -233,6 +234,8 @@ class ColumnScanner(LineScanner):
             query, second, document, value = qrels_line(line)
             if self._keep_second:
                 self._second.append(second)
+        if not self.exponents:
+            self.exponents = b"e" in _FIELD.findall(line)[4 if self._kind == "run" else -1].lower()
         self._query.append(_row_of(self._queries, query))
         self._documents.append(document)
         self._value.append(value)
@@ -249,6 +252,7 @@ class ColumnScanner(LineScanner):
             line=np.array(self._number, np.int64),
             second=Ids.of(self._second) if self._keep_second else None,
             tag=self._tag,
+            exponents=self.exponents,
         )
 
 
@@ -473,10 +477,12 @@ class RunScanner(LineScanner):
         tied: list[int] = []
         sizes = [0]
         rows: list[_Judged] = []
+        spans: list[list[tuple[int, int]]] = []
         for q, documents in self._lists.items():
             length, ties, judged = self._ranked(q, documents)
             lengths.append(length)
-            tied.append(ties)
+            tied.append(sum(last - first + 1 for first, last in ties))
+            spans.append(ties)
             sizes.append(len(judged))
             rows += judged
         return Retrieved(
@@ -490,13 +496,17 @@ class RunScanner(LineScanner):
             last=_int32(row[3] for row in rows),
             docid_rank=_int32(row[4] for row in rows),
             input_rank=_int32(row[5] for row in rows),
+            all_ties=TieSpans(
+                np.cumsum([0, *map(len, spans)], dtype=np.int64),
+                *(_int32(tie[end] for ties in spans for tie in ties) for end in (0, 1)),
+            ),
             tag=self._tag,
             unjudged=Ids.of(self._unjudged),
             scattered=self.scattered,
         )
 
-    def _ranked(self, q: int, documents: dict[bytes, float]) -> tuple[int, int, list[_Judged]]:
-        """Length, documents in ties, and a row for each judged document."""
+    def _ranked(self, q: int, documents: dict[bytes, float]) -> tuple[int, list[tuple[int, int]], list[_Judged]]:
+        """Length, the ranks that each tie spans, and a row for each judged document."""
         position = {document: i for i, document in enumerate(documents)}
         ids = sorted(documents, reverse=True)
         ids.sort(key=lambda document: -documents[document])  # stable: inside a tie, ids stay descending
@@ -505,15 +515,17 @@ class RunScanner(LineScanner):
         falling = [-documents[document] for document in ids]
         by_input = sorted(ids, key=lambda document: (-documents[document], position[document]))
         input_rank = {document: rank for rank, document in enumerate(by_input, 1)}
-        tied, rows = 0, []
+        ties: dict[int, int] = {}
+        rows: list[_Judged] = []
         for rank, document in enumerate(ids, 1):
             score = documents[document]
             first, last = bisect_left(falling, -score) + 1, bisect_right(falling, -score)
-            tied += last > first
+            if last > first:
+                ties[first] = last
             row = self._index.find(q, document)
             if row >= 0:
                 rows.append((row, score, first, last, rank, input_rank[document]))
-        return len(ids), tied, rows
+        return len(ids), [*ties.items()], rows
 
 
 def _float32(value: float) -> float:

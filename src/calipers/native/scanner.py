@@ -22,8 +22,7 @@ try:
         raise ImportError("the plain scanner was asked for")
     from calipers.native import _scanner as scanner
 except ImportError:
-    # The classes have the same methods, but to a type checker two modules are never one.
-    from calipers.native import plain as scanner  # type: ignore[no-redef]
+    from calipers.native import plain as scanner  # type: ignore[no-redef]  # it has the same functions and classes
 
     if not _ASKED:
         warn_user([SLOW])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers.collection.model import ArrayRun
+from calipers.collection.runs import ArrayRun
 from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate

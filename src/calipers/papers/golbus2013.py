@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
 from calipers.evaluation import Policies, evaluate
 from calipers.fusion.candidates import Ballots
@@ -83,7 +83,7 @@ class Collection:
     def systems(self) -> tuple[str, ...]:
         return self.rankings("docid").systems
 
-    @cache  # noqa: B019 - there are two collections in a process
+    @cache  # noqa: B019  there are two collections in a process
     def scores(self, measure: str, ties: str, condensed: bool = False, depth: int | None = None) -> Scores:
         lists: Policies = {"ties": ties, "condensed": condensed, "depth": depth, "empty": "skip"}
         return evaluate(self.judgments, list(self.runs), measure, warn=False, **lists)
@@ -98,11 +98,11 @@ class Collection:
     def mean(self, measure: str, name: str, reading: Reading) -> Floats:
         return np.asarray(np.nanmean(self.read_as(measure, name, reading).values[0], axis=1))
 
-    @cache  # noqa: B019
+    @cache  # noqa: B019  the same
     def rankings(self, ties: str) -> Rankings:
         return Rankings.of(self.judgments, list(self.runs), ties=ties)
 
-    @cache  # noqa: B019
+    @cache  # noqa: B019  the same
     def ballots(self, unjudged: str) -> Ballots:
         """What the runs say about all documents, or about judged ones."""
         whole = with_grades(Ballots.of([run.run for run in self.runs]), self.judgments)
@@ -148,6 +148,13 @@ def depth_of(measure: str, depth: str) -> str:
 
 DEPTHS = ("1000", "100", "100, RIC too")  # of AP and nDCG
 UNJUDGED = ("not relevant", "left out")  # what AP and nDCG do with unjudged documents; RIC leaves them out
+OF_SCORES = {
+    "cut": tuple(CUT),
+    "gain": ("exp", "linear"),
+    "thresholds": ("equal", "gains"),
+    "depth": DEPTHS,
+    "unjudged": UNJUDGED,
+}
 
 
 @reproduction_of_readings(
@@ -156,11 +163,7 @@ UNJUDGED = ("not relevant", "left out")  # what AP and nDCG do with unjudged doc
     DATA,
     LAYOUT,
     axes={
-        "cut": tuple(CUT),
-        "gain": ("exp", "linear"),
-        "thresholds": ("equal", "gains"),
-        "depth": DEPTHS,
-        "unjudged": UNJUDGED,
+        **OF_SCORES,
         "ties": ("average", "docid"),
     },
     best={
@@ -237,11 +240,7 @@ def _scores_alone(folder: Path | None) -> Scores | None:
     DATA,
     LAYOUT,
     axes={
-        "cut": tuple(CUT),
-        "gain": ("exp", "linear"),
-        "thresholds": ("equal", "gains"),
-        "depth": DEPTHS,
-        "unjudged": UNJUDGED,
+        **OF_SCORES,
         "top by": ("the other measure", "RIC"),
         "ties": ("average", "docid"),
     },

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from calipers.atomic_files import write_whole
-from calipers.collection.model import ArrayRun, Judgments
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import ArrayRun
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.metaeval.query_sets import SETS

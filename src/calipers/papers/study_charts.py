@@ -41,7 +41,7 @@ def letor_charts(study: RankerStudy) -> Charts:
 
 
 def _queries(study: CollectionStudy) -> Any:
-    from calipers.collection.model import ArrayRun
+    from calipers.collection.runs import ArrayRun
     from calipers.evaluation import evaluate
     from calipers.limits.pool_bounds import bounds
     from calipers.limits.query_types import query_types

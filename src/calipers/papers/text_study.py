@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from calipers.text.bounded_scores import Progress
     from calipers.text.likelihood import Generator
 
-MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR"  # what takes no package
+MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR"  # what takes no package, and little time
 NORMALS = ("V1", "V2")
 TEXTS = 5  # random texts for each summary: the errors of single ones average out over documents
 SPLITS = 200
@@ -206,7 +206,7 @@ class TextStudy:
             f"{counted(len(self.chances), 'kind')} of random text x {len(NORMALS)} normalisations x "
             f"{counted(len(self.aspects), 'human judgment')} x {counted(len(self.levels), 'level')}, {looks} looks. "
             "One in twenty would be significant by chance; after Holm's correction for all of them, "
-            f"{up} are gains and {down} are losses (*surely* up or down).",
+            f"{counted(up, 'gain')} and {counted(down, 'loss')} are left (*surely* up or down).",
             "",
             f"Random texts: {self.options.texts} for each summary where they are sampled, seed {self.options.seed}; "
             f"upper bound: {self.options.upper}. Intervals: {self.samples} resamples of documents. *Chosen*: the "

@@ -24,11 +24,13 @@ from typing import Any, Unpack
 import numpy as np
 
 from calipers.collection.id_codes import as_words, coded, side_by_side
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import Measures, Policies, as_judgments, as_runs, evaluate, kind_read
+from calipers.evaluation import Measures, Policies, evaluate
 from calipers.fusion.candidates import by_score_then_id, read_whole
+from calipers.inputs import as_judgments, as_runs, kind_read
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -200,7 +202,7 @@ def pool_sizes(
 ) -> dict[int, Ints]:
     """Of each depth: how many documents the pool of each judged query holds.
 
-    >>> from calipers.evaluation import as_judgments, as_runs
+    >>> from calipers.inputs import as_judgments, as_runs
     >>> known = as_judgments({"q": {"a": 1}})
     >>> runs = as_runs({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"a": 9, "c": 8}}})
     >>> {depth: sizes.tolist() for depth, sizes in pool_sizes(runs, known, [1, 2]).items()}

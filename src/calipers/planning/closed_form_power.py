@@ -164,14 +164,14 @@ def _root_mean_square(values: Floats) -> float:
     return float(root_of_squares(values[None])[0]) / math.sqrt(len(values)) if len(values) else math.nan
 
 
-def upper_limit(sd: float, freedom: int, level: float) -> float:
-    """The upper limit of a standard deviation that was estimated with so many degrees of freedom.
+def upper_limit(freedom: int, level: float) -> float:
+    """The upper limit of a standard deviation, as a multiple of its estimate with so many degrees of freedom.
 
-        s sqrt(freedom / chi^2_{1-level, freedom})
+        sqrt(freedom / chi^2_{1-level, freedom})
 
-    >>> round(upper_limit(0.2, 49, 0.8), 4)
+    >>> round(0.2 * upper_limit(49, 0.8), 4)
     0.2199
     """
     from scipy.special import chdtri
 
-    return sd * math.sqrt(freedom / float(chdtri(freedom, level)))
+    return math.sqrt(freedom / float(chdtri(freedom, level)))

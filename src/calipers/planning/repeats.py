@@ -214,6 +214,7 @@ def repeated_runs(
     0.0097
     """
     scores = as_scores(scores)
+    scores.refuse_ambiguous([] if baseline is None else [baseline])
     groups = _groups(scores, repeats)
     if not 0 < alpha < 1:
         raise CalipersError(f"alpha {alpha} is not between 0 and 1")

@@ -149,7 +149,7 @@ def plan(
         sd, freedom = deviation(values, design)
         if math.isnan(sd):
             raise CalipersError(f"no two systems share two queries under {measure}: there is no deviation to plan with")
-        scale = upper_limit(1.0, freedom, upper) if upper is not None else 1.0
+        scale = upper_limit(freedom, upper) if upper is not None else 1.0
         sd *= scale
         n = _at_hand(values) if queries is None else queries
         effect = smallest_effect(n, power, each, _closed(design), groups)

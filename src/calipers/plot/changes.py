@@ -49,11 +49,11 @@ def gains_and_losses(difference: Difference, measure: str | None = None) -> Any:
     )  # fmt: skip
     about = alt.Chart(rows_of([{"mean": mean.difference, "low": mean.low, "high": mean.high}]))
     rule = about.mark_rule(color="#000000", strokeDash=[4, 3]).encode(
-        y="mean:Q", tooltip=numbers("mean=mean difference", "low", "high")
+        y=alt.Y("mean:Q"), tooltip=numbers("mean=mean difference", "low", "high")
     )
     layers = [bars, rule]
     if mean.low == mean.low:
-        layers.insert(0, about.mark_rect(color=NEITHER, opacity=0.25).encode(y="low:Q", y2="high:Q"))
+        layers.insert(0, about.mark_rect(color=NEITHER, opacity=0.25).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")))
     words = f"{mean.wins} better, {mean.losses} worse, {mean.ties} the same"
     return alt.layer(*layers).properties(
         width=min(WIDE, max(240, 14 * len(rows))), height=300,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,19 @@ def altair() -> Any:
     return found
 
 
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """While charts are made that tests have checked: the library compares each part with its schema, which takes most
+    of the time.
+    """
+    with altair().utils.schemapi.debug_mode(False):
+        yield
+
+
 def rows_of(rows: list[dict[str, Any]]) -> Any:
     """Rows as a chart's data. They are put in afterwards: checking each against the schema would take seconds."""
     data = altair().InlineData(values=[])
-    data.values = tuple(rows)  # of which charts that are put together take no copy, as they do of lists
+    data.values = tuple(rows)  # of tuples, charts that are put together take no copy, as they do of lists
     return data
 
 
@@ -106,7 +116,9 @@ def diagonal(low: float = 0.0, high: float = 1.0) -> Any:
     """The dashed line on which both axes have the same value."""
     alt = altair()
     ends = rows_of([{"at": low}, {"at": high}])
-    return alt.Chart(ends).mark_line(strokeDash=[4, 4], color=RULE, strokeWidth=1).encode(x="at:Q", y="at:Q")
+    return (
+        alt.Chart(ends).mark_line(strokeDash=[4, 4], color=RULE, strokeWidth=1).encode(x=alt.X("at:Q"), y=alt.Y("at:Q"))
+    )
 
 
 def stacked(*charts: Any) -> Any:

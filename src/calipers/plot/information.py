@@ -23,7 +23,7 @@ def heat_map(difference: InformationDifference) -> Any:
         for other, bits in zip(difference.systems, line, strict=True)
     ]
     step = alt.Step(cell_size(len(order), 900))
-    places = alt.Scale(domain=order)
+    places = alt.Scale(domain=tuple(order))
     labels = name_axis(len(order))
     return (
         alt.Chart(rows_of(rows))
@@ -59,7 +59,7 @@ def dendrogram(difference: InformationDifference, method: str = "average") -> An
     links = (
         alt.Chart(rows_of(lines))
         .mark_line(color=COLOURS[0], strokeWidth=1.5)
-        .encode(x=across, y=place, detail="link:N", order="corner:Q")
+        .encode(x=across, y=place, detail=alt.Detail("link:N"), order=alt.Order("corner:Q"))
     )
     joints = [
         {"place": (places[1] + places[2]) / 2, "bits": heights[1]}
@@ -73,7 +73,7 @@ def dendrogram(difference: InformationDifference, method: str = "average") -> An
     leaves = (
         alt.Chart(rows_of([{"system": name, "bits": 0.0} for name in names]))
         .mark_circle(opacity=0)
-        .encode(x=across, y=alt.Y("system:N", title=None, scale=alt.Scale(domain=names, padding=0.5), axis=axis))
+        .encode(x=across, y=alt.Y("system:N", title=None, scale=alt.Scale(domain=tuple(names), padding=0.5), axis=axis))
     )
     step = 18 if len(names) <= 60 else 10
     return (

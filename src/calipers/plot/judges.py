@@ -19,6 +19,7 @@ from calipers.plot.drawing import (
     palette,
     rows_of,
 )  # fmt: skip
+from calipers.results.tables import as_number
 from calipers.stats.row_ranks import descending_ranks
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def confusion(found: Confusion) -> Any:
         color=alt.Color("share:Q", title="of the human's", scale=scale, legend=alt.Legend(format="%"))
     )
     ink = alt.condition("datum.share > 0.5", alt.value("white"), alt.value("#333333"))
-    text = base.mark_text(fontSize=11).encode(text="labels:Q", color=ink)
+    text = base.mark_text(fontSize=11).encode(text=alt.Text("labels:Q"), color=ink)
     layers = [squares, text] if len(found.columns) <= 10 else [squares]
     return alt.layer(*layers).properties(width=step, height=step, title=f"{found.judge}: what it calls each grade")
 
@@ -64,7 +65,7 @@ def slopes(effects: Effects, measure: str | None = None) -> Any:
     alt = altair()
     m = chosen_measure(measure, effects.measures)
     ranks = [
-        (row[2], row[0], float(row[5]), float(row[6]))  # type: ignore[arg-type]  # ranks are numbers
+        (row[2], row[0], as_number(row[5]), as_number(row[6]))
         for row in effects.ranks().rows
         if row[1] == effects.measures[m]
     ]
@@ -88,7 +89,7 @@ def slopes(effects: Effects, measure: str | None = None) -> Any:
             scale=alt.Scale(reverse=True, domain=[1, len(effects.systems)]),
             title=f"rank by {effects.measures[m]}",
         ),
-        detail="system:N",
+        detail=alt.Detail("system:N"),
         color=alt.Color("line:N", scale=scale, title="moves most", legend=alt.Legend(labelLimit=200)),
         tooltip=[alt.Tooltip("system:N"), alt.Tooltip("judge:N"), alt.Tooltip("rank:Q")],
     )
@@ -113,7 +114,7 @@ def survival(study: JudgeStudy, judge: str, measure: str | None = None, **draws:
         {"row": names[a], "column": names[b], "chance": float(chance[a, b])}
         for a in best_first for b in best_first if a != b
     ]  # fmt: skip
-    places, axis = alt.Scale(domain=order), name_axis(len(order))
+    places, axis = alt.Scale(domain=tuple(order)), name_axis(len(order))
     scale = alt.Scale(domain=[0, 0.5, 1], range=[WORSE, "#eef0f2", BETTER], interpolate="rgb")
     base = alt.Chart(rows_of(rows)).encode(
         x=alt.X("column:N", scale=places, title=None, axis=axis),

@@ -38,7 +38,7 @@ def significance_curves(power: DiscriminativePower, points: int = POINTS) -> Any
         )
     )
     rule = alt.Chart(rows_of([{"alpha": power.alpha}])).mark_rule(strokeDash=[4, 4], color=RULE)
-    return (curves + rule.encode(y="alpha:Q")).properties(
+    return (curves + rule.encode(y=alt.Y("alpha:Q"))).properties(
         width=420, height=300, title="Discriminative power: pairs below the dashed line differ significantly"
     )
 

@@ -47,8 +47,8 @@ def score_ranges(found: Ranges, measure: str | None = None) -> Any:
     across = alt.X(
         "low:Q", title=f"mean {name}, whatever the missing judgments say", axis=alt.Axis(orient=side_of(order))
     )
-    bars = base.mark_bar(color=COLOURS[5], opacity=0.5, height=7).encode(x=across, x2="high:Q", tooltip=tooltip)
-    dots = base.mark_circle(color=COLOURS[0], size=50, opacity=1).encode(x="score:Q", tooltip=tooltip)
+    bars = base.mark_bar(color=COLOURS[5], opacity=0.5, height=7).encode(x=across, x2=alt.X2("high:Q"), tooltip=tooltip)
+    dots = base.mark_circle(color=COLOURS[0], size=50, opacity=1).encode(x=alt.X("score:Q"), tooltip=tooltip)
     return (bars + dots).properties(
         width=480, height=height_of(order), title=f"{name}: what the unjudged documents could still change"
     )
@@ -80,13 +80,13 @@ def difference_ranges(found: Ranges, pairs: Sequence[tuple[str, str]], measure: 
         "verdict:N", scale=alt.Scale(domain=["decided", "open"], range=[BETTER, WORSE]), title=None
     )  # fmt: skip
     base = alt.Chart(rows_of(rows)).encode(
-        y=alt.Y("pair:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=320, ticks=False)),
+        y=alt.Y("pair:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=alt.Axis(labelLimit=320, ticks=False)),
         tooltip=[alt.Tooltip("pair:N"), *numbers("difference", "low", "high")],
     )
     title = f"difference of mean {ranges.measure}, whatever the missing judgments say"
-    bars = base.mark_bar(opacity=0.4, height=9).encode(x=alt.X("low:Q", title=title), x2="high:Q", color=colour)
-    dots = base.mark_circle(size=60, opacity=1).encode(x="difference:Q", color=colour)
-    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x="at:Q")
+    bars = base.mark_bar(opacity=0.4, height=9).encode(x=alt.X("low:Q", title=title), x2=alt.X2("high:Q"), color=colour)
+    dots = base.mark_circle(size=60, opacity=1).encode(x=alt.X("difference:Q"), color=colour)
+    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.X("at:Q"))
     return (zero + bars + dots).properties(width=480, height=max(90, 26 * len(rows)))
 
 
@@ -125,11 +125,15 @@ def _graph(pairs: PairRanges, mean: Floats) -> Any:
     depth = int(level.max(initial=0)) + 1
     x = alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.05, 1.05]))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[-0.7, depth - 0.5], reverse=True))
-    edges = alt.Chart(rows_of(lines)).mark_rule(color=NEITHER, opacity=0.5).encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+    edges = (
+        alt.Chart(rows_of(lines))
+        .mark_rule(color=NEITHER, opacity=0.5)
+        .encode(x=x, y=y, x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"))
+    )
     tooltip = [alt.Tooltip("system:N"), *numbers("mean=mean score"), alt.Tooltip("beats:Q", title="surely better than")]
     base = alt.Chart(rows_of(nodes)).encode(x=x, y=y)
     dots = base.mark_circle(size=70, color=BETTER, opacity=1).encode(tooltip=tooltip)
-    names = base.mark_text(dx=7, dy=-7, fontSize=10, align="left", angle=330).encode(text="system:N")
+    names = base.mark_text(dx=7, dy=-7, fontSize=10, align="left", angle=330).encode(text=alt.Text("system:N"))
     share = float(pairs.decided.mean())
     outer = " (outer ranges)" if pairs.exactness == "outer" else ""
     return (edges + dots + names).properties(
@@ -162,7 +166,7 @@ def _matrix(pairs: PairRanges, mean: Floats) -> Any:
                 | {"verdict": verdict}
             )
     side = cell_size(len(order), 560) * len(order)
-    places, axis = alt.Scale(domain=order), name_axis(len(order))
+    places, axis = alt.Scale(domain=tuple(order)), name_axis(len(order))
     colours = alt.Scale(domain=["surely better", "open", "surely worse"], range=[BETTER, "#e6e8eb", WORSE])
     share = float(pairs.decided.mean())
     return (

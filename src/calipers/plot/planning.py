@@ -39,13 +39,17 @@ def power_curves(plan: SampleSizePlan) -> Any:
         alt.Chart(rows_of(points))
         .mark_circle(size=70, opacity=1)
         .encode(
-            x="queries:Q", y="power:Q", color=alt.Color("measure:N", sort=names, scale=palette(names)),
+            x=alt.X("queries:Q"), y=alt.Y("power:Q"), color=alt.Color("measure:N", sort=names, scale=palette(names)),
             tooltip=[alt.Tooltip("measure:N"), alt.Tooltip("queries:Q"), *numbers("difference")],
         )
     )  # fmt: skip
-    wanted = alt.Chart(rows_of([{"wanted": plan.power}])).mark_rule(strokeDash=[4, 4], color=RULE).encode(y="wanted:Q")
+    wanted = (
+        alt.Chart(rows_of([{"wanted": plan.power}]))
+        .mark_rule(strokeDash=[4, 4], color=RULE)
+        .encode(y=alt.Y("wanted:Q"))
+    )
     at_hand = [{"hand": n} for n in sorted(set(plan.at_hand))]
-    hand = alt.Chart(rows_of(at_hand)).mark_rule(strokeDash=[2, 3], color=RULE).encode(x="hand:Q")
+    hand = alt.Chart(rows_of(at_hand)).mark_rule(strokeDash=[2, 3], color=RULE).encode(x=alt.X("hand:Q"))
     return (wanted + hand + lines + needed).properties(
         width=480, height=320, title=f"Power{of} by queries; dotted: the queries at hand"
     )
@@ -77,7 +81,9 @@ def budget_frontier(plan: BudgetPlan) -> Any:
         x=x, y=y, color=colour, shape=alt.Shape("depth:N", sort=depths, title="pool depth"), tooltip=tooltip
     )
     best = base.transform_filter("datum.best").mark_point(size=260, strokeWidth=2, color="#000000").encode(x=x, y=y)
-    whiskers = base.transform_filter("datum.best").mark_rule(color=RULE).encode(x=x, y="low:Q", y2="high:Q")
+    whiskers = (
+        base.transform_filter("datum.best").mark_rule(color=RULE).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    )
     order = np.argsort(plan.judgments, kind="stable").tolist()
     line = alt.Chart(rows_of([rows[i] for i in order if on[i]])).mark_line(color=RULE, interpolate="step-after")
     return (line.encode(x=x, y=y) + whiskers + points + best).properties(

@@ -42,8 +42,8 @@ def means(scores: Scores, measure: str | None = None, level: float = 0.95) -> An
     tooltip = [alt.Tooltip("system:N"), *numbers("mean", "low", "high")]
     axis = alt.Axis(orient=side_of(order))
     across = alt.X("low:Q", title=f"mean {name}, {level:.0%} interval", scale=alt.Scale(zero=False), axis=axis)
-    whiskers = base.mark_rule(color=COLOURS[0], strokeWidth=2, opacity=0.45).encode(x=across, x2="high:Q")
-    dots = base.mark_circle(color=COLOURS[0], size=60, opacity=1).encode(x="mean:Q", tooltip=tooltip)
+    whiskers = base.mark_rule(color=COLOURS[0], strokeWidth=2, opacity=0.45).encode(x=across, x2=alt.X2("high:Q"))
+    dots = base.mark_circle(color=COLOURS[0], size=60, opacity=1).encode(x=alt.X("mean:Q"), tooltip=tooltip)
     return (whiskers + dots).properties(width=480, height=height_of(order), title=f"Mean {name} of each system")
 
 
@@ -79,17 +79,20 @@ def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = 
         *numbers("mean", "low=lower quartile", "median", "high=upper quartile"),
         *numbers(f"above={plural_of(unit)} above random", format=".0%"),
     ]
-    bars = base.mark_bar(color=COLOURS[5], opacity=0.45, height=8).encode(x=x, x2="high:Q", tooltip=tooltip)
+    bars = base.mark_bar(color=COLOURS[5], opacity=0.45, height=8).encode(x=x, x2=alt.X2("high:Q"), tooltip=tooltip)
     side = alt.condition("datum.mean < 0", alt.value(WORSE), alt.value(BETTER))
-    dots = base.mark_circle(size=60, opacity=1).encode(x="mean:Q", color=side, tooltip=tooltip)
-    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x="at:Q")
+    dots = base.mark_circle(size=60, opacity=1).encode(x=alt.X("mean:Q"), color=side, tooltip=tooltip)
+    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.X("at:Q"))
     return (bars + zero + dots).properties(
         width=480, height=height_of(order), title=f"{name}: where each system stands between random and ideal"
     )
 
 
 def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
-    """The scores of one measure on the scale of V2: [system, query]; NaN where all rankings score the same."""
+    """The scores of one measure on the scale of V2: [system, query]; NaN where all rankings score the same.
+
+    Where less is better, on that of V2s, from the worst ranking.
+    """
     from calipers.limits.normalisation import Limits, v2
 
     if scores.queries != bounds.queries:
@@ -102,6 +105,8 @@ def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
         return np.broadcast_to(bound[measure], score.shape)
 
     limits = Limits(of(bounds.ideal), of(bounds.expected), of(bounds.worst))
+    if measure in scores.lower:
+        score, limits = limits.worst - score, limits.turned()
     return np.asarray(np.where(limits.degenerate, np.nan, v2(score, limits)))
 
 
@@ -125,7 +130,7 @@ def differences(comparison: Comparison, measure: str | None = None) -> Any:
         for a, b, d, up, p, yes in columns
     ]
     order = [names[s] for s in comparison.best_first(m)]
-    places = alt.Scale(domain=order)
+    places = alt.Scale(domain=tuple(order))
     names_of = name_axis(len(order))
     verdicts = alt.Scale(domain=list(VERDICTS), range=list(VERDICTS.values()))
     legend = alt.Legend(orient="top", columns=3)
@@ -177,9 +182,9 @@ def against_baseline(comparison: Comparison, measure: str | None = None) -> Any:
     (baseline,) = {comparison.systems[b] for b in comparison.b.tolist()}
     x = alt.X("low:Q", title=f"{comparison.measures[m]} - that of {baseline}", axis=alt.Axis(orient=side_of(order)))
     tooltip = [alt.Tooltip("system:N"), *numbers("difference", "low", "high", "p=p, adjusted")]
-    lines = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=x, x2="high:Q", color=colour)
-    dots = base.mark_circle(size=60, opacity=1).encode(x="difference:Q", color=colour, tooltip=tooltip)
-    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x="at:Q")
+    lines = base.mark_rule(strokeWidth=2, opacity=0.45).encode(x=x, x2=alt.X2("high:Q"), color=colour)
+    dots = base.mark_circle(size=60, opacity=1).encode(x=alt.X("difference:Q"), color=colour, tooltip=tooltip)
+    zero = alt.Chart(rows_of([{"at": 0}])).mark_rule(color=RULE, strokeDash=[4, 4]).encode(x=alt.X("at:Q"))
     return (zero + lines + dots).properties(
         width=480, height=height_of(order), title=f"{comparison.measures[m]} against {baseline}"
     )
@@ -220,7 +225,9 @@ def unjudged(scores: Scores) -> Any:
 
 def systems_axis(order: list[str]) -> Any:
     alt = altair()
-    return alt.Y("system:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=180, ticks=False))
+    return alt.Y(
+        "system:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=alt.Axis(labelLimit=180, ticks=False)
+    )
 
 
 def height_of(order: list[str]) -> int:

@@ -28,7 +28,9 @@ def tool_causes(audit: Audit, measure: str | None = None) -> Any:
         .mark_bar()
         .encode(
             x=alt.X("part:Q", title=f"moves the mean figure by, against {audit.reference.name}"),
-            y=alt.Y("tools:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=200, ticks=False)),
+            y=alt.Y(
+                "tools:N", title=None, scale=alt.Scale(domain=tuple(order)), axis=alt.Axis(labelLimit=200, ticks=False)
+            ),
             color=alt.Color("cause:N", title="because of", scale=palette(names)),
             tooltip=[
                 alt.Tooltip("tools:N"),

@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.collection.features import FeatureFile, read_features
 from calipers.collection.files import Path
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.native.ids import decode

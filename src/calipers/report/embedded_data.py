@@ -6,6 +6,7 @@ puts them together again.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any
 
 DIGITS = 6  # significant ones: no screen shows more
@@ -49,20 +50,25 @@ def by_column(rows: list[dict[str, Any]]) -> dict[str, Any]:
     >>> by_column([{"a": "x", "b": 0.12345678}, {"a": "x", "b": 1.0}])
     {'a': {'words': ['x'], 'at': [0, 0]}, 'b': [0.123457, 1]}
     """
-    return {field: _column([row.get(field) for row in rows]) for field in rows[0]}
+    fields = rows[0].keys()
+    if all(row.keys() == fields for row in rows):
+        return {field: _column([*map(itemgetter(field), rows)]) for field in fields}
+    return {field: _column([row.get(field) for row in rows]) for field in fields}
 
 
 def _column(values: list[Any]) -> Any:
-    if any(isinstance(value, str) for value in values):
-        number: dict[Any, int] = {}
-        places = [number.setdefault(value, len(number)) for value in values]
-        return {"words": list(number), "at": places} if len(number) < len(values) else values
-    return _all_rounded(values) if {*map(type, values)} == {float} else [rounded(value) for value in values]
+    kinds = {*map(type, values)}
+    if any(issubclass(kind, str) for kind in kinds):
+        number = {word: place for place, word in enumerate(dict.fromkeys(values))}
+        return (
+            {"words": list(number), "at": [*map(number.__getitem__, values)]} if len(number) < len(values) else values
+        )
+    return all_rounded(values) if kinds == {float} else [rounded(value) for value in values]
 
 
-def _all_rounded(values: list[float]) -> list[Any]:
+def all_rounded(values: list[float], digits: int = DIGITS) -> list[Any]:
     """The same as `rounded` of each, written and read at once."""
-    short = map(float, (f"%.{DIGITS}g " * len(values) % tuple(values)).split())
+    short = map(float, (f"%.{digits}g " * len(values) % tuple(values)).split())
     return [None if v - v else v if v % 1 or not -1e15 < v < 1e15 else int(v) for v in short]  # inf - inf is NaN
 
 

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from threading import RLock, Thread
+from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack, overload
 
 import numpy as np
 
 from calipers.collection.document_facts import Costs
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.run_names import system_meant
+from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.texts import read_texts
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, CheckFailed, place_of
-from calipers.evaluation import Policies, as_judgments, as_runs, costs_where_read, evaluate, kind_read
+from calipers.evaluation import Policies, evaluate
+from calipers.inputs import as_judgments, as_runs, costs_where_read, kind_read
 from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.plurals import counted
 from calipers.record import Record
+from calipers.report.meanwhile import computed_meanwhile, meanwhile
 from calipers.report.provenance import Provenance
 from calipers.results.scores import Reason, Scores
 
@@ -214,26 +219,13 @@ class Material(ScoredMaterial):
 
         return verdict(self)
 
-    @contextmanager
-    def work_ahead(self) -> Iterator[None]:
+    def work_ahead(self) -> AbstractContextManager[None]:
         """Another thread computes what takes longest, while this one makes the first sections of the page."""
         sections = self.sections()
         wanted = ["ranges", *["difference"] * ("alike" in sections), *["audit"] * ("tools" in sections)]
         if self.policies.get("jobs") == 1 or self.scores.values[0].size < SMALL:
             wanted = []
-
-        def work() -> None:
-            while wanted:
-                with suppress(Exception):  # which is met again where it matters
-                    getattr(self, wanted.pop(0))
-
-        thread = Thread(target=work, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            wanted.clear()
-            thread.join()
+        return meanwhile(partial(getattr, self, name) for name in wanted)
 
     @property
     def name(self) -> str:
@@ -407,17 +399,18 @@ def gather(
     every = list(dict.fromkeys([*plain_of, *plain_of.values()]))
     known = as_judgments(judgments, kind_read(measure for _, measure in asked))
     read = as_runs(runs)
+    if choices and choices.baseline:
+        choices = choices.changed(baseline=system_meant(choices.baseline, read))
     others = None if judges is None else named_judgments(judges)
     systems: list[Run] = [RememberedRun(run) for run in read_once(read, whole=True)]  # the audit wants two precisions
-    scores = evaluate(known, systems, every, progress=progress, warn=False, **policies)
+    provenance = computed_meanwhile(lambda: Provenance.of(known, judgments, systems, command, others))
+    scores = evaluate(known, systems, every, progress=progress, warn=False, **policies).settled()
     if np.isnan(scores.values).all():
         reason = Reason(int(np.bincount(scores.reasons.ravel()).argmax()))
         raise CheckFailed(
             f"every score is undefined ({reason}): there is nothing to report; --empty 0 and --missing 0 count such "
             "queries as 0"
         )
-    if choices and choices.baseline:
-        place_of("baseline", choices.baseline, scores.systems)
     return Material(
         judgments=known,
         runs=systems,
@@ -427,7 +420,7 @@ def gather(
         plain_of=plain_of,
         choices=choices or ReportOptions(),
         policies=policies,
-        provenance=Provenance.of(known, judgments, systems, command, others),
+        provenance=provenance.result(),
         judges=others,
         texts=texts or Texts(),
     )

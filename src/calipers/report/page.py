@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
-from threading import Thread
 from typing import Any, Protocol, Unpack
 
 from calipers._version import __version__
@@ -20,9 +20,11 @@ from calipers.evaluation import Policies
 from calipers.extras import load, missing
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
+from calipers.plot.drawing import unchecked
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
 from calipers.report.material import ReportOptions, Texts, gather
+from calipers.report.meanwhile import meanwhile
 from calipers.report.section import Detail, Section
 from calipers.report.sections import check_sections
 from calipers.results.scores import Scores
@@ -142,17 +144,31 @@ def report_page(
 ) -> tuple[bytes, tuple[str, ...]]:
     """The page that `write_report` writes, and what a user should know about it."""
     check_sections(choices.sections)
-    with imported_meanwhile():
-        material = gather(
-            judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress,
-            **policies,
-        )  # fmt: skip
-    with material.work_ahead():
-        text, notes = compose(material, progress)
+    with no_collections():
+        with imported_meanwhile():
+            material = gather(
+                judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress,
+                **policies,
+            )  # fmt: skip
+        with material.work_ahead():
+            text, notes = compose(material, progress)
     return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
 
 
+@contextmanager
+def no_collections() -> Iterator[None]:
+    """Without looking for reference cycles, of which a page makes few, in all that it holds."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
 PACKAGES = ("jinja2", "altair", "vl_convert")
+LATER = ("scipy.special", "scipy.cluster.hierarchy", "scipy.optimize", "numpy.ma")  # what sections import
 
 
 def check_packages() -> None:
@@ -161,23 +177,22 @@ def check_packages() -> None:
         load(module, extra="report", what="reports")
 
 
+def _compile_templates() -> None:
+    templates = _templates()
+    for name in templates.list_templates():
+        templates.get_template(name)
+
+
 @contextmanager
 def imported_meanwhile() -> Iterator[None]:
-    """Import what a page is made with in another thread, which takes a second, while files are unpacked."""
+    """Import what a page is made with, and compile its templates, in another thread, which takes a second, while files
+    are read.
+    """
     if missing(*PACKAGES):
         check_packages()
-
-    def load_all() -> None:
-        with suppress(Exception):  # which is met again below
-            for module in (*PACKAGES, "scipy.cluster.hierarchy"):
-                import_module(module)
-
-    thread = Thread(target=load_all, daemon=True)
-    thread.start()
-    try:
+    tasks = [partial(import_module, module) for module in (*PACKAGES, *LATER)]
+    with meanwhile([*tasks, _compile_templates]):
         yield
-    finally:
-        thread.join()
     check_packages()
 
 
@@ -202,13 +217,14 @@ def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None
 def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """The sections; one that cannot be made says why."""
     placed = []
-    for key, kind in material.sections().items():
-        try:
-            placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
-        except CalipersError as error:
-            placed.append(PlacedSection(key, kind.title, None, str(error)))
-        if progress:
-            progress(1)
+    with unchecked():
+        for key, kind in material.sections().items():
+            try:
+                placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
+            except CalipersError as error:
+                placed.append(PlacedSection(key, kind.title, None, str(error)))
+            if progress:
+                progress(1)
     return placed
 
 

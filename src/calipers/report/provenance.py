@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from calipers._version import __version__
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run
 
 PACKAGES = ("numpy", "scipy", "altair", "vl-convert-python")
 BLOCK = 1 << 20

@@ -16,6 +16,7 @@ from calipers.report.material import ReportOptions, ScoredMaterial
 from calipers.report.page import Report, check_packages, compose
 from calipers.report.provenance import Provenance, described, versions
 from calipers.results.scores import Scores
+from calipers.results.tables import as_number
 
 if TYPE_CHECKING:
     from calipers.text.scoring import TextScores
@@ -54,7 +55,7 @@ class TextMaterial(ScoredMaterial):
     def verdict(self) -> list[str]:
         """The paragraph for a reader who reads nothing else."""
         best = self.scores.systems[self.order[0]]
-        top = float(self.scores.mean()[best, self.measure])  # type: ignore[arg-type]  # a number
+        top = as_number(self.scores.mean()[best, self.measure])
         over = counted(len(self.scores.queries), self.unit)
         systems = counted(len(self.scores.systems), "system")
         said = [f"{best} leads {systems} with a mean {self.measure} of {top:.4f} over {over}."]

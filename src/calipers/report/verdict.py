@@ -14,6 +14,7 @@ from calipers.planning.closed_form_power import smallest_n
 from calipers.plurals import counted, verb
 from calipers.report.material import Material
 from calipers.report.page_tables import p_text
+from calipers.results.tables import as_number
 from calipers.stats.comparison import Comparison
 
 POWER = 0.8  # with which more queries would decide
@@ -24,7 +25,7 @@ def verdict(material: Material) -> list[str]:
     """The sentences of the paragraph."""
     scores = material.scores
     best = scores.systems[material.order[0]]
-    top = float(scores.mean()[best, material.measure])  # type: ignore[arg-type]  # a number
+    top = as_number(scores.mean()[best, material.measure])
     queries = counted(len(scores.queries), "query")
     if len(scores.systems) == 1:
         return [f"{best} has a mean {material.measure} of {top:.4f} over {queries}.", *_of_random(material)]
@@ -42,7 +43,7 @@ def verdict(material: Material) -> list[str]:
 
 
 def _lead(material: Material, one: int, other: int) -> float:
-    mean = [float(row[1]) for row in material.scores.mean().rows]  # type: ignore[arg-type]  # numbers
+    mean = [as_number(row[1]) for row in material.scores.mean().rows]
     return mean[one] - mean[other]
 
 

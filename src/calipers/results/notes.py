@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from calipers.plurals import counted, verb
 
 if TYPE_CHECKING:
-    from calipers.collection.model import Run
+    from calipers.collection.runs import Run
     from calipers.results.scores import Coverage
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.run_names import several_fit
 from calipers.errors import CalipersError, chosen_measure, place_of
 from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
 from calipers.plurals import counted, shape
 from calipers.results.averages import mean, total
-from calipers.results.tables import Table
+from calipers.results.tables import Table, as_number
 
 SHOWN = 50  # systems that a notebook shows
 
@@ -90,6 +91,7 @@ class Scores:
     coverage: Coverage | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  # what to know of the runs: queries that they lack, ties, unjudged documents
+    ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # names that fit several files, and these
 
     def __getitem__(self, measure: str) -> Floats:
         """The scores of one measure: an array of system x query."""
@@ -109,8 +111,10 @@ class Scores:
 
     @property
     def lower(self) -> frozenset[str]:
-        """The measures under which less is better: errors, such as TER."""
-        return frozenset(self.metadata.get("lower", ())).intersection(self.measures)
+        """The measures under which less is better: errors, such as TER, and distances, such as EE-L."""
+        defined = zip(self.measures, self.definitions, strict=False)
+        turned = (name for name, measure in defined if measure.form.smaller_is_better)
+        return frozenset(self.metadata.get("lower", ())).intersection(self.measures).union(turned)
 
     @property
     def signs(self) -> Floats:
@@ -242,6 +246,16 @@ class Scores:
         """Of each measure: how many scores have no value of their own for this reason."""
         return np.asarray((self.reasons == reason).sum(axis=(1, 2)))
 
+    def refuse_ambiguous(self, baselines: Iterable[str]) -> None:
+        """Refuse a baseline whose name fits several runs: which of them has it depends on their order."""
+        for name in baselines:
+            if name in self.ambiguous:
+                raise several_fit(name, self.ambiguous[name], by_path=False)
+
+    def settled(self) -> Scores:
+        """The same scores where a path, or the like, has said which of several systems a name is for."""
+        return replace(self, ambiguous={})
+
     def of_measures(self, measures: Sequence[str]) -> Scores:
         """The scores under these measures only."""
         place = [chosen_measure(measure, self.measures) for measure in measures]
@@ -265,6 +279,7 @@ class Scores:
             self.definitions,
             None,
             self.metadata,
+            ambiguous=self.ambiguous,
         )
 
     def __repr__(self) -> str:
@@ -276,7 +291,7 @@ class Scores:
         low, high = self.interval()
         mean = self.mean()
         half = {
-            (s, m): f"±{(high.rows[s][m] - low.rows[s][m]) / 2:.3f}"  # type: ignore[operator]  # cells of means are numbers
+            (s, m): f"±{(as_number(high.rows[s][m]) - as_number(low.rows[s][m])) / 2:.3f}"
             for s in range(len(self.systems))
             for m in range(1, len(self.measures) + 1)
             if high.rows[s][m] == high.rows[s][m]

@@ -15,6 +15,13 @@ from calipers.results.printable import visible
 
 Cell = str | float | int | bool | None
 
+
+def as_number(cell: Cell) -> float:
+    """A cell that is known to hold a number."""
+    assert cell is not None
+    return float(cell)
+
+
 FORMATS = ("table", "csv", "json", "markdown", "latex", "html")
 LEAST_P = 0.0001  # p values below this are printed so
 

@@ -67,4 +67,5 @@ def posterior(differences: Differences, rope: float) -> tuple[Floats, Floats, Fl
     below = np.where(certain, np.where(np.abs(mean) > rope, mean < 0, half), below)
     enough = differences.n > 1
     inside = np.where(certain, 1 - above - below, np.maximum(1 - above - below, 0.0) if rope else 0.0)
-    return tuple(np.where(enough, part, np.nan) for part in (above, inside, below))  # type: ignore[return-value]  # three
+    above, inside, below = (np.where(enough, part, np.nan) for part in (above, inside, below))
+    return above, inside, below

@@ -92,6 +92,7 @@ def compare(
     if name in UNCORRECTED:
         correct = "none"
     baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline or ()))
+    scores.refuse_ambiguous(baselines)
     if name == "dunnett" and len(baselines) != 1:
         raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
     if equivalence is not None and name != "t":

@@ -57,9 +57,9 @@ def _lower_limit(differences: Differences, alpha: float) -> Floats:
     return np.where(differences.n > 1, differences.mean - width, np.nan)
 
 
-def check_margin(margin: float, what: str = "the margin of equivalence") -> float:
+def check_margin(margin: float) -> float:
     if not (math.isfinite(margin) and margin > 0):
-        raise CalipersError(f"{what}, {margin:g}, is not a number above 0")
+        raise CalipersError(f"the margin of equivalence, {margin:g}, is not a number above 0")
     return float(margin)
 
 

@@ -26,13 +26,24 @@ if TYPE_CHECKING:
 COLUMNS = (
     "measure", "system_a", "system_b", "query", "difference", "difference_without", "p_adjusted", "p_without",
 )  # fmt: skip
+NEAR = 1 - 1e-9  # of alpha: p values that rounding could put on its other side
 NAMED = 3  # comparisons that a warning names
 
 
 def p_without(differences: Differences) -> tuple[Floats, Floats]:
     """Of each pair and query: the mean difference and the p value of the t test without that query; NaN if unshared."""
+    mean, t, freedom = t_without(differences)
+    return mean, _two_sided(t, freedom)
+
+
+def _two_sided(t: Floats, freedom: Floats) -> Floats:
     from scipy.special import stdtr
 
+    return np.asarray(np.minimum(2 * stdtr(freedom, -np.abs(t)), 1.0))
+
+
+def t_without(differences: Differences) -> tuple[Floats, Floats, Floats]:
+    """Of each pair and query: the mean difference and t without that query, and t's degrees of freedom."""
     n = differences.n[:, None].astype(np.float64)
     unit = differences.unit[:, None]  # so that nothing that is squared overflows or vanishes
     centred = differences.centred / unit
@@ -43,7 +54,7 @@ def p_without(differences: Differences) -> tuple[Floats, Floats]:
     rest = np.where(rest <= 1e-12 * squares, 0.0, rest)  # nothing is left but rounding
     mean = np.where(np.abs(mean) <= 1e-13 * np.abs(differences.scaled).max(axis=1, keepdims=True), 0.0, mean)
     t = ratio(mean, np.sqrt(rest / (left - 1) / left))
-    return mean * unit, np.minimum(2 * stdtr(np.where(np.isnan(left), 1, left - 1), -np.abs(t)), 1.0)
+    return mean * unit, t, np.where(np.isnan(left), 1.0, left - 1)
 
 
 def influence(scores: ScoresLike, comparison: Comparison) -> Table:
@@ -77,18 +88,21 @@ def _decided(
     differences = Differences.of(scores.values[m], a, b)
     whole = 2 * stdtr(np.maximum(differences.n - 1, 1), -np.abs(differences.student))
     factor = np.where(whole > 0, ratio(comparison.p_adjusted[m, pairs], whole), 1.0)
-    mean, p = p_without(differences)
-    p = np.minimum(p * factor[:, None], 1.0)
-    worst = np.where(np.isnan(p), -1.0, p).argmax(axis=1)
+    mean, t, freedom = t_without(differences)
+    # The smallest t of a pair has its largest p: few pairs come near alpha, and all p values are wanted of these only.
+    nearest = np.where(np.isnan(t), np.inf, np.abs(t)).argmin(axis=1)
     at = np.arange(len(pairs))
-    decided = np.flatnonzero(p[at, worst] >= comparison.alpha)
+    largest = _two_sided(np.nan_to_num(t[at, nearest], nan=np.inf), freedom[at, nearest]) * factor
+    rows = np.flatnonzero(largest >= NEAR * comparison.alpha)
+    p = np.minimum(_two_sided(t[rows], freedom[rows]) * factor[rows, None], 1.0)
+    worst = np.where(np.isnan(p), -1.0, p).argmax(axis=1)
     return [
         (
-            measure, scores.systems[int(a[i])], scores.systems[int(b[i])], scores.queries[int(worst[i])],
-            float(differences.mean[i]), float(mean[i, worst[i]]), float(comparison.p_adjusted[m, pairs[i]]),
-            float(p[i, worst[i]]),
+            measure, scores.systems[int(a[i])], scores.systems[int(b[i])], scores.queries[query],
+            float(differences.mean[i]), float(mean[i, query]), float(comparison.p_adjusted[m, pairs[i]]), of_row[query],
         )
-        for i in decided.tolist()
+        for i, query, of_row in zip(rows.tolist(), worst.tolist(), p.tolist(), strict=True)
+        if of_row[query] >= comparison.alpha
     ]  # fmt: skip
 
 

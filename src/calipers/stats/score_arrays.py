@@ -8,6 +8,7 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats
 from calipers.results.score_files import ScoresLike
 from calipers.results.scores import Scores
+from calipers.results.tables import as_number
 
 
 def matrix(scores: ScoresLike) -> Floats:
@@ -26,7 +27,7 @@ def system_means(scores: Scores) -> dict[str, float]:
     {'new': 0.5, 'old': 0.25}
     """
     values = _one_measure(scores).mean().column(scores.measures[0])
-    return dict(zip(scores.systems, map(float, values), strict=True))  # type: ignore[arg-type]  # they are numbers
+    return dict(zip(scores.systems, map(as_number, values), strict=True))
 
 
 def paired_values(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:

@@ -69,8 +69,8 @@ def marked(
     )
 
 
-def with_p(scores: ScoresLike, baseline: str, *, test: str = "t", correction: str | None = "holm") -> Table:
-    """The means, and beside each the adjusted p value of its difference from the baseline's: for other programs.
+def with_p(scores: ScoresLike, baseline: str, *, test: str = "t") -> Table:
+    """The means, and beside each the p value, adjusted by Holm, of its difference from the baseline's: for programs.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
@@ -78,7 +78,7 @@ def with_p(scores: ScoresLike, baseline: str, *, test: str = "t", correction: st
     ('system', 'AP', 'AP p')
     """
     scores = as_scores(scores)
-    found = compare(scores, test, correction, baseline, warn=False)
+    found = compare(scores, test, "holm", baseline, warn=False)
     table = scores.mean()
     p = {
         (int(found.a[pair]), m): PValue(found.p_adjusted[m, pair])

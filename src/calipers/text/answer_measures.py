@@ -23,6 +23,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -190,7 +191,7 @@ def _citations(context: Context, name: str) -> Scorer:
     return JudgedScorer(name, context, "statements", values, len(CITATION_PARTS))
 
 
-_JUDGED = {"chance": None, "needs": "judgments"}
-declare(TextDeclaration("NuggetRecall", _nuggets, NUGGET_PARTS, **_JUDGED))  # type: ignore[arg-type]
+_JUDGED: dict[str, Any] = {"chance": None, "needs": "judgments"}
+declare(TextDeclaration("NuggetRecall", _nuggets, NUGGET_PARTS, **_JUDGED))
 for _name in ("CitationPrecision", "CitationRecall", "CitationF1"):
-    declare(TextDeclaration(_name, _citations, CITATION_PARTS, **_JUDGED))  # type: ignore[arg-type]
+    declare(TextDeclaration(_name, _citations, CITATION_PARTS, **_JUDGED))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from calipers.batching import batches
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.text.bertscore import Matcher, over_references
@@ -33,7 +34,7 @@ class BertScorer(Scorer):
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         found = []
-        for some in _blocks(tasks):
+        for some in batches(tasks, lambda task: len(task.texts), AT_ONCE):
             encoded = self._encode(
                 (text for task in some for text in (*task.texts, *task.document.references)), progress
             )
@@ -81,26 +82,10 @@ class BertScorer(Scorer):
         return [Expectation(mean, np.zeros_like(mean), "greedy") for mean in means]
 
 
-def _blocks(tasks: Sequence[TextTask]) -> Iterator[list[TextTask]]:
-    """Some documents at a time, so that the vectors of all random texts need not be there together."""
-    block: list[TextTask] = []
-    size = 0
-    for task in tasks:
-        if block and size + len(task.texts) > AT_ONCE:
-            yield block
-            block, size = [], 0
-        block.append(task)
-        size += len(task.texts)
-    if block:
-        yield block
-
-
-def texts_to_encode(summaries: Summaries, expects: bool) -> list[str]:
-    """All different texts that are read as they are; expected summaries come on top."""
+def texts_to_encode(summaries: Summaries) -> list[str]:
+    """All different texts that are read as they are; sources and expected summaries come on top."""
     texts = [text for row in summaries.texts for text in row if text is not None]
     texts += [text for document in summaries.documents for text in document.references]
-    if expects:
-        texts += [needed_source(document) for document in summaries.documents]
     return list(dict.fromkeys(texts))
 
 

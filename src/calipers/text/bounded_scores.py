@@ -44,7 +44,7 @@ class BoundedScores:
     error_of_mean: float = 0.0  # the largest standard error of a system's mean expected score
     chance: str = "words"  # the random texts
     drawn: int | None = None  # how many of them, where they were not scored one by one
-    signature: str = ""  # of the library that scored
+    signature: str = ""  # the library that scored, and how
     unknown_upper: bool = False  # an attainable bound was asked for, and nobody knows it
 
     def value(self, measure: TextMeasure) -> Floats:

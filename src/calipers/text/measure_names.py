@@ -14,7 +14,6 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.text.registry import TextDeclaration, look_up
 from calipers.text.rouge_scores import rouge_name
 
-NORMALISED = ("U", "V1", "V2", "E")
 _NORMAL = re.compile(r"(U|V1|V2|E)\((.+)\)$", re.IGNORECASE)
 _PLAIN = re.compile(r"([\w+.-]+)(?:\(\s*part\s*=\s*(\w+)\s*\))?$")
 

@@ -88,7 +88,8 @@ def _replaced(word: str, rules: tuple[Rule, ...]) -> str:
 
 def _rules(text: str, condition: Condition) -> tuple[Rule, ...]:
     """suffix:replacement, with one condition."""
-    return tuple((*pair.split(":"), condition) for pair in text.split())  # type: ignore[misc]  # two parts
+    pairs = (pair.partition(":") for pair in text.split())
+    return tuple((suffix, replacement, condition) for suffix, _, replacement in pairs)
 
 
 # -- the steps -----------------------------------------------------------------------------------------

@@ -75,12 +75,12 @@ def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) ->
         try:
             with quiet(transformers), may_download("the model"):
                 return loader(model, local_files_only=offline_by() is not None, **options)
-        except Exception as error:
+        except Exception as error:  # of transformers, of torch, of the files: of any kind
             raise CalipersError(f"no {what} can be loaded: {first_line(error)}", file=model) from None
     try:
         with quiet(transformers), may_download("the model"):
             return loader(model, local_files_only=True, **options)
-    except Exception as error:
+    except Exception as error:  # the same
         if (variable := offline_by()) is not None:
             why = f"is not on this machine, and {variable} is set: name a model folder, or fetch the model first"
             raise CalipersError(f"the {what} {why}", file=model) from None
@@ -88,7 +88,7 @@ def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) ->
     try:
         with quiet(transformers):
             return loader(model, **options)
-    except Exception as error:
+    except Exception as error:  # the same
         raise _cannot_be_had(model, what, error) from None
 
 
@@ -100,7 +100,7 @@ def _ask_hub(model: str, what: str, at_home: Exception) -> None:
         raise _cannot_be_had(model, what, at_home) from None
     try:
         HfApi().model_info(model, timeout=SECONDS)
-    except Exception as error:
+    except Exception as error:  # of the hub's library, or of the network
         raise _cannot_be_had(model, what, error) from None
 
 
@@ -135,7 +135,7 @@ def device_of(torch: Any, asked: str | None) -> Any:
     try:
         device = torch.device(asked)
         torch.zeros(1, device=device)
-    except Exception as error:
+    except Exception as error:  # of torch: of any kind
         raise CalipersError(f"device '{asked}' cannot be used: {first_line(error)}") from None
     return device
 
@@ -148,7 +148,8 @@ def mixed_precision(torch: Any, device: Any, asked: bool | None) -> AbstractCont
     if not (device.type == "cuda" if asked is None else asked):
         return nullcontext()
     half = torch.float16 if device.type == "cuda" and not torch.cuda.is_bf16_supported() else torch.bfloat16
-    return torch.autocast(device.type, dtype=half)  # type: ignore[no-any-return]
+    mixed: AbstractContextManager[Any] = torch.autocast(device.type, dtype=half)
+    return mixed
 
 
 def padded(torch: Any, rows: Sequence[Sequence[int]], pad: int | None, device: Any) -> tuple[Any, Any]:

@@ -77,7 +77,7 @@ class Scorer(ABC):
     """A measure that is ready to score texts."""
 
     name: str  # with all that makes its figures
-    signature: str = ""  # of the library that does it
+    signature: str = ""  # the library that does it, and how
     identity: str = ""  # what its scores depend on beside the texts; nothing where that is not known
 
     @abstractmethod
@@ -178,8 +178,8 @@ def measure(
         def prepare(_: Context, canonical: str) -> Scorer:
             return FunctionScorer(canonical, function, batch, len(parts), needs)
 
-        said = {"lower": lower, "share": share, "chance": chance, "needs": needs, "aliases": aliases}
-        declare(TextDeclaration(name, prepare, parts, **said, function=function))  # type: ignore[arg-type]
+        said: dict[str, Any] = {"lower": lower, "share": share, "chance": chance, "needs": needs, "aliases": aliases}
+        declare(TextDeclaration(name, prepare, parts, **said, function=function))
         return function
 
     return declared
@@ -232,6 +232,7 @@ _FAMILIES = (
     "rouge_of_summaries",
     "bertscore_of_summaries",
     "sacre",
+    "edit_rate",
     "meteor",
     "likelihood",
     "answer_measures",

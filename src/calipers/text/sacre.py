@@ -1,23 +1,22 @@
-"""BLEU, chrF, chrF++ and TER, as sacrebleu works them out, text by text.
+"""BLEU, chrF and chrF++, as sacrebleu works them out, text by text.
 
     BLEU     geometric mean of the precisions of runs of 1 to 4 words, times a penalty for being short; smoothed (exp),
              and of effective order, as it is for single sentences
     chrF     F2 of runs of 1 to 6 characters; chrF++ also of runs of 1 and 2 words
-    TER      edits (insertions, deletions, substitutions, shifts) per word of the reference: less is better
 
 Scores are shares of 1, sacrebleu's percentages over 100. A system's score is the mean over its texts, not the corpus
 score, which pools counts. With several references each measure has its own rule: BLEU takes the largest count of
-a run of words in any of them, chrF the best reference, TER the fewest edits over the mean length; `mean` scores against
-each reference alone. TER is normalised as max(0, 1 - TER), the share of the reference that needs no edit.
+a run of words in any of them, chrF the best reference; `mean` scores against each reference alone. TER, which sacrebleu
+has too, is counted here (`calipers.text.edit_rate`).
 
 Papineni et al., BLEU: a method for automatic evaluation of machine translation, ACL 2002. Popović, chrF: character
-n-gram F-score for automatic MT evaluation, WMT 2015; chrF++: words helping character n-grams, WMT 2017. Snover et al.,
-A study of translation edit rate with targeted human annotation, AMTA 2006. Post, A call for clarity in reporting BLEU
-scores, WMT 2018.
+n-gram F-score for automatic MT evaluation, WMT 2015; chrF++: words helping character n-grams, WMT 2017. Post, A call
+for clarity in reporting BLEU scores, WMT 2018.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -29,12 +28,11 @@ from calipers.lists import Floats
 from calipers.text.bounded_scores import Progress
 from calipers.text.registry import Context, Scorer, TextDeclaration, TextTask, declare
 
-WHAT = "BLEU, chrF and TER"
+WHAT = "BLEU and chrF"
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "BLEU": ("BLEU", {"effective_order": True, "force": True}),  # force: no warnings about tokenized text
     "chrF": ("CHRF", {}),
     "chrF++": ("CHRF", {"word_order": 2}),
-    "TER": ("TER", {}),
 }
 
 
@@ -63,7 +61,7 @@ class SacreScorer(Scorer):
         """The metric with the references of one document, counted once for all texts about it."""
         kind, options = METRICS[self.name]
         made = getattr(self._metrics, kind)(references=[[text] for text in references], **options)
-        signature = str(made.get_signature())
+        signature = f"sacrebleu {made.get_signature()}"
         # The number of references is the only thing that differs between documents.
         self.signature = signature if self.signature in ("", signature) else _varied(signature)
         return made
@@ -72,22 +70,16 @@ class SacreScorer(Scorer):
 def _varied(signature: str) -> str:
     """As sacrebleu says it of a corpus with various numbers of references.
 
-    >>> _varied("nrefs:2|case:mixed")
-    'nrefs:var|case:mixed'
+    >>> _varied("sacrebleu nrefs:2|case:mixed")
+    'sacrebleu nrefs:var|case:mixed'
     """
-    return "|".join("nrefs:var" if part.startswith("nrefs:") else part for part in signature.split("|"))
-
-
-def words_left(scores: Floats) -> Floats:
-    """The share of a reference that needs no edit."""
-    return np.maximum(0.0, 1 - scores)
+    return re.sub(r"nrefs:\d+", "nrefs:var", signature)
 
 
 def _prepare(context: Context, name: str) -> Scorer:
-    """Runs of words or characters shared with references, or edits that lead to one, by sacrebleu."""
+    """Runs of words or characters shared with references, by sacrebleu."""
     return SacreScorer(name, context.options.several)
 
 
 for _name in METRICS:
-    _less = _name == "TER"
-    declare(TextDeclaration(_name, _prepare, lower=_less, share=words_left if _less else None))
+    declare(TextDeclaration(_name, _prepare))

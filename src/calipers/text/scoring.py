@@ -131,7 +131,7 @@ def steps(summaries: Summaries, measures: str | Sequence[str]) -> int:
     asked = text_measures(measures if isinstance(measures, str) else list(measures))
     bases = dict.fromkeys(measure.base for measure in asked)
     count = len(summaries.documents) * sum(base != "BERTScore" for base in bases)
-    return count + (len(texts_to_encode(summaries, False)) if "BERTScore" in bases else 0)
+    return count + (len(texts_to_encode(summaries)) if "BERTScore" in bases else 0)
 
 
 def _check(asked: Sequence[TextMeasure], context: Context) -> None:

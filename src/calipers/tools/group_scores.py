@@ -8,13 +8,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from calipers.collection.model import ArrayRun, Judgments
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import ArrayRun
 from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation import Policies, evaluate
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
+from calipers.results.tables import as_number
 
 
 class GroupScore:
@@ -40,7 +42,7 @@ class GroupScore:
         """The mean over the queries that count."""
         run = ArrayRun(np.asarray(scores, np.float64).ravel())
         found = evaluate(judgments, run, self.measure, warn=False, **self.policies)
-        value = float(found.mean().rows[0][1])  # type: ignore[arg-type]  # a number
+        value = as_number(found.mean().rows[0][1])
         if math.isnan(value):
             raise CalipersError(f"{self.name} is undefined for every query of this data")
         return value

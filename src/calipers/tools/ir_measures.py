@@ -182,6 +182,8 @@ def translated(theirs: Any) -> Measure | None:
     name, given = theirs.NAME, dict(theirs.params)
     if (name not in _PLAIN and name not in _OF_SUBTOPICS) or given.get("min_rel", 0) < 0:
         return None
+    if name == "SetF" and not theirs["beta"] > 0:
+        return None
     parameters = {key: value for key, value in given.items() if key != "gains" and value is not None}
     match name:
         case "SetF":
@@ -232,7 +234,7 @@ def _provider(library: Any) -> Any:
             diverse = any(measure.NAME in _OF_SUBTOPICS for measure in measures)
             return ["query_id", "doc_id", "relevance", *(["iteration"] if diverse else [])]
 
-    class CalipersEvaluator(evaluators):  # type: ignore[misc]
+    class CalipersEvaluator(evaluators):  # type: ignore[misc]  # the base class is untyped
         def __init__(self, measures: list[Any], qrels: Any) -> None:
             rows = [*library.util.QrelsConverter(qrels).as_namedtuple_iter()]
             super().__init__(measures, list(dict.fromkeys(row.query_id for row in rows)))

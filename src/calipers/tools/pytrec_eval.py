@@ -23,7 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection.model import DictRun, Judgments
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import DictRun
 from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
@@ -128,9 +129,11 @@ class RelevanceEvaluator:
         return [column.name if column.root.family else column.root.name for column in self.columns]
 
     def _values(self, column: ReportedMeasure, lists: Lists) -> Floats:
-        if column.measure is None:
+        assert self.judgments is not None
+        form = column.form(self.judgments)
+        if form is None:
             return np.zeros(len(lists))  # text is 0 there
-        values = np.nan_to_num(column.measure.bind(lists.pool).score(lists), nan=0.0)
+        values = np.nan_to_num(form.score(lists), nan=0.0)
         # The geometric mean is left to `compute_aggregated_measure`, which expects logarithms.
         return np.log(np.maximum(values, FLOOR)) if column.root.name.startswith("gm_") else values
 
@@ -153,9 +156,11 @@ def install(version: int = 9) -> ModuleType:
     for name in (*__all__, "__all__", "__version__"):
         setattr(module, name, getattr(here, name))
     if version == 10:
-        setattr(module, "RelevanceEvaluator", RelevanceEvaluator10)  # noqa: B010  a module takes any name
-        setattr(module, "supported_measures", set(_MEASURES[10]))  # noqa: B010
-        setattr(module, "supported_nicknames", {name: set(of) for name, of in NICKNAMES.items()})  # noqa: B010
+        vars(module).update(
+            RelevanceEvaluator=RelevanceEvaluator10,
+            supported_measures=set(_MEASURES[10]),
+            supported_nicknames={name: set(of) for name, of in NICKNAMES.items()},
+        )
     sys.modules["pytrec_eval"] = module
     return module
 

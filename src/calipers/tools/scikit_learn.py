@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
 from calipers.evaluation import Policies
 from calipers.extras import load

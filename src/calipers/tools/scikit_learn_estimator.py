@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.extras import load
 from calipers.lists import Floats
 from calipers.rankers.base import Ranker

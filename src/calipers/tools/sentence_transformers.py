@@ -20,6 +20,7 @@ from calipers.evaluation import Measures, Policies, evaluate
 from calipers.extras import load
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse_all
+from calipers.results.tables import as_number
 
 MEASURES = "nDCG@10 RR@10 AP@100 Recall@100"
 DEPTH = 1000  # documents of each query that are scored where a measure reads whole lists
@@ -66,7 +67,7 @@ def retrieval_evaluator(
             }
             known = {query: judged[query] for query in self.queries_ids}
             row = evaluate(known, run, [measure for _, measure in named], warn=False, **policies).mean().rows[0]
-            return {typed: float(value) for (typed, _), value in zip(named, row[1:], strict=True)}  # type: ignore[arg-type]
+            return {typed: as_number(value) for (typed, _), value in zip(named, row[1:], strict=True)}
 
         def output_scores(self, scores: Mapping[str, float]) -> None:
             """What is logged there, by their names, is returned here."""

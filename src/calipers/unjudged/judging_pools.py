@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import as_judgments, as_runs, notes_on_reading
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
+from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure

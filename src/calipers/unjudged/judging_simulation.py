@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import as_judgments, as_runs, notes_on_reading
+from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
@@ -146,7 +146,15 @@ class _World:
         kept = lists.where(seen)
         assert lists.docid_rank is not None
         known = Lists(
-            fewer, kept.query, kept.length, kept.offsets, number[kept.document], kept.first, kept.last, kept.docid_rank
+            fewer,
+            kept.query,
+            kept.length,
+            kept.offsets,
+            number[kept.document],
+            kept.first,
+            kept.last,
+            kept.docid_rank,
+            all_ties=kept.all_ties,
         )
         row, by_id = np.flatnonzero(~seen), lists.docid_rank
         hidden = HiddenLists(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints

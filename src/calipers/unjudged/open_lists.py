@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from calipers.collection.document_facts import notes_on_costs
 from calipers.collection.id_codes import Words, as_words, coded, mixed, side_by_side
-from calipers.collection.model import ArrayRun, Judgments, Run, ScoreFile
+from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
+from calipers.collection.runs import ArrayRun, Run, ScoreFile
 from calipers.errors import CalipersError
 from calipers.fusion.candidates import WholeRun, ranked_segments, whole_run
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms.gradings import Unknown, spread
-from calipers.native.columns import Retrieved
+from calipers.native.columns import Retrieved, TieSpans
 from calipers.native.id_text import decode, encode
 from calipers.native.ids import Ids
 
@@ -356,6 +357,7 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
         last=last[hit],
         docid_rank=place[hit],
         input_rank=by_input[hit],
+        all_ties=TieSpans.of(member, first, last, len(answered)),
         tag=encode(run.name),
         unjudged=Ids.of(query for query, at in zip(whole.queries, known.tolist(), strict=True) if at < 0),
         scattered=False,

@@ -25,6 +25,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.gradings import Growth, NoRange, Rungs, Steps, Unknown, best_quotient, spread
+from calipers.native.scanner import shared_bits
 from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats.comparison import compare
@@ -201,9 +202,10 @@ class _Unions:
                 - np.repeat(np.cumsum(size) - size, size)
             )
             code, one = self._lists.codes(rows)
-            shown = np.zeros((len(systems), max(len(one), 1)), np.float32)
-            shown[np.repeat(np.arange(len(systems)), size), code] = 1.0
-            self._known[key] = np.rint(shown @ shown.T).astype(np.int64)
+            shown = np.zeros((len(systems), 64 * (len(one) // 64 + 1)), bool)
+            shown[np.repeat(np.arange(len(systems)), size), code] = True
+            words = np.packbits(shown, axis=1).view(np.uint64)
+            self._known[key] = shared_bits(words, words)
         return self._known[key]
 
 
@@ -322,17 +324,8 @@ class _Linear:
         """The largest quotient: documents in descending order of what they add, so many zeros among them."""
         growth = self.growth
         assert growth is not None
-        total = np.zeros((len(base), descending.shape[1] + 1))
-        np.cumsum(descending, axis=1, out=total[:, 1:])
         above, below = (descending > 0).sum(axis=1), (descending < 0).sum(axis=1)
         count = above + zeros + below
-        m = np.arange(int(count.max(initial=0)) + 1)
-        plateau = (above + zeros)[:, None]
-        place = np.where(
-            m <= plateau, np.minimum(m, above[:, None]), descending.shape[1] - below[:, None] + m - plateau
-        )
-        reached = np.take_along_axis(total, np.clip(place, 0, descending.shape[1]), axis=1)
-        gained = np.diff(self.steps.worth)[:, None, None] * reached
         under = growth.base(query, unknown)
         if not len(self.steps):
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -340,12 +333,39 @@ class _Linear:
         # All are of one query: the denominators differ by how many documents there are, and not beyond some number.
         most, falling = growth.most, getattr(growth.curve, "falling", True)
         different, which = np.unique(np.minimum(unknown, most) if most and falling else unknown, return_inverse=True)
-        tables = [growth.table(p, query[: len(different)], different, len(m)) for p in range(1, len(self.steps) + 1)]
-        below_ = np.stack(tables)[:, which]
-        best = best_quotient(base, gained, under, below_, count)
-        value = np.where(np.isnan(best.value), 0.0, best.value)  # undefined for both systems, whatever the grades
-        nothing = under + below_[:, :, 0].sum(axis=0) <= 0  # then a grading leaves both undefined: no difference
-        return np.where(nothing, np.maximum(value, 0.0), value), best.rounds
+        width = int(count.max(initial=0)) + 1
+        tables = [growth.table(p, query[: len(different)], different, width) for p in range(1, len(self.steps) + 1)]
+        grown = np.stack(tables)
+        at_first = under + grown[:, which, 0].sum(axis=0)
+        # Where no document adds anything, and more of them only divide by more: by all of them, or by none.
+        fixed = (above + below == 0) & bool((np.diff(grown, axis=2) >= 0).all())
+        at_last = under + grown[:, which, count].sum(axis=0)
+        value, rounds = np.fmax(_quotient(base, at_first), _quotient(base, at_last)), 1
+        rest = np.flatnonzero(~fixed)
+        if len(rest):
+            gained = self._gained(descending[rest], above[rest], zeros[rest], below[rest])
+            best = best_quotient(base[rest], gained, under[rest], grown[:, which[rest], : gained.shape[2]], count[rest])
+            value[rest], rounds = best.value, max(rounds, best.rounds)
+        value = np.where(np.isnan(value), 0.0, value)  # undefined for both systems, whatever the grades
+        nothing = at_first <= 0  # then a grading leaves both undefined: no difference
+        return np.where(nothing, np.maximum(value, 0.0), value), rounds
+
+    def _gained(self, descending: Floats, above: Ints, zeros: Ints, below: Ints) -> Floats:
+        """[step, pair, m]: what the first m documents add in each step."""
+        total = np.zeros((len(descending), descending.shape[1] + 1))
+        np.cumsum(descending, axis=1, out=total[:, 1:])
+        m = np.arange(int((above + zeros + below).max(initial=0)) + 1)
+        plateau = (above + zeros)[:, None]
+        place = np.where(
+            m <= plateau, np.minimum(m, above[:, None]), descending.shape[1] - below[:, None] + m - plateau
+        )
+        reached = np.take_along_axis(total, np.clip(place, 0, descending.shape[1]), axis=1)
+        return np.asarray(np.diff(self.steps.worth)[:, None, None] * reached)
+
+
+def _quotient(top: Floats, bottom: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(bottom > 0, top / bottom, np.nan)
 
 
 def _fitting(width: Ints, start: int, extra: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,16 +18,7 @@ from calipers.collection.document_facts import UNJUDGED, Costs, read_costs, with
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
-from calipers.evaluation import (
-    as_judgments,
-    as_runs,
-    check_depth,
-    depending_on_costs,
-    describe,
-    kind_read,
-    notes_on_reading,
-    scored,
-)
+from calipers.inputs import as_judgments, as_runs, depending_on_costs, kind_read, notes_on_reading
 from calipers.limits.exactness import inexact_measures, sampling_errors
 from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
 from calipers.measures.forms.gradings import NoRange, Unknown, enumerated, number_of_gradings
@@ -37,12 +28,12 @@ from calipers.plurals import shape
 from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table
+from calipers.scoring import check_depth, describe, scored
 from calipers.unjudged.open_lists import OpenLists, possible_grades
 
 if TYPE_CHECKING:
     from calipers.unjudged.pair_ranges import PairRanges
 
-End = Literal["low", "high"]
 ENDS = ("low", "high")
 TIES = ("average", "docid", "docid-ascending", "input")  # whose order inside ties does not depend on the grades
 MOST_GRADINGS = 20_000  # of a list that are tried where there is no closed form

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from calipers.collection.files import Path
-from calipers.native.columns import Precision, Retrieved
-from calipers.native.scanner import JudgedIndex
 
 Content = TypeVar("Content", covariant=True)
 
@@ -18,21 +16,6 @@ class Reader(Protocol[Content]):
     """Reads a whole file; `max_unpacked` is the most bytes that a packed one may unpack to."""
 
     def __call__(self, path: Path, *, max_unpacked: int | None = None) -> Content: ...
-
-
-class Retriever(Protocol):
-    """Reads a run against the judgments, as `reader.scan_run` does."""
-
-    def __call__(
-        self,
-        path: Path,
-        index: JudgedIndex,
-        *,
-        depth: int = 0,
-        precision: Precision = "double",
-        jobs: int | None = None,
-        max_unpacked: int | None = None,
-    ) -> Retrieved: ...
 
 
 class Contents(NamedTuple):
@@ -53,8 +36,8 @@ class Format(Generic[Content]):
     `matches` sees the unpacked start of a file. `holds` says what `read` gives: "judgments" and "run" give Columns,
     "labels" gives Labels, "scores" an array, "table" Rows, which may be of judgments or of runs (`values`): `read` then
     takes the `value` to read ("grade", "score") and the `columns` that a user names, `contents` says whose runs there
-    are, and `parts` reads a run piece by piece. Runs also have `retrieve`, which keeps no more than the measures need.
-    `misfit` says what of a start that does not match is wrong, and how far off that is.
+    are, and `parts` reads a run piece by piece. `misfit` says what of a start that does not match is wrong, and how far
+    off that is.
     """
 
     name: str
@@ -65,6 +48,5 @@ class Format(Generic[Content]):
     read: Reader[Content]
     misfit: Callable[[bytes], tuple[float, str]] = lambda start: (math.inf, "")
     values: tuple[str, ...] = ("grade", "score")  # that a table may hold
-    retrieve: Retriever | None = None
     contents: Callable[..., Contents] | None = None
     parts: Callable[..., Any] | None = None

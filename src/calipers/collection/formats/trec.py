@@ -11,7 +11,7 @@ from collections.abc import Callable
 from calipers.collection.files import Path
 from calipers.collection.first_line import first_fields, is_trec
 from calipers.collection.formats.format import Format
-from calipers.collection.reader import scan, scan_run
+from calipers.collection.reader import scan
 from calipers.native.columns import Columns
 from calipers.native.scanner import ColumnScanner
 
@@ -57,5 +57,4 @@ RUN = Format(
     matches=lambda start: is_trec(start, 6),
     misfit=_misfit(6),
     read=read_run,
-    retrieve=scan_run,
 )

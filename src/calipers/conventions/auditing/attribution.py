@@ -137,7 +137,8 @@ def _concerned(rescorer: Rescorer, name: str, reference: Convention, tool: Conve
     """How many lists a cause concerns: those of the kind, or those whose score it changes when it alone is turned."""
     length = rescorer.length
     if cause == "no relevant document":
-        hopeless = rescorer.measure(name, tool).form.hopeless(rescorer.lists(tool)).reshape(length.shape)
+        form = rescorer.measure(name, tool).form
+        hopeless = form.hopeless(rescorer.lists(tool, form.order_reach)).reshape(length.shape)
         return int((hopeless & (length > 0)).sum())
     if cause == "lists shorter than k":
         return int(((length < (rescorer.measure(name, tool).cutoff or 0)) & (length > 0)).sum())

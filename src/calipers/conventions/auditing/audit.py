@@ -18,7 +18,7 @@ from calipers.conventions.auditing.attribution import Attribution, attribute
 from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, chosen_measure, warn_user
-from calipers.evaluation import as_judgments, as_runs, notes_on_reading
+from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.limits.exactness import inexact_measures, sampling_errors
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all

@@ -11,7 +11,7 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.errors import UnknownName, place_of, suggestion, warn_user
-from calipers.evaluation import as_judgments, as_runs, notes_on_reading
+from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Lists
 from calipers.measures.forms import Form
 from calipers.measures.grammar import parse_all
@@ -164,4 +164,5 @@ def _only(lists: Lists, place: int) -> Lists:
         document=lists.document[rows],
         first=lists.first[rows],
         last=lists.last[rows],
+        all_ties=None if lists.all_ties is None else lists.all_ties.take(np.array([place])),
     )

@@ -22,7 +22,7 @@ from calipers.conventions.auditing.attribution import SWITCHES, chosen
 from calipers.conventions.auditing.rescoring import Rescorer, Setting
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, place_of
-from calipers.evaluation import as_judgments, as_runs
+from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all
 from calipers.plurals import counted, verb

@@ -10,18 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
+from calipers.collection.runs import Run
 from calipers.conventions import PLAIN, Convention
 from calipers.conventions.profile import Policy
-from calipers.evaluation import in_batches, scored
+from calipers.inputs import in_batches
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.results.scores import Reason, Scores
+from calipers.scoring import as_policy, scored
 
 Read = tuple[bool, float | None]  # whether grades lose their fraction, and what lower ones are raised to
+_OTHER: dict[Precision, Precision] = {"double": "single", "single": "double"}
 Setting = tuple[str, str, Precision, bool, Read, Policy, Policy]  # all that a score depends on
 
 
@@ -74,9 +77,13 @@ class Rescorer:
             if convention.ties != "average":
                 self._lists[key] = self.lists(plain, reach).under(convention.ties)
             elif reach is not None:
-                self._lists[key] = self.lists(plain).top(reach)
+                whole = self.lists(plain)
+                self._lists[key] = whole.top(reach).sorted_with(whole)
             else:
-                self._lists[key] = Lists.of(self.known(convention).pool, self.retrieved(convention))
+                found = Lists.of(self.known(convention).pool, self.retrieved(convention))
+                twin = self._lists.get((_OTHER[convention.precision], *key[1:]))
+                # A depth may cut ties of single precision elsewhere.
+                self._lists[key] = found if twin is None or self.depth else found.sorted_with(twin)
         return self._lists[key]
 
     def _read_as(self, convention: Convention) -> Read:
@@ -149,9 +156,9 @@ class Rescorer:
     def _score(self, name: str, convention: Convention) -> Scores:
         measure = self.measure(name, convention)
         shape = (len(self.runs), len(self.queries))
-        missing: Any = convention.missing
-        lists = self.lists(convention, measure.form.reach)
-        score, reason = scored(measure, lists, None, missing, None, convention.empty)  # type: ignore[arg-type]  # a number or skip
+        missing = as_policy(convention.missing)
+        lists = self.lists(convention, measure.form.order_reach)
+        score, reason = scored(measure, lists, None, missing, None, as_policy(convention.empty))
         score, reason = score.reshape(shape), reason.reshape(shape)
         if missing == "skip":
             absent = self.length == 0

@@ -51,12 +51,15 @@ def run_rows(frame: Frame, columns: Mapping[str, str] | None, name: str, ordered
 
 def known_systems(frame: Frame, columns: Mapping[str, str] | None) -> list[str] | None:
     """The systems that a DataFrame says it has, so that it need not be read for their names."""
+    systems = about_systems(frame, columns).get("systems")
+    return None if systems is None else [str(system) for system in systems]
+
+
+def about_systems(frame: Frame, columns: Mapping[str, str] | None) -> dict[str, Any]:
+    """What was noted with the systems of runs."""
     given = {role: column for role, column in (columns or {}).items() if role not in ("subtopic", ORDER)}
     name = columns_of(frame.columns, "score", given, file="runs", ranks=False).get("system")
-    if name is None:
-        return None
-    systems = about(frame, name).get("systems")
-    return None if systems is None else [str(system) for system in systems]
+    return {} if name is None else about(frame, name)
 
 
 def about(frame: Frame, name: str) -> dict[str, Any]:

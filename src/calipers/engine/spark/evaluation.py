@@ -12,18 +12,20 @@ from typing import Any
 
 from calipers.conventions import Convention, convention
 from calipers.conventions.profile import base
-from calipers.engine.spark.columns import ORDER, Frame, judgment_rows, known_systems, named, run_rows
+from calipers.engine.spark.columns import ORDER, Frame, about_systems, judgment_rows, known_systems, named, run_rows
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.session import map_in_arrow, sql
 from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Task
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, Policy, Precision, check_depth, compared_in, reads_subtopics, refuse_flat
+from calipers.inputs import reads_subtopics
 from calipers.limits.exactness import inexact_measures, may_sample
 from calipers.limits.normalisation import OF_LISTS
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
+from calipers.native.columns import Precision
 from calipers.record import Record
+from calipers.scoring import Counting, Policy, check_depth, compared_in, refuse_flat
 
 LARGEST_LIST = 20_000_000  # rows of one list, or of one query's judgments, that a worker holds: about 2 GB
 MOST_BROADCAST = 1_000_000  # judged queries that are sent to every executor, to drop the rows of all others early
@@ -106,7 +108,8 @@ def evaluate(
     cut = _cut(bound.values(), depth, condensed, precut)
     if cut is not None:
         numbered = _precut(numbered, cut, task.precision)
-    return _scored(_exchanged(judged, numbered, task.buckets, partitions), task, bound)
+    several = about_systems(runs, columns).get("ambiguous", {})
+    return _scored(_exchanged(judged, numbered, task.buckets, partitions), task, bound, several)
 
 
 class _Defaults(Record):
@@ -178,7 +181,7 @@ def _buckets(frame: Frame, queries: int, systems: int) -> int:
     """Parts into which the systems of a query are dealt where there are too few queries to keep all cores busy."""
     try:
         wanted = 4 * int(frame.sparkSession.sparkContext.defaultParallelism)
-    except Exception:  # a session over Spark Connect knows no context
+    except AttributeError:  # a session over Spark Connect knows no context
         wanted = 4 * int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     return max(1, min(systems, -(-wanted // max(queries, 1)) if queries < wanted else 1))
 
@@ -286,7 +289,7 @@ def _exchanged(judged: Frame, rows: Frame, buckets: int, partitions: int | None)
 # -- scores ------------------------------------------------------------------------------------------
 
 
-def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
+def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure], ambiguous: Mapping[str, Sequence[str]]) -> Frame:
     T = sql("types")
 
     schema = T.StructType([T.StructField("system", T.StringType()), T.StructField("query", T.StringType())])
@@ -299,6 +302,7 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure]) -> Frame:
     drawn = list(may_sample(bound.values(), ties=counting.ties == "average"))
     said = {
         "systems": list(task.systems),
+        "ambiguous": ambiguous,
         "like": None if task.rules.name == "calipers" else task.rules.name,
         "like_sentence": task.rules.sentence,
         "ties": counting.ties,

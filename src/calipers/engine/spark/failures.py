@@ -22,7 +22,7 @@ def translated() -> Iterator[None]:
         yield
     except CalipersError:
         raise
-    except Exception as error:
+    except Exception as error:  # Spark has many, from Java and from Python
         raise _as_ours(error) from None
 
 

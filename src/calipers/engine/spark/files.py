@@ -15,7 +15,7 @@ import numpy as np
 from calipers.collection.arrow import arrow, ids
 from calipers.collection.chunks import line_start, parsed, whole_lines
 from calipers.collection.files import BLOCK, blocks
-from calipers.collection.run_names import distinct_names, run_name, stem_of
+from calipers.collection.run_names import ambiguous_names, distinct_names, run_name, stem_of
 from calipers.engine.spark.columns import ORDER, Frame, named
 from calipers.engine.spark.failures import translated
 from calipers.engine.spark.session import map_in_arrow, sql
@@ -82,7 +82,12 @@ def _text_runs(session: Any, paths: Sequence[str], ordered: bool) -> Frame:
     else:
         splits = Splits("run", tuple(paths), systems, _splits(paths), ordered=ordered)
         made = _split_files(session, splits, schema)
-    noted: dict[str, Any] = {"system": {"systems": [*systems]}, "block": {"role": ORDER}, "line": {"role": ORDER}}
+    several = {name: [*files] for name, files in ambiguous_names(runs).items()}
+    noted: dict[str, Any] = {
+        "system": {"systems": [*systems], "ambiguous": several},
+        "block": {"role": ORDER},
+        "line": {"role": ORDER},
+    }
     return made.select(*(F.col(name).alias(name, metadata={"calipers": noted.get(name, {})}) for name in made.columns))
 
 

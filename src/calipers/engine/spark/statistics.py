@@ -162,6 +162,7 @@ def compare(
     measures, systems = measures_of(scores), systems_of(scores)
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(systems)}): nothing to compare it with")
+    _named_only(scores).refuse_ambiguous([] if baseline is None else [baseline])
     a, b = pairs_of(systems, baseline)
     counted = _summed(scores, measures, systems, a, b)
     if counted.queries < 2:
@@ -239,7 +240,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
     warn_user(notes, warn)
     return Scores(
         tuple(measures), tuple(systems), tuple(queries), values, reasons, bare.definitions, coverage, bare.metadata,
-        notes=notes,
+        notes=notes, ambiguous=bare.ambiguous,
     )  # fmt: skip
 
 
@@ -275,8 +276,9 @@ def _named_only(scores: Frame) -> Scores:
     except CalipersError:  # a measure of the user's own, which its name does not define here
         definitions = ()
     empty = np.zeros((len(measures), 0, 0))
-    said = {key: value for key, value in about(scores, "system").items() if key != "systems"}
-    return Scores(tuple(measures), (), (), empty, empty.astype(np.uint8), definitions, None, said)
+    said = {key: value for key, value in about(scores, "system").items() if key not in ("systems", "ambiguous")}
+    several = {str(name): tuple(files) for name, files in about(scores, "system").get("ambiguous", {}).items()}
+    return Scores(tuple(measures), (), (), empty, empty.astype(np.uint8), definitions, metadata=said, ambiguous=several)
 
 
 def _codes(column: Any, names: Sequence[str]) -> tuple[Ints, int]:

@@ -25,17 +25,17 @@ from typing import Any
 import numpy as np
 
 from calipers.collection.arrow import arrow, coded, ids
-from calipers.collection.model import Judgments
+from calipers.collection.judgments import Judgments
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Counting, refuse_infinite, refuse_undefined
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Form
-from calipers.native.columns import Columns, Precision, Retrieved
+from calipers.native.columns import Columns, Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scanner import RunScanner, ScanError
 from calipers.record import Record
 from calipers.results.scores import Coverage
+from calipers.scoring import Counting, refuse_infinite, refuse_undefined
 
 Batch = Any  # a pyarrow.RecordBatch
 
@@ -221,7 +221,8 @@ def _nothing() -> Retrieved:
     none = np.zeros(0, np.int32)
     return Retrieved(
         query=none, length=none, tied=none, offsets=np.zeros(1, np.int64), document=none, score=np.zeros(0),
-        first=none, last=none, docid_rank=none, input_rank=none, tag=b"", unjudged=Ids.of([]), scattered=False,
+        first=none, last=none, docid_rank=none, input_rank=none, all_ties=TieSpans.none(0), tag=b"",
+        unjudged=Ids.of([]), scattered=False,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 and its expected value are then derived, never written again.
 """
 
-from calipers.measures.forms.base import Denominator, Form, Share
+from calipers.measures.forms.base import Form
 from calipers.measures.forms.cascade import Cascade
 from calipers.measures.forms.counted import Counted
 from calipers.measures.forms.cutoffs import IDEAL_TO_THE_END, MeanOverCutoffs, ZeroIfShort
@@ -25,6 +25,7 @@ from calipers.measures.forms.paired import Paired
 from calipers.measures.forms.peak import Peak
 from calipers.measures.forms.preference import BinaryPreference
 from calipers.measures.forms.self_normalised import SelfNormalisedGain, SelfNormalisedPrecision
+from calipers.measures.forms.shares import Denominator, Share
 from calipers.measures.forms.wrappers import Complement, JudgedOnly, Mixture
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What every form of measure offers, what every denominator offers, and a form divided by a denominator."""
+"""What every form of measure offers, and a form made from another."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Ints, Lists, Pool, Population
+from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.gradings import (
-    Growth,
     NoRange,
     Rungs,
     Steps,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from calipers.measures.forms.browsing import Browser
     from calipers.measures.forms.extreme_orders import Part
     from calipers.measures.forms.linear import Linear
+    from calipers.measures.forms.shares import Denominator
 
 # exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
 # by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.
@@ -41,6 +41,7 @@ READS_PRECISIONS = (
     "Knows R, chooses at random how many of the R relevant documents to read, "
     "goes down until they are read, and asks for the precision there (Robertson 2008)."
 )
+COUNTS_PAIRS = "None: pairs of judged documents are counted, in the right or in the wrong order."
 TIES = {
     "exact": "averaged over all orders by a closed form, exact",
     "enumerated": "averaged over all that a tie may show, enumerated",
@@ -89,6 +90,23 @@ class Form(Record):
     def can_be_negative(self) -> bool:
         """Whether some ranking may score less than 0."""
         return False
+
+    @property
+    def averages_attention(self) -> bool:
+        """Whether a tie is scored by the attention that its documents get on average, not by the mean over its orders.
+
+        Then so is a random ranking, which is one tie, and a tie may score less, or more, than each of its orders.
+        """
+        return False
+
+    @property
+    def smaller_is_better(self) -> bool:
+        """Whether the ideal ranking has the smallest score, and the worst one the largest."""
+        return False
+
+    def unfit_for(self, normalisation: str) -> str:
+        """Why a normalisation, as V2, says nothing of the form; empty where it does."""
+        return ""
 
     @property
     def may_draw_ties(self) -> bool:
@@ -166,10 +184,14 @@ class Form(Record):
         return np.asarray(np.isnan(self.ideal(lists.pool.everything))[lists.query])
 
     def __truediv__(self, by: Denominator | Callable[[Form, Lists], Floats | float]) -> Form:
-        return self.divided(by if isinstance(by, Denominator) else GivenDenominator(by))
+        from calipers.measures.forms.shares import as_denominator  # made of forms itself
+
+        return self.divided(as_denominator(by))
 
     def divided(self, by: Denominator) -> Form:
         """The form as a share of something."""
+        from calipers.measures.forms.shares import Share
+
         return Share(self, by)
 
     def wrapped(self, wrapper: Callable[[Form], Form]) -> Form:
@@ -268,6 +290,13 @@ class Form(Record):
         return None
 
     @property
+    def order_reach(self) -> int | None:
+        """The rank below which the order of documents is not read, though it may be which ones there are: those of
+        `Lists.to_sort`. None where the whole order is.
+        """
+        return self.reach
+
+    @property
     def deepest_rank(self) -> int | None:
         """The rank below which no document adds to the score, though it may be read; None where every one may."""
         return self.reach
@@ -324,6 +353,11 @@ class Form(Record):
         moving up.
         """
         return False
+
+    @property
+    def largest_score(self) -> float | None:
+        """What no ranking of any documents scores more than, where that is known and may be above 1."""
+        return None
 
     @property
     def has_residual(self) -> bool:
@@ -420,75 +454,6 @@ def deepest(forms: Iterable[Form]) -> int | None:
     return None if not found or None in found else max(depth for depth in found if depth is not None)
 
 
-class Denominator(Record):
-    """What a form is divided by; may depend on the query, never on the order of the list."""
-
-    of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
-    of_cutoff: ClassVar[bool] = False  # whether it depends on k alone
-    of_all_worth: ClassVar[bool] = False  # whether it is a sum over everything judged for the query
-    of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
-    counts_relevant: ClassVar[bool] = False  # of the query
-    of_best_first: ClassVar[bool] = False  # whether it is what the best documents of the query would get in the top k
-    counts_documents: ClassVar[bool] = False  # whether it grows by one with each relevant document, and by nothing else
-
-    @property
-    def within_reach(self) -> bool:
-        """Whether it reads no more of a list than the form does that it divides."""
-        return self.of_cutoff or self.of_query
-
-    @property
-    def local(self) -> bool:
-        """Whether a document that a list does not retrieve cannot change it, whatever its grade."""
-        return self.of_cutoff or self.of_list
-
-    @property
-    def constant(self) -> float | None:
-        """Its value, where that is the same for all lists and rankings; None where it depends on them."""
-        return None
-
-    @property
-    def formula(self) -> str:
-        """The divisor as text."""
-        return "a divisor"
-
-    @property
-    def level(self) -> float | None:
-        """The grade from which on a document is relevant, where the divisor counts relevant documents."""
-        return None
-
-    def plan(self, of: Plan) -> Plan | None:
-        """The plan of what is divided, with this divisor; None where the scanner does not know it."""
-        return None
-
-    def proved(self, of: Form) -> Proofs:
-        """Where the divisor is at least what can be reached: bounded. Where it can always be reached: realizable."""
-        return {}
-
-    def best_lists(self, form: Form, lists: Lists) -> Lists | None:
-        """The rankings whose scores it is; None where it is not the score of a ranking."""
-        return None
-
-    def of_relevant(self, count: Ints) -> Floats | None:
-        """Its value where so many documents of the query are relevant; None where that does not decide."""
-        return None
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth | None:
-        """How it depends on the grades of unknown documents; None where it does not."""
-        raise NoRange("no range is known for what it is divided by")
-
-    def __call__(self, form: Form, lists: Lists) -> Floats | float:
-        raise TypeError(f"{type(self).__name__} does not say what it divides by")
-
-
-class GivenDenominator(Denominator):
-    """A user's function, of which nothing is known."""
-
-    function: Callable[[Form, Lists], Floats | float]
-
-    def __call__(self, form: Form, lists: Lists) -> Floats | float:
-        return self.function(form, lists)
-
-
 def inexact(*words: Exactness) -> tuple[Exactness, ...]:
     """Each word once that is not `exact` or, as good, `enumerated`."""
     return tuple(word for word in dict.fromkeys(words) if word not in ("exact", "enumerated"))
@@ -516,6 +481,17 @@ class Wrapper(Form):
         return self.of.can_be_negative
 
     @property
+    def averages_attention(self) -> bool:
+        return self.of.averages_attention
+
+    @property
+    def smaller_is_better(self) -> bool:
+        return self.of.smaller_is_better
+
+    def unfit_for(self, normalisation: str) -> str:
+        return self.of.unfit_for(normalisation)
+
+    @property
     def may_draw_ties(self) -> bool:
         return self.of.may_draw_ties
 
@@ -537,119 +513,3 @@ class Wrapper(Form):
     @property
     def reads_costs(self) -> bool:
         return self.of.reads_costs
-
-
-class Share(Wrapper):
-    """A form divided by something that the order of the documents does not change."""
-
-    by: Denominator
-
-    @property
-    def numerator(self) -> Form:
-        return self.of
-
-    @property
-    def divisor(self) -> Denominator:
-        return self.by
-
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        return self.of.extremes_of(population, best)
-
-    @property
-    def weighted_sum(self) -> Linear | None:
-        return self.of.weighted_sum if self.of.divisor is None else None
-
-    @property
-    def browser(self) -> Browser | None:
-        return self.of.browser
-
-    def error(self, lists: Lists) -> Floats:
-        by = np.asarray(self.by(self.of, lists), dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(by > 0, self.of.error(lists) / by, np.nan)
-
-    def score(self, lists: Lists) -> Floats:
-        by = np.asarray(self.by(self.of, lists), dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(by > 0, self.of.score(lists) / by, np.nan)
-
-    @property
-    def worth(self) -> Value:
-        return self.of.worth
-
-    def best_order(self, population: Population) -> Lists:
-        return self.of.best_order(population)
-
-    def worst_order(self, population: Population) -> Lists:
-        return self.of.worst_order(population)
-
-    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
-        always = super().hopeless(lists)
-        if not self.by.of_list:
-            return always
-        return always | ((np.asarray(self.by(self.of, lists)) <= 0) & (lists.length > 0))
-
-    def variance(self, population: Population) -> Floats | None:
-        variance = self.of.variance(population)
-        if variance is None:
-            return None
-        by = np.asarray(self.by(self.of, population.shuffled), dtype=np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(by > 0, variance / by**2, np.nan)
-
-    def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
-        by = np.asarray(self.by(self.of, population.shuffled))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(by > 0, self.of.published(population, what) / by, np.nan)
-
-    def plan(self) -> Plan | None:
-        of = self.of.plan()
-        return self.by.plan(of) if of is not None and of.over == "one" else None
-
-    @property
-    def reach(self) -> int | None:
-        return self.of.reach if self.by.within_reach else None
-
-    def proved(self) -> Proofs:
-        inner = self.of.proved()
-        same = "the divisor is the same before and after a swap"
-        proved = {name: f"{inner[name]}; {same}" for name in KEPT_BY_SHARES if name in inner}
-        if self.by.of_cutoff:
-            kept = [name for name in ("localized", "complete") if name in inner]
-            proved |= {name: f"{inner[name]}; the divisor depends on k alone" for name in kept}
-        if self.by.of_query and "monotone" in inner:
-            proved["monotone"] = f"{inner['monotone']}; the divisor does not depend on k"
-        return {**proved, **self.by.proved(self.of)}
-
-    def formula(self, letters: dict[str, str]) -> str:
-        return f"{self.of.formula(letters)} / {self.by.formula}"
-
-    @property
-    def reader(self) -> str:
-        return self.of.reader_of_share(self.by)
-
-    @property
-    def sorted_is_best(self) -> bool:
-        return self.of.sorted_is_best
-
-    @property
-    def local(self) -> bool:
-        return self.of.local and self.by.local
-
-    def room(self, lists: Lists) -> Floats | None:
-        room = self.of.room(lists)
-        return None if room is None or self.by.constant is None else room / self.by.constant
-
-    @property
-    def top_unknown(self) -> tuple[int, int] | None:
-        """Below its reach, a share of the ideal counts no more documents than the ideal has ranks."""
-        within = self.of.top_unknown
-        if within is None or self.by.of_cutoff:
-            return within
-        return (within[0], within[0]) if self.by.of_best_first else None
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        return self.of.extreme_of_share(self.by, unknown, largest)
-
-    def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        return self.of.outer_of_share(self.by, unknown, largest)

@@ -24,7 +24,7 @@ from calipers.measures.forms.gradings import NoRange, Unknown
 from calipers.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -139,6 +139,27 @@ class RatioSums(Record):
     gamma: float = 1.0  # the c-th ratio counts gamma^(c - 1)
 
 
+def graded_sums(form: OfBlendedRatios, unknown: Unknown, sums: Sequence[RatioSums], largest: bool) -> Floats:
+    """A grading of the unknown documents under which the sum of ratios of each list is extreme."""
+    grade = unknown.all(unknown.grades[0])
+    for i, of_list in enumerate(sums):
+        one = OpenList.of(form, unknown, i)
+        if one.settled:
+            continue
+        _, tight, number = sums_of_ratios(one, of_list, largest)
+        if not tight:
+            raise NoRange("its relevant documents differ in worth, or are tied")
+        rows, given = raised_by_number(one, number, largest)
+        grade[rows] = given
+    return grade
+
+
+def outer_sums(form: OfBlendedRatios, unknown: Unknown, sums: Sequence[RatioSums], largest: bool) -> Floats:
+    """Of each list: what no sum of its ratios passes."""
+    lists = enumerate(sums)
+    return np.array([sums_of_ratios(OpenList.of(form, unknown, i), of_list, largest)[0] for i, of_list in lists])
+
+
 def sums_of_ratios(one: OpenList, sums: RatioSums, largest: bool) -> tuple[float, bool, int]:
     """The end of the range of a sum of ratios; whether it is attained; and by how many relevant unknown documents."""
     numbers, shown = one.numbers, len(one.row)
@@ -191,6 +212,27 @@ def raised_by_number(one: OpenList, number: int, largest: bool) -> tuple[Ints, F
     grade = np.full(len(rows), one.grade_of(one.lowest))
     grade[:number] = one.grade_of(one.most)
     return rows, grade
+
+
+def graded_by_list(
+    form: OfBlendedRatios, unknown: Unknown, of: Callable[[OpenList], tuple[Ints, Floats]], alike: bool = False
+) -> Floats:
+    """A grading of the unknown documents of lists without ties, list by list.
+
+    alike: only where all relevant documents of a list have one grade, so that the first of the best is the first.
+    """
+    grade = unknown.all(unknown.grades[0])
+    for i in range(len(unknown.lists)):
+        one = OpenList.of(form, unknown, i)
+        if one.settled:
+            continue
+        if one.tied:
+            raise NoRange("its lists have ties")
+        if alike and len({*one.grade.tolist(), *one.grades[one.possible > 0].tolist()}) > 1:
+            raise NoRange("its relevant documents differ in grade")
+        rows, given = of(one)
+        grade[rows] = given
+    return grade
 
 
 def first_ratio(one: OpenList, largest: bool) -> tuple[Ints, Floats]:
@@ -277,6 +319,12 @@ def _extreme_grade(one: OpenList, allowed: Bools, high: bool) -> tuple[float, fl
         return None
     at = int(one.possible[allowed].argmax() if high else one.possible[allowed].argmin())
     return float(one.possible[allowed][at]), float(one.grades[allowed][at])
+
+
+def any_ratios(form: OfBlendedRatios, unknown: Unknown, largest: bool, first_only: bool = False) -> Floats:
+    """What no ratio of a list, and so no mean of them, passes."""
+    lists = range(len(unknown.lists))
+    return np.array([any_ratio(OpenList.of(form, unknown, i), largest, first_only) for i in lists])
 
 
 def any_ratio(one: OpenList, largest: bool, first_only: bool) -> float:

@@ -9,7 +9,7 @@ L(i)  of rank i being the last: V(i) * (1 - C(i))
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
@@ -20,11 +20,9 @@ from calipers.measures.forms.free import Deterministic
 from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.reader_ranges import Ends, Path, Terms, outer, tied, walked
+from calipers.measures.forms.rising import Rising
 from calipers.measures.values import Discount, Facts, Value, Weights, described
 from calipers.record import Record
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CELLS = 1 << 20  # ranks that are worked on at once
 MOST_RANKS = 1 << 20  # that a reader is followed down
@@ -155,16 +153,13 @@ class SatisfiedReader(Browser):
 class AllRelevant(Browser):
     """The reader of average precision: C(i) = S(i + 1) / S(i), S(i) being the sum of gain(j) / j over j >= i."""
 
+    formula = "S(i + 1) / S(i), S(i) = sum over j >= i of gain(j) / j"
     foresees = True
     last: int | None = None
 
     @property
     def cutoff(self) -> int | None:
         return self.last
-
-    @property
-    def formula(self) -> str:
-        return "S(i + 1) / S(i), S(i) = sum over j >= i of gain(j) / j"
 
     def goes_on(self, at: Stage) -> Floats:
         share = np.where(at.rank <= (self.last or np.inf), at.gain, 0.0) / at.rank
@@ -411,9 +406,10 @@ def _ratios(weights: Weights, rank: Floats) -> Floats:
     return found
 
 
-class Browsed(Wrapper):
+class Browsed(Rising, Wrapper):
     """A reading of a reader's way down the list."""
 
+    reader = "Goes down the list, and on from rank i with the chance C(i)."
     of: Deterministic
 
     @property
@@ -443,10 +439,6 @@ class Browsed(Wrapper):
         return self.browser.value
 
     @property
-    def reach(self) -> int | None:
-        return None  # the orders of a tie are drawn for all of it, so that what is left out would change the draw
-
-    @property
     def deepest_rank(self) -> int | None:
         cutoff = self.browser.cutoff
         return self.reading.depth if cutoff is None else min(cutoff, self.reading.depth)
@@ -470,17 +462,6 @@ class Browsed(Wrapper):
         if self.reads_costs:
             letters["cost"] = "as --costs gives it for each document, otherwise 1"
         return READINGS[self.reading.what]
-
-    @property
-    def reader(self) -> str:
-        return "Goes down the list, and on from rank i with the chance C(i)."
-
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(self.worth(grade) != 0)
-
-    @property
-    def local(self) -> bool:
-        return True
 
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
         """All documents at their best, or all at their worst, where the reading follows their worths; else what a

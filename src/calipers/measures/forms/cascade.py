@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.forms.gradings import NoRange, Steps, Unknown
+from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import FLAT, Value, Weights, described
 from calipers.native.plan import Plan
 from calipers.native.scanner import symmetric_means
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
 IN_CACHE = 1 << 16  # of a matrix that is gone through many times
+MANY_TIES = 500  # as deep as the deepest, from which on going rank by rank is faster than tie by tie
 DEEPEST = 100  # ranks for which the variance of a reader who may go on is known
 
 
@@ -44,6 +46,7 @@ class Cascade(Form):
     keeps every value in [0, 1].
     """
 
+    local = True
     weight: Weights
     stop: Value
 
@@ -57,7 +60,7 @@ class Cascade(Form):
         gained[alone] = stop[groups.start[alone]] * self.weight.mean(groups.before[alone] + 1, groups.before[alone] + 1)
         passing = np.ones(len(groups))
         np.multiply.at(passing, groups.row_group, 1.0 - stop)
-        reached = _product_above(groups, passing)
+        reached = product_above(groups, passing)
         gained[reached == 0] = 0.0  # below a document at which every reader stops
         self._gain_of_ties(groups, stop, np.flatnonzero(~alone & (reached > 0)), gained)
         return groups.sum_by_list(gained * reached)
@@ -167,10 +170,6 @@ class Cascade(Form):
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(self.stop(grade) != 0)
 
-    @property
-    def local(self) -> bool:
-        return True
-
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
         """Where later ranks weigh less, a better document never lowers the score."""
         deepest = int(unknown.lists.length.max(initial=0))
@@ -218,7 +217,11 @@ class Cascade(Form):
         weight = np.concatenate([[0.0], self.weight.of_ranks(int(end.max()))])
         weight = np.append(weight, 0.0)
         tied = tied[np.argsort(depth[tied], kind="stable")]  # alike depths together, so that little is padded
-        for part in _parts(tied, depth[tied], IN_CACHE):
+        if (stop == 1).all() and int(depth[tied].sum()) >= MANY_TIES * int(depth[tied[-1]]):
+            size, before = groups.size[tied], groups.before[tied]
+            gained[tied] = _gain_by_rank(size, size - members[tied], before, depth[tied], weight)
+            return
+        for part in in_parts(tied, depth[tied], IN_CACHE):
             columns = np.arange(int(depth[part].max()) + 1)
             through = _chances_through(groups.size[part], groups.start[part], members[part], stop, len(columns) - 1)
             stopped = through[:, :-1] - through[:, 1:]
@@ -229,6 +232,24 @@ class Cascade(Form):
             stopped[columns[1:] > depth[part, None]] = 0.0
             # Added up rank by rank: a sum in pairs would round by the width of the block, so by the other lists in it.
             gained[part] = np.cumsum(stopped, axis=1, out=stopped)[:, -1]
+
+
+def _gain_by_rank(size: Ints, plain: Ints, before: Ints, depth: Ints, weight: Floats) -> Floats:
+    """What ties give of which every reader stops at a member, from the shallowest to the deepest: rank by rank for all
+    of them, with the same operations in the same order as one by one.
+
+    plain: of each tie's documents those that are no members. before: ranks above it. weight: of rank i at place i.
+    """
+    gained, through = np.zeros(len(size)), np.ones(len(size))
+    whole, rest = size.astype(np.float64), plain.astype(np.float64)
+    below_others = bool(before.any())
+    for rank, first in enumerate(np.searchsorted(depth, np.arange(1, int(depth[-1]) + 1)).tolist()):
+        reached = through[first:]
+        passed = reached * (np.maximum(rest[first:] - rank, 0.0) / np.maximum(whole[first:] - rank, 1.0))
+        at = np.minimum(before[first:] + rank + 1, len(weight) - 1) if below_others else rank + 1
+        gained[first:] += (reached - passed) * weight[at]
+        through[first:] = passed
+    return gained
 
 
 def _chances_through(size: Ints, start: Ints, members: Ints, stop: Floats, depth: int) -> Floats:
@@ -249,7 +270,7 @@ def _chances_through(size: Ints, start: Ints, members: Ints, stop: Floats, depth
     return symmetric_means(size, start, members, stop, depth)
 
 
-def _product_above(groups: Groups, passing: Floats) -> Floats:
+def product_above(groups: Groups, passing: Floats) -> Floats:
     """The product over the groups above each, in the same list."""
     counts = np.bincount(groups.list, minlength=len(groups.lists))
     starts = np.cumsum(counts) - counts
@@ -260,7 +281,7 @@ def _product_above(groups: Groups, passing: Floats) -> Floats:
     result = np.ones(len(groups))
     several = np.flatnonzero(counts > 1)
     several = several[np.argsort(counts[several], kind="stable")]
-    for part in _parts(several, counts[several]):
+    for part in in_parts(several, counts[several]):
         width = int(counts[part].max())
         cell = starts[part, None] + np.arange(width - 1)
         inside = np.arange(width - 1) < counts[part, None] - 1
@@ -269,7 +290,7 @@ def _product_above(groups: Groups, passing: Floats) -> Floats:
     return result
 
 
-def _parts(rows: Ints, widths: Ints, cells: int = CELLS) -> list[NDArray[np.int64]]:
+def in_parts(rows: Ints, widths: Ints, cells: int = CELLS) -> list[NDArray[np.int64]]:
     """The rows, given by ascending width, cut so that a matrix of each part stays small."""
     parts = []
     end = len(rows)

@@ -18,16 +18,13 @@ if TYPE_CHECKING:
 class Counted(Form):
     """A function of how many documents are retrieved, how many of them relevant, and how many relevant there are."""
 
+    reader = "Takes all that is retrieved, in no order."
     function: Callable[[Floats, Floats, Floats], Floats]
     rel: float = 1
 
     @property
     def can_be_negative(self) -> bool:
         return bool(getattr(self.function, "can_be_negative", False))
-
-    @property
-    def reader(self) -> str:
-        return "Takes all that is retrieved, in no order."
 
     def score(self, lists: Lists) -> Floats:
         retrieved = lists.length.astype(np.float64)

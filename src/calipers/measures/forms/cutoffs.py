@@ -52,6 +52,10 @@ class ZeroIfShort(Wrapper):
         inner = self.of.reach
         return None if inner is None else max(inner, self.cutoff)
 
+    @property
+    def order_reach(self) -> int | None:
+        return self.of.order_reach  # lists keep their lengths
+
     def proved(self) -> Proofs:
         return self.of.proved()  # a state has at least k documents
 

@@ -8,8 +8,9 @@ from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lazy import replace
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import Denominator, Form, Proofs
+from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.forms.gradings import Growth, NoRange, TopWeights, Unknown, as_they_are, at_most
+from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import AtLeast, Weights, described
 from calipers.native.plan import Plan
 
@@ -51,6 +52,7 @@ class OwnIdeal(Ideal):
     """What the best ranking of the documents that the list itself retrieved would get."""
 
     of_list = True
+    sorts = True
     within_reach = False
     of_best_first = False
     formula = "the same for the best ranking of what the list retrieved"
@@ -59,7 +61,7 @@ class OwnIdeal(Ideal):
         return None
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
-        return form.ideal(lists.all_shuffled())
+        return form.ideal(lists.to_sort())
 
     def best_lists(self, form: Form, lists: Lists) -> Lists:
         return lists.all_shuffled().best_first(form.worth)

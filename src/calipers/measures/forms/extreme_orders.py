@@ -179,7 +179,8 @@ def extreme(parts: Sequence[Part], copies: Ints, first: int, last: int, best: bo
         return sum(part.bound(state, rank, last, left, best) for part, state in zip(parts, states, strict=True))
 
     def gains(states: tuple[Any, ...], rank: int) -> Floats:
-        return np.sum([part.gains(state, rank) for part, state in zip(parts, states, strict=True)], axis=0)  # type: ignore[no-any-return]
+        each = [part.gains(state, rank) for part, state in zip(parts, states, strict=True)]
+        return np.asarray(np.sum(each, axis=0))
 
     def after(states: tuple[Any, ...], kind: int) -> tuple[Any, ...]:
         return tuple(part.after(state, kind) for part, state in zip(parts, states, strict=True))

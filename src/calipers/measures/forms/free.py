@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import permutations
 from math import perm
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from warnings import warn
 from zlib import crc32
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lazy import replace
-from calipers.lists import Floats, Ints, Lists, Population
+from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.native.plan import Plan
 
@@ -28,13 +28,12 @@ SMALL = 6  # documents whose orders are all tried to find the ideal and the wors
 class Deterministic(Form):
     """A function of lists without ties, averaged over the orders that ties allow."""
 
+    exactness: ClassVar[Exactness] = "sampled"
+    extremes: ClassVar[Exactness] = "sorted"
+    may_draw_ties = True
     function: Callable[[Any], Any]
     orders: int = 1000  # as many are enumerated, or else drawn
     seed: int = 42
-
-    @property
-    def exactness(self) -> Exactness:
-        return "sampled"
 
     def plan(self) -> Plan | None:
         """What the function says, where it can be scored by the scanner."""
@@ -59,14 +58,6 @@ class Deterministic(Form):
         """The score of lists without ties."""
         scores: Floats = self.function(lists)
         return scores
-
-    @property
-    def extremes(self) -> Exactness:
-        return "sorted"
-
-    @property
-    def may_draw_ties(self) -> bool:
-        return True
 
     @property
     def can_be_negative(self) -> bool:
@@ -172,6 +163,7 @@ def some_lists(lists: Lists, chosen: Ints) -> Lists:
         document=lists.document[row],
         first=lists.first[row],
         last=lists.last[row],
+        all_ties=None if lists.all_ties is None else lists.all_ties.take(chosen),
     )
 
 
@@ -187,19 +179,18 @@ def _random(one: Lists, seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, crc32(content.tobytes())])
 
 
-def _ties(lists: Lists, i: int) -> tuple[Ints, Ints]:
-    """Of the ties of list i: the place of its first row, and how many rows it has."""
-    rows = slice(lists.offsets[i], lists.offsets[i + 1])
-    start = np.flatnonzero(np.diff(lists.first[rows], prepend=0))
-    members = np.diff(np.append(start, len(lists.first[rows])))
-    tied = lists.first[rows][start] != lists.last[rows][start]
+def _ties(one: Lists) -> tuple[Ints, Ints]:
+    """Of the ties of the one list: the place of its first row, and how many rows it has."""
+    start = np.flatnonzero(np.diff(one.first, prepend=0))
+    members = np.diff(np.append(start, len(one.first)))
+    tied = one.first[start] != one.last[start]
     return start[tied], members[tied]
 
 
 def _few_ways(one: Lists, most: int) -> bool:
     """Whether the ties of the one list have no more orders than that."""
     ways = 1
-    for start, members in zip(*_ties(one, 0), strict=True):
+    for start, members in zip(*_ties(one), strict=True):
         span = int(one.last[start] - one.first[start] + 1)
         for k in range(int(members)):
             ways *= span - k
@@ -215,7 +206,7 @@ def _orders(lists: Lists, i: int, most: int, random: np.random.Generator) -> tup
     one = some_lists(lists, np.array([i]))
     spans = [
         (start, int(one.first[start]), int(one.last[start]), members)
-        for start, members in zip(*(each.tolist() for each in _ties(one, 0)), strict=True)
+        for start, members in zip(*(each.tolist() for each in _ties(one)), strict=True)
     ]
     drawn = not _few_ways(one, most)
     ranks = np.tile(one.first.astype(np.int64), (most if drawn else 1, 1))
@@ -232,7 +223,7 @@ def _orders(lists: Lists, i: int, most: int, random: np.random.Generator) -> tup
 
 def _drawn_order(one: Lists, random: np.random.Generator) -> Ints:
     """One order of a long list, its ties drawn all at once: a line of ranks."""
-    start, members = _ties(one, 0)
+    start, members = _ties(one)
     span = one.last[start].astype(np.int64) - one.first[start] + 1
     rank = one.first.astype(np.int64)
     dense = span <= 4 * members
@@ -283,16 +274,21 @@ def drawn_places(span: int, members: int, draws: int, random: np.random.Generato
 
 def _copies(lists: Lists, i: int, ranks: Ints) -> Lists:
     """List i once for each line of ranks."""
-    rows = np.arange(lists.offsets[i], lists.offsets[i + 1])
+    documents = lists.document[lists.offsets[i] : lists.offsets[i + 1]]
+    return lists_by_rank(lists.pool, lists.query[i], lists.length[i], documents, ranks)
+
+
+def lists_by_rank(pool: Pool, query: int, length: int, documents: Ints, ranks: Ints) -> Lists:
+    """One list of these documents, and so long, for each line of their ranks."""
     copies = len(ranks)
     by_rank = np.argsort(ranks, axis=1)
     rank = np.take_along_axis(ranks, by_rank, axis=1).ravel()
     return Lists(
-        pool=lists.pool,
-        query=np.repeat(lists.query[i], copies),
-        length=np.repeat(lists.length[i], copies),
-        offsets=np.arange(copies + 1) * len(rows),
-        document=lists.document[rows][by_rank].ravel(),
+        pool=pool,
+        query=np.repeat(query, copies),
+        length=np.repeat(length, copies),
+        offsets=np.arange(copies + 1) * len(documents),
+        document=documents[by_rank].ravel(),
         first=rank,
         last=rank,
     )

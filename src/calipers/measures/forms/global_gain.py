@@ -66,7 +66,7 @@ class Sharp(Blend):
 
     @property
     def extremes(self) -> Exactness:
-        return "bound"
+        return "sorted" if any(form.extremes == "sorted" for _, form in self.parts) else "bound"
 
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
         """What the parts could reach, each for itself. An order that is extreme for one may be so for all."""

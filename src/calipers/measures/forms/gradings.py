@@ -122,6 +122,7 @@ class Unknown:
             last=lists.last[judged],
             docid_rank=None if lists.docid_rank is None else lists.docid_rank[judged],
             input_rank=None,
+            all_ties=None if lists.all_ties is None else lists.all_ties.take(np.arange(start, stop)),
             memo={},
         )
         return Unknown(
@@ -508,6 +509,7 @@ def _copies(one: Unknown, times: int) -> Unknown:
         last=again(lists.last),
         docid_rank=again(lists.docid_rank),
         input_rank=None,
+        all_ties=None if lists.all_ties is None else lists.all_ties.take(np.zeros(times, np.int64)),
         memo={},
     )
     first, last, place, cost = (again(column) for column in (one.first, one.last, one.place, one.cost))

@@ -13,8 +13,9 @@ from calipers.errors import CalipersError
 from calipers.lazy import dataclass
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Denominator, Exactness, Form, Share
+from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.denominators import Ideal
+from calipers.measures.forms.shares import Denominator, Share
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -60,7 +61,30 @@ class Alike(Record):
         return np.asarray(able / np.maximum(count, 1.0))
 
 
-class IntentAware(Form):
+class Searched(Form):
+    """A form whose best and worst orders are searched for."""
+
+    def extremes_of(self, population: Population, best: bool) -> Exactness:
+        if self.extremes != "bound":
+            return self.extremes
+        return "exact" if self._searched(population, best)[1] else "bound"
+
+    def ideal(self, population: Population) -> Floats:
+        """Of the best order that there is, or where the search for it is stopped, what no order passes."""
+        return self._searched(population, best=True)[0]
+
+    def worst(self, population: Population) -> Floats:
+        return self._searched(population, best=False)[0]
+
+    def _searched(self, population: Population, best: bool) -> tuple[Floats, bool]:
+        """The extreme score of each set, and whether all are reached."""
+        return population.once(("extreme", self, best), lambda: self._extreme(population, best))
+
+    def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
+        raise NotImplementedError
+
+
+class IntentAware(Searched):
     """The sum over intents of weight(intent) * a form of the list, read by the grades for that intent."""
 
     of: Form
@@ -79,11 +103,6 @@ class IntentAware(Form):
             return "exact"
         return "greedy" if part is None else "bound"
 
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        if self.extremes != "bound":
-            return self.extremes
-        return "exact" if self._searched(population, best)[1] else "bound"
-
     def divided(self, by: Denominator) -> Form:
         return IntentShare(self, by)
 
@@ -95,22 +114,11 @@ class IntentAware(Form):
         answerable = np.bincount(seen.parent, weight, len(lists)) > 0
         return np.where(answerable, total / self.over, np.nan)
 
-    def ideal(self, population: Population) -> Floats:
-        """Of the best order that there is, or where the search for it is stopped, what no order passes."""
-        return self._searched(population, best=True)[0]
-
-    def worst(self, population: Population) -> Floats:
-        return self._searched(population, best=False)[0]
-
     def greedy(self, population: Population) -> Floats:
         """Of the order that takes at each rank the document that adds most: the best there is where what a document
         adds does not depend on those above it, and close to it elsewhere.
         """
         return population.once(("greedy", self), lambda: self.score(self.best_order(population)))
-
-    def _searched(self, population: Population, best: bool) -> tuple[Floats, bool]:
-        """The extreme score of each set, and whether all are reached."""
-        return population.once(("extreme", self, best), lambda: self._extreme(population, best))
 
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
         found = self.greedy(population) if best else self.score(self.worst_order(population))
@@ -155,9 +163,6 @@ class IntentShare(Share):
 
     of: IntentAware
 
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        return self.of.extremes_of(population, best)
-
     def ideal(self, population: Population) -> Floats:
         return self._shared(population, self.of.ideal(population))
 
@@ -168,9 +173,8 @@ class IntentShare(Share):
         return self._shared(population, self.of.greedy(population))
 
     def _shared(self, population: Population, value: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            by = self.divisors(population)
-            return np.where(by > 0, value / by, np.nan)
+        by = self.divisors(population)
+        return value / np.where(by > 0, by, np.nan)
 
     def divisors(self, population: Population) -> Floats:
         return np.asarray(self.by(self.of, population.shuffled), np.float64)
@@ -185,7 +189,7 @@ class GreedyIdeal(Ideal):
         return cast("IntentAware", form).greedy(lists.pool.everything)[lists.query]
 
 
-class Blend(Form):
+class Blend(Searched):
     """A weighted sum of forms by intent; undefined where one of them is."""
 
     parts: tuple[tuple[float, Form], ...]
@@ -194,26 +198,12 @@ class Blend(Form):
     def extremes(self) -> Exactness:
         return "greedy" if any(form.extremes == "greedy" for _, form in self.parts) else "bound"
 
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        if self.extremes != "bound":
-            return self.extremes
-        return "exact" if self._searched(population, best)[1] else "bound"
-
     def score(self, lists: Lists) -> Floats:
         return np.asarray(sum(weight * form.score(lists) for weight, form in self.parts))
-
-    def ideal(self, population: Population) -> Floats:
-        return self._searched(population, best=True)[0]
-
-    def worst(self, population: Population) -> Floats:
-        return self._searched(population, best=False)[0]
 
     def greedy(self, population: Population) -> Floats:
         """The better of the orders that are greedy for one of the parts."""
         return np.asarray(np.max([self.score(form.best_order(population)) for _, form in self.parts], axis=0))
-
-    def _searched(self, population: Population, best: bool) -> tuple[Floats, bool]:
-        return population.once(("extreme", self, best), lambda: self._extreme(population, best))
 
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
         least = [self.score(form.worst_order(population)) for _, form in self.parts]

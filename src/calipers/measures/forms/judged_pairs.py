@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Form, Proofs
+from calipers.measures.forms.base import COUNTS_PAIRS, Form, Proofs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +19,8 @@ class JudgedPairs(Form):
     that are. Undefined without a pair.
     """
 
+    sorted_is_best = True
+    reader = COUNTS_PAIRS
     reads_judged_only = True
     rel: float
 
@@ -53,24 +55,12 @@ class JudgedPairs(Form):
     def level(self) -> float:
         return self.rel
 
-    @property
-    def sorted_is_best(self) -> bool:
-        return True
-
     def proved(self) -> Proofs:
         return {"bounded": "a share of the pairs"}
 
     def formula(self, letters: dict[str, str]) -> str:
         letters["N"] = "judged documents that are not relevant"
         return "pairs of a relevant document and one of N others in the right order, ties half, / (R * N)"
-
-    @property
-    def reader(self) -> str:
-        return "None: pairs of judged documents are counted, in the right or in the wrong order."
-
-    @property
-    def ignores_unjudged(self) -> bool:
-        return True
 
     def _counts(self, pool: Pool) -> tuple[Ints, Ints]:
         """R and N of each query."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
@@ -18,13 +18,11 @@ if TYPE_CHECKING:
 class OverJudges(Wrapper):
     """The mean over judges of a form of the list, read by the grades of that judge; 0 where it is undefined for one."""
 
+    extremes: ClassVar[Exactness] = "sorted"
+
     @property
     def of_each_judge(self) -> Form:
         return self.of
-
-    @property
-    def extremes(self) -> Exactness:
-        return "sorted"
 
     def wrapped(self, wrapper: Callable[[Form], Form]) -> Form:
         return OverJudges(wrapper(self.of))  # what one judge did not judge, another may have

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from calipers.errors import CalipersError
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Denominator, Form, Proofs
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.forms.gradings import MEASURES_JUDGING, Rungs, Steps, Unknown, by_rank
+from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import AtLeast, Facts, Flat, Judged, Value, Weights, described
 from calipers.native.plan import Plan
 from calipers.record import Record
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 class Linear(Form):
     """The sum of weight(rank) * value(grade). Under ties a document weighs the mean weight of its tie's ranks."""
 
+    local = True
     weight: Weights
     value: Value
 
@@ -164,10 +166,6 @@ class Linear(Form):
             return None
         return cutoff, 0
 
-    @property
-    def local(self) -> bool:
-        return True
-
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
         """Each document by itself: the largest worth where it has a weight, or the smallest."""
         if described(self.value).measures_judging:
@@ -216,6 +214,7 @@ class Linear(Form):
 class RelevantPrefix(Form):
     """How many relevant documents stand in the first R ranks (or the cutoff), R being how many there are."""
 
+    reader = "Looks at as many documents as there are relevant ones, at most k."
     rel: float
     cutoff: int | None = None
 
@@ -244,10 +243,6 @@ class RelevantPrefix(Form):
 
     def formula(self, letters: dict[str, str]) -> str:
         return "relevant documents in the first min(R, k) ranks"
-
-    @property
-    def reader(self) -> str:
-        return "Looks at as many documents as there are relevant ones, at most k."
 
     def depth(self, lists: Lists) -> Floats:
         return self.depth_of(lists.pool.relevant(self.rel)[lists.query].astype(np.float64))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, READS_PRECISIONS, Denominator, Form, Proofs
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, READS_PRECISIONS, Form, Proofs
 from calipers.measures.forms.gradings import Rungs, Steps, Unknown, by_rank
+from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import DISCOUNTS, AtLeast
 from calipers.native.plan import Plan
 
@@ -30,6 +31,9 @@ class Paired(Form):
     at and above it. Summed over j that needs only differences of harmonic numbers.
     """
 
+    sorted_is_best = True
+    reader = "Goes down to each relevant document of the top k in turn, and adds up the precisions met there."
+    local = True
     sums_precisions = True
     rel: float
     cutoff: int | None = None
@@ -60,7 +64,7 @@ class Paired(Form):
         lists = population.shuffled
         n = population.size.astype(np.float64)
         relevant = lists.count(lists.grade >= self.rel).astype(np.float64)
-        p1, p2, p3, p4 = _falling_ratios(relevant, n, 4)
+        p1, p2, p3, p4 = _falling_ratios(relevant, n)
         j = np.arange(1, int(n.max(initial=0)) + 1, dtype=np.float64)
         above = np.cumsum(1 / j) - 1 / j  # H_(j-1)
         last = np.minimum(n, self.cutoff or n).astype(np.int64)
@@ -109,10 +113,6 @@ class Paired(Form):
     def level(self) -> float:
         return self.rel
 
-    @property
-    def sorted_is_best(self) -> bool:
-        return True
-
     def proved(self) -> Proofs:
         return {
             "monotone": "a further document adds its precision, or nothing",
@@ -126,19 +126,11 @@ class Paired(Form):
         letters["rel_i"] = AtLeast(self.rel).formula
         return "sum over ranks i <= k of rel_i * P@i"
 
-    @property
-    def reader(self) -> str:
-        return "Goes down to each relevant document of the top k in turn, and adds up the precisions met there."
-
     def reader_of_share(self, by: Denominator) -> str:
         return READS_PRECISIONS
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
-
-    @property
-    def local(self) -> bool:
-        return True
 
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
         """One more relevant document never lowers the sum."""
@@ -211,10 +203,10 @@ def _precision(relevant: Lists) -> Floats:
     return np.asarray(place / relevant.first)
 
 
-def _falling_ratios(relevant: Floats, n: Floats, most: int) -> list[Floats]:
-    """R (R - 1) ... (R - m + 1) / (n (n - 1) ... (n - m + 1)) for m = 1 to `most`."""
+def _falling_ratios(relevant: Floats, n: Floats) -> list[Floats]:
+    """R (R - 1) ... (R - m + 1) / (n (n - 1) ... (n - m + 1)) for m = 1 to 4."""
     ratios, product = [], np.ones_like(n)
-    for m in range(most):
+    for m in range(4):
         product = product * np.maximum(relevant - m, 0.0) / np.maximum(n - m, 1.0)
         ratios.append(product)
     return ratios

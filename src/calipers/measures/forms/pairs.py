@@ -7,7 +7,7 @@ above the other in half of the orders, so that sums over pairs are exact under t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from calipers.errors import CalipersError
 from calipers.lazy import dataclass
@@ -27,19 +27,10 @@ ALL, ONE, BOTH = 0, 1, 2  # how many documents of a pair must be retrieved for i
 class PairForm(Form):
     """A form of pairs."""
 
+    extremes: ClassVar[Exactness] = "sorted"
+    ignores_unjudged = True
+    reader = "None: pairs of documents are counted, in the order that a judge prefers or in the other one."
     retrieved: int = ALL
-
-    @property
-    def extremes(self) -> Exactness:
-        return "sorted"
-
-    @property
-    def ignores_unjudged(self) -> bool:
-        return True
-
-    @property
-    def reader(self) -> str:
-        return "None: pairs of documents are counted, in the order that a judge prefers or in the other one."
 
 
 class NumberOfPairs(PairForm):
@@ -104,11 +95,8 @@ class AsManyNonRelevant(PairForm):
     are too many of these, and where only retrieved documents count takes the number of relevant ones from all.
     """
 
+    ties = "averaged over all orders by a closed form, exact, where judges put all that they saw in one order"
     as_printed: bool = False
-
-    @property
-    def ties(self) -> str:
-        return "averaged over all orders by a closed form, exact, where judges put all that they saw in one order"
 
     def score(self, lists: Lists) -> Floats:
         plain, seen = pair_counts(lists), _levels(lists)

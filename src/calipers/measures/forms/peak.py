@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Form, Proofs
-from calipers.measures.forms.gradings import Steps, Unknown
+from calipers.measures.forms.base import Proofs
+from calipers.measures.forms.rising import Rising
 from calipers.measures.values import FLAT, Value, described
 from calipers.native.plan import Plan
 from calipers.record import Record
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Squared(Record):
@@ -26,13 +22,14 @@ class Squared(Record):
         return np.asarray(self.of(grade)) ** 2
 
 
-class Peak(Form):
+class Peak(Rising):
     """The largest value in the top k.
 
     Only a tie that straddles k leaves it open. If h of its m documents are shown, the t-th best of them is the
     best one shown with chance C(m - t, h - 1) / C(m, h).
     """
 
+    reader = "Is satisfied by the best one of the first k documents."
     value: Value
     cutoff: int | None = None
 
@@ -74,22 +71,6 @@ class Peak(Form):
     def formula(self, letters: dict[str, str]) -> str:
         letters["v_i"] = described(self.value).formula
         return "max over ranks i <= k of v_i"
-
-    @property
-    def reader(self) -> str:
-        return "Is satisfied by the best one of the first k documents."
-
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(self.value(grade) != 0)
-
-    @property
-    def local(self) -> bool:
-        return True
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """A better document never lowers the score."""
-        steps = Steps.of(self.value, unknown.grades, unknown.lists.pool)
-        return unknown.all(steps.grade[-1 if largest else 0])
 
     def _straddling(self, tie: Lists, value: Floats, best: Floats) -> None:
         """Raise `best` to its mean over what the straddling tie, at most one per list, may show."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Form, Proofs
+from calipers.measures.forms.base import COUNTS_PAIRS, Form, Proofs
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import AtLeast
 from calipers.native.plan import Plan
@@ -18,6 +18,9 @@ class BinaryPreference(Form):
     cutoff falls inside the tie.
     """
 
+    small_terms = True
+    reader = COUNTS_PAIRS
+    ignores_unjudged = True
     rel: float
     cutoff: int | None = None
 
@@ -77,23 +80,11 @@ class BinaryPreference(Form):
     def level(self) -> float:
         return self.rel
 
-    @property
-    def small_terms(self) -> bool:
-        return True
-
     def proved(self) -> Proofs:
         return {"monotone": "a further document adds its share of preferences, or nothing; R and N do not depend on k"}
 
     def formula(self, letters: dict[str, str]) -> str:
         return "sum over relevant documents in the top k of 1 - min(non-relevant above, R) / min(N, R)"
-
-    @property
-    def reader(self) -> str:
-        return "None: pairs of judged documents are counted, in the right or in the wrong order."
-
-    @property
-    def ignores_unjudged(self) -> bool:
-        return True
 
     def _of_untied(self, top: Lists) -> Floats:
         """Every non-relevant document above counts, no order has to be averaged over."""

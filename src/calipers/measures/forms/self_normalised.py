@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
@@ -25,16 +26,11 @@ class SelfNormalisedGain(Form):
     distribution. Orders with no gain count 0 where other orders have some. Beyond MOST_COMPOSITIONS it is sampled.
     """
 
+    exactness: ClassVar[Exactness] = "enumerated"
+    may_draw_ties = True
+    reader = "Looks at k documents, and compares their order with the best order of the same k."
     weight: Weights
     value: Value
-
-    @property
-    def exactness(self) -> Exactness:
-        return "enumerated"
-
-    @property
-    def may_draw_ties(self) -> bool:
-        return True
 
     def score(self, lists: Lists) -> Floats:
         return self._moments(lists)[0].copy()
@@ -91,10 +87,6 @@ class SelfNormalisedGain(Form):
 
     def formula(self, letters: dict[str, str]) -> str:
         return f"{Linear(self.weight, self.value).formula(letters)} / the same for the top k sorted best first"
-
-    @property
-    def reader(self) -> str:
-        return "Looks at k documents, and compares their order with the best order of the same k."
 
     def worst(self, population: Population) -> Floats:
         """The smallest defined score: some top k with a gain in it, sorted worst first."""
@@ -197,6 +189,7 @@ class SelfNormalisedPrecision(Form):
     precisions is that of a smaller tie. Orders that show no relevant document count 0 where others show some.
     """
 
+    reader = "Knows how many relevant documents are in the top k, and reads down to one of them."
     rel: float
     cutoff: int | None = None
 
@@ -242,10 +235,6 @@ class SelfNormalisedPrecision(Form):
 
     def formula(self, letters: dict[str, str]) -> str:
         return f"{Paired(self.rel).formula(letters)} / relevant documents in the top k"
-
-    @property
-    def reader(self) -> str:
-        return "Knows how many relevant documents are in the top k, and reads down to one of them."
 
     def worst(self, population: Population) -> Floats:
         """The smallest defined score: as few relevant documents as the top k must have, at its bottom."""

@@ -6,18 +6,9 @@ from typing import TYPE_CHECKING
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import (
-    READS_PRECISIONS,
-    Denominator,
-    Exactness,
-    Form,
-    Inner,
-    Proofs,
-    Wrapper,
-    deepest,
-    number,
-)
+from calipers.measures.forms.base import READS_PRECISIONS, Exactness, Form, Inner, Proofs, Wrapper, deepest, number
 from calipers.measures.forms.gradings import Rungs, Steps, Unknown
+from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import Negative, Value
 from calipers.native.plan import Plan
 
@@ -92,6 +83,8 @@ class Mixture(Form):
 class Complement(Wrapper):
     """One minus a form."""
 
+    reader = "None: it is what is not known of another score."
+
     def error(self, lists: Lists) -> Floats:
         return self.of.error(lists)
 
@@ -112,16 +105,14 @@ class Complement(Wrapper):
     def formula(self, letters: dict[str, str]) -> str:
         return f"1 - {self.of.formula(letters)}"
 
-    @property
-    def reader(self) -> str:
-        return "None: it is what is not known of another score."
-
     def extreme(self, unknown: Unknown, largest: bool) -> Floats:
         return self.of.extreme(unknown, not largest)
 
 
 class JudgedOnly(Wrapper):
     """A form of the lists without their unjudged documents. A grade below 0 says: in the pool, but not judged."""
+
+    ignores_unjudged = True
 
     def inner(self, lists: Lists) -> Inner:
         return Inner(self.of, self._judged(lists))
@@ -151,10 +142,6 @@ class JudgedOnly(Wrapper):
     @property
     def reader(self) -> str:
         return self.of.reader
-
-    @property
-    def ignores_unjudged(self) -> bool:
-        return True
 
     def _judged(self, lists: Lists) -> Lists:
         return lists.once("judged only", lambda: lists.where(lists.grade >= 0).condensed())

@@ -12,6 +12,7 @@ from calipers.plot.systems import placed
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
+from calipers.results.tables import as_number
 
 
 def section(material: Material, detail: Detail) -> Section:
@@ -47,8 +48,9 @@ def _below_worst(material: Material) -> bool:
     """Whether the mean of a system is below that of the worst rankings."""
     means = material.plain.mean()
     return any(
-        float(score) < float(worst) - 1e-9  # type: ignore[arg-type]  # numbers
+        as_number(score) < as_number(worst) - 1e-9
         for measure, *_, worst in material.bounds.means().rows
+        if measure not in material.plain.lower
         for score in means.column(str(measure))
     )
 
@@ -77,6 +79,7 @@ def _grid(material: Material) -> Grid:
     bounds = material.bounds.means()
     parts = (bounds.column(part) for part in ("measure", "ideal", "expected", "sd", "worst"))
     for measure, ideal, expected, sd, worst in zip(*parts, strict=True):
-        known = [float(v) for v in means.column(str(measure)) if v == v]  # type: ignore[arg-type]  # numbers
-        rows.append([name(str(measure)), *map(number, (worst, expected, sd, ideal)), number(max(known, default=None))])
+        known = [as_number(v) for v in means.column(str(measure)) if v == v]
+        best = (min if measure in material.plain.lower else max)(known, default=None)
+        rows.append([name(str(measure)), *map(number, (worst, expected, sd, ideal, best))])
     return Grid("bounds", columns, plain_rows(rows), "measures", tools=False)

@@ -11,7 +11,7 @@ from calipers import plot
 from calipers.changes.first_documents import ShownRankings, first_documents
 from calipers.limits.normalisation import what_is_shuffled
 from calipers.limits.query_types import QueryTypes
-from calipers.report.embedded_data import rounded
+from calipers.report.embedded_data import all_rounded, rounded
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, by_measure
@@ -30,7 +30,9 @@ WORDS = {
 
 def section(material: Material, detail: Detail) -> Section:
     bounds = material.bounds
-    found = {m: material.types(p) for m, p in material.plain_of.items() if p in bounds.measures}
+    shown = {m: p for m, p in material.plain_of.items() if p in bounds.measures}
+    less = material.plain.lower  # which have no types: left out, or refused where there is nothing else
+    found = {m: material.types(p) for m, p in shown.items() if p not in less or less.issuperset(shown.values())}
     types = found.get(material.measure) or next(iter(found.values()))
     charts = {m: plot.query_map(each, m, NAMES) for m, each in found.items() if set(each.types) != {"undefined"}}
     telling = sum(t in ("ideal", "informative") for t in types.types)
@@ -95,7 +97,7 @@ def rankings(material: Material, top: int) -> dict[str, Any]:
         "systems": list(scores.systems),
         "queries": list(scores.queries),
         "measures": list(scores.measures),
-        "scores": [[[rounded(v, 4) for v in line] for line in one] for one in scores.values.tolist()],
+        "scores": [[all_rounded(line, 4) for line in one] for one in scores.values.tolist()],
         "bounds": {
             m: [[rounded(float(v), 4) for v in _of_query(each[p])] for each in (b.expected, b.ideal)]
             for b in (material.bounds,)

@@ -8,6 +8,7 @@ from calipers.plurals import counted, verb
 from calipers.report.material import MANY, Material
 from calipers.report.page_tables import Column, Grid, Row, count, name, number, plain_rows
 from calipers.report.section import Detail, Section, by_measure
+from calipers.results.tables import as_number
 
 FEW = MANY  # systems of which the pairs are looked at under every measure
 
@@ -16,7 +17,8 @@ def section(material: Material, detail: Detail) -> Section:
     found = material.ranges
     first = found.measures[0]
     mean = {(system, measure): (low, score, high) for system, measure, low, score, high in found.mean().rows}
-    widest = max(float(high) - float(low) for (_, measure), (low, _, high) in mean.items() if measure == first)  # type: ignore[arg-type]  # numbers
+    ends = ((low, high) for (_, measure), (low, _, high) in mean.items() if measure == first)
+    widest = max(as_number(high) - as_number(low) for low, high in ends)
     open_documents = int(found.unknown.sum())
     if not open_documents:
         return Section("Every retrieved document is judged: no further judgment can change a score.")

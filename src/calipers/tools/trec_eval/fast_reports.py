@@ -12,6 +12,7 @@ from calipers.measures.registry import Measure, look_up
 from calipers.native.id_text import decode
 from calipers.native.plan import Plan
 from calipers.tools.trec_eval.lines import FLOOR, line, text_line
+from calipers.tools.trec_eval.measure_parameters import read_parameters
 from calipers.tools.trec_eval.request import Request
 from calipers.tools.trec_eval.run_ids import run_id
 
@@ -55,7 +56,7 @@ def fast_reports(request: Request) -> list[str] | None:
         judgments, *files = request.files
         index = read_graded(judgments, plans)
         runs = score_runs(files, index, by_id=True, depth=request.depth or 0, jobs=request.jobs)
-        if not index.whole or not all(request.complete or all(run.length) for run in runs):
+        if index.exponents or not index.whole or not all(request.complete or all(run.length) for run in runs):
             raise NotFast("queries")
     except UNUSUAL:
         return None
@@ -76,7 +77,7 @@ def _columns(request: Request) -> tuple[list[FastMeasure], list[Plan]]:
         if root.name in ("runid", *_COUNTS):
             columns.append(FastMeasure(root.name, root))
             continue
-        for name, parameters in root.columns(text):
+        for name, parameters in read_parameters(root, text, version_9=request.version_9):
             if root.rel:
                 parameters = {**parameters, "rel": request.level}
             wanted = _plan(root, parameters)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from calipers.collection.model import Judgments, Run
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import Run
 from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
-from calipers.evaluation import in_batches
+from calipers.inputs import in_batches
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.dialects import KINDLESS, Root
+from calipers.measures.forms import Form
+from calipers.measures.interpolated import ROUNDINGS
 from calipers.measures.registry import Measure, look_up
 from calipers.native.columns import Retrieved
 from calipers.native.ids import decode, encode
-from calipers.tools.trec_eval.gains_below_zero import score_with_losses
 from calipers.tools.trec_eval.levels_below_zero import ComparedLists, compares
 from calipers.tools.trec_eval.lines import FLOOR, line, text_line, z_line
-from calipers.tools.trec_eval.request import Refused, Request, plain_parameters
+from calipers.tools.trec_eval.measure_parameters import read_parameters
+from calipers.tools.trec_eval.own_formulas import FARTHEST, own_formula, printed_as_it_is
+from calipers.tools.trec_eval.request import Refused, Request
 from calipers.tools.trec_eval.run_ids import run_id
 from calipers.tools.trec_eval.zscores import ZScores, converted, read_zscores
-
-UNDEFINED_OF_NOTHING = ("iprec_at_recall_0.00", "11pt_avg")
 
 
 @dataclass(frozen=True)
@@ -36,17 +38,15 @@ class ReportedMeasure:
     root: Root
     measure: Measure | None
     length: int = 10  # of relstring
-    gains: Mapping[float, float] | None = None  # which `measure` does not take: some are below 0
+    own: Form | None = None  # which takes the place of the measure's, where that does not take the parameters
 
     @classmethod
     def all_of(cls, root: Root, text: str, request: Request, convention: Convention) -> list[ReportedMeasure]:
         """The columns of a root with these parameters."""
         columns = []
-        plain = plain_parameters(root, text)
-        for its_name, parameters in root.columns(plain):
-            name = f"{root.name}_{text}" if its_name == f"{root.name}_{plain}" else its_name
+        for name, parameters in read_parameters(root, text, version_9=request.version_9):
             if not root.measure:
-                columns.append(cls(name, root, None, max(int(parameters.get("length", 10)), 0)))
+                columns.append(cls(name, root, None, max(parameters.get("length", 10), 0)))
                 continue
             known = look_up(root.measure)
             assert known is not None
@@ -57,12 +57,32 @@ class ReportedMeasure:
             if root.kind == "judges":
                 offered["judged_only"] = request.judged_only  # by each judge
             taken = {key: value for key, value in offered.items() if key in declaration.defaults}
-            by_hand = None
-            if any(gain < 0 for gain in parameters.get("gains", {}).values()) or "gains" not in declaration.defaults:
-                by_hand = parameters.pop("gains", None)
-            measure = Measure.of(declaration, {**taken, **fixed, **parameters})
-            columns.append(cls(name, root, measure, gains=by_hand))
+            own = own_formula(root.name, parameters, request, rounding=taken.get("rounding", ""), given=bool(text))
+            if own is not None:
+                recall = {"recall": min(max(parameters["recall"], 0.0), 1.0)} if "recall" in parameters else {}
+                parameters = {**root.fixed, **recall}
+            elif "gains" in parameters:
+                parameters["gains"] = {float(level): gain for level, gain in parameters["gains"]}
+            elif "multiple" in parameters:
+                parameters["multiple"] = min(max(parameters["multiple"], 0.0), FARTHEST)
+            columns.append(cls(name, root, Measure.of(declaration, {**taken, **fixed, **parameters}), own=own))
         return columns
+
+    def form(self, judgments: Judgments) -> Form | None:
+        """How it scores lists of these judgments."""
+        if self.own is not None or self.measure is None:
+            return self.own
+        return self.measure.form if self.root.name in KINDLESS else self.measure.bind(judgments.pool).form
+
+    def asks_nothing(self, relevant: Floats) -> bool:
+        """Whether it is a precision where no relevant document has to be found, of lists with so many to be found."""
+        if self.root.name not in ("iprec_at_recall", "11pt_avg"):
+            return False
+        assert self.measure is not None
+        parameters = self.measure.parameters
+        points = parameters["points"] if "points" in parameters else [parameters["recall"]]
+        rounded = ROUNDINGS[parameters["rounding"]]
+        return any(bool((rounded(point * relevant) <= 0).any()) for point in points)
 
     @property
     def geometric(self) -> bool:
@@ -77,7 +97,8 @@ class ReportedMeasure:
 
 
 def _total(values: Floats) -> float:
-    return float(np.cumsum(values)[-1]) if len(values) else 0.0
+    with np.errstate(invalid="ignore"):  # of infinite values
+        return float(np.cumsum(values)[-1]) if len(values) else 0.0
 
 
 def columns(request: Request) -> list[ReportedMeasure]:
@@ -99,12 +120,12 @@ def reports(
     convention = CONVENTIONS[request.convention]
     known = convention.judgments(judgments)
     wanted = columns(request)
-    bound = [_bound(column, known) for column in wanted]
+    forms = [column.form(known) for column in wanted]
     order = _order(known, request)
     zscores = None if request.zscores is None else read_zscores(request.zscores)
     pairs = request.kind == "preferences"
     named = any(column.root.name == "runid" for column in wanted) and request.summary
-    undefined = [column.name for column in wanted if column.name in UNDEFINED_OF_NOTHING]
+    said: set[str] = set()
     systems = iter(runs)
     for batch in in_batches(runs, known, 0 if pairs else request.depth or 0, convention.precision, jobs):
         lists = Lists.of(known.pool, batch)
@@ -113,40 +134,38 @@ def reports(
             lists = lists.where(lists.grade >= 0).condensed()
         if request.depth == 0:
             lists = replace(lists.top(0), length=np.zeros_like(lists.length), memo={})
-        if undefined and ((lists.length == 0) & retrieved).any():
+        emptied = lists.query[(lists.length == 0) & retrieved]
+        relevant = known.pool.relevant(max(request.level, 0))[emptied].astype(np.float64)
+        if undefined := [column.name for column in wanted if column.name not in said and column.asks_nothing(relevant)]:
             note(f"{' and '.join(undefined)}: 0 where nothing is left of a list; trec_eval prints nan")
-            undefined = []
+            said.update(undefined)
         ranked = _ascending(lists, request.depth) if pairs else lists.under(convention.ties)
         shape = (len(batch), len(known.queries))
+        of_missing = int(request.complete and not request.version_9 and not request.judged_only and request.depth != 0)
+        filled = replace(ranked, length=np.where(retrieved, ranked.length, of_missing), memo={})
         # Some measures are one but for their averages: gm_map is map query by query.
-        forms = {measure.form for measure in bound if measure is not None}
-        scores = {form: np.nan_to_num(form.score(ranked), nan=0.0) for form in forms}
+        scores = {form: _scores(form, ranked, filled) for form in forms if form is not None}
         if request.compares_unjudged:
-            of_missing = 0 if request.depth == 0 or request.version_9 or not request.complete else 1
             compared = ComparedLists(ranked, request.level, of_missing)
         values: list[Floats | None] = []
-        for column, measure in zip(wanted, bound, strict=True):
-            if measure is None:
+        for column, form in zip(wanted, forms, strict=True):
+            if form is None:
                 values.append(None)
-            elif column.gains is not None:
-                p = dict(measure.parameters).get("p", 0.0)
-                found = score_with_losses(column.root.name, ranked, column.gains, rel=max(request.level, 0), p=p)
-                values.append(found.reshape(shape))
             elif request.compares_unjudged and compares(column.root.name):
-                values.append(compared.score(measure.form, column.root.name).reshape(shape))
+                values.append(compared.score(form, column.root.name).reshape(shape))
             else:
-                values.append(scores[measure.form].reshape(shape).copy())
+                values.append(scores[form].reshape(shape).copy())
         for i, run in enumerate(batch):
             of_run = [None if value is None else value[i] for value in values]
             path = getattr(next(systems), "path", None)
             name = run_id(path, decode(run.tag)) if named else ""
-            yield _report(_Run(known, run, name, ranked, i, order, request, zscores), wanted, of_run)
+            yield _report(_Run(known, run, name, ranked, filled, i, order, request, zscores), wanted, of_run)
 
 
-def _bound(column: ReportedMeasure, judgments: Judgments) -> Measure | None:
-    if column.measure is None or column.root.name in KINDLESS:
-        return column.measure
-    return column.measure.bind(judgments.pool)
+def _scores(form: Form, lists: Lists, filled: Lists) -> Floats:
+    if printed_as_it_is(form):
+        return form.score(filled)
+    return np.nan_to_num(form.score(lists), nan=0.0)
 
 
 def _order(judgments: Judgments, request: Request) -> Ints:
@@ -170,6 +189,7 @@ class _Run:
     retrieved: Retrieved
     name: str
     lists: Lists
+    filled: Lists  # with one unjudged document for each query that the run lacks, where trec_eval 10 takes one
     place: int  # among the runs of the lists
     order: Ints  # the queries that are looked at
     request: Request
@@ -193,7 +213,7 @@ def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Float
     for column, value in zip(wanted, values, strict=True):
         if value is None:
             continue
-        if not _counts_missing(column.root, request):
+        if not _counts_missing(column, request):
             value[~answered] = 0.0
         if column.geometric:
             value[:] = np.log(np.maximum(value, FLOOR))
@@ -211,13 +231,14 @@ def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Float
     return "".join(parts)
 
 
-def _counts_missing(root: Root, request: Request) -> bool:
+def _counts_missing(column: ReportedMeasure, request: Request) -> bool:
     """Whether a measure is more than 0 for queries that a run lacks. 10.0 evaluates one unjudged document there."""
+    root = column.root.name
     if request.version_9:
-        return root.name in ("num_rel", "num_q")
-    if request.compares_unjudged and compares(root.name):
+        return root in ("num_rel", "num_q")
+    if printed_as_it_is(column.own) or (request.compares_unjudged and compares(root)):
         return True
-    return root.name in ("num_rel", "num_q", "prefs_num_prefs_poss", "yaap")
+    return root in ("num_rel", "num_q", "ideal_dcg", "prefs_num_prefs_poss", "yaap")
 
 
 def _check(judgments: Judgments, answered: Any, order: Ints, tag: str, request: Request) -> None:
@@ -239,7 +260,8 @@ def _by_query(
         if not column.root.by_query:
             continue
         if value is None:
-            strings = _relevance_strings(run.lists, run.place, column.length, shown)
+            lists = run.lists if column.name == column.root.name else run.filled
+            strings = _relevance_strings(lists, run.place, column.length, shown)
             texts.append([text_line(column.name, name, f"'{text}'") for name, text in zip(names, strings, strict=True)])
         else:
             numbers = zip(names, value[shown].tolist(), strict=True)
@@ -252,6 +274,7 @@ def _relevance_strings(lists: Lists, place: int, length: int, shown: Ints) -> li
     if length == 0:
         return [""] * len(shown)
     queries = lists.pool.queries
+    length = min(length, int(lists.length.max(initial=0)))
     top = lists.top(length)
     rows = slice(top.offsets[place * queries], top.offsets[(place + 1) * queries])
     grade = top.grade[rows]

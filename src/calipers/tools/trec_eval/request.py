@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import getopt
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.measures.dialects import KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
 from calipers.record import Record
-from calipers.tools.trec_eval.c_numbers import as_double, as_long
+from calipers.tools.trec_eval.c_numbers import as_long
+from calipers.tools.trec_eval.measure_parameters import is_usual, read_parameters, text_as_read
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = (
@@ -87,6 +90,7 @@ class Request(Record):
     judged_only: bool = False
     documents: int = 0
     format: str = "qrels"
+    results_format: str = "trec_results"
     zscores: str | None = None
     debug: str = ""  # a level, and the only query to look at
     version_9: bool = False
@@ -114,6 +118,11 @@ class Request(Record):
         """Whether unjudged documents of a list reach the level."""
         return self.level < 0 and not self.judged_only
 
+    @property
+    def counts_queries_only(self) -> bool:
+        """Whether no measure looks at a list."""
+        return all(root.name in KINDLESS for root, _ in self.roots())
+
     def notes(self) -> list[str]:
         """Where the output is not trec_eval's, on purpose."""
         wrong = [root.name for root, _ in self.roots() if root.name in ("rbp", "rbp_resid")]
@@ -124,23 +133,25 @@ class Request(Record):
             found.append("-D: debugging output is not printed")
         if self.compares_unjudged and any(root.name == "yaap" for root, _ in self.roots()):
             found.append("yaap: 0 where the level finds more relevant documents than there are; trec_eval prints nan")
-        asked = [(root, text, plain_parameters(root, text)) for root, text in self.roots()]
-        others = [
-            f"-m {root.name}.{text}: read as {plain}, as trec_eval reads it"
-            for root, text, plain in asked
-            if plain != text
-        ]
-        gains = (
-            gain
-            for root, _, plain in asked
-            for _, found in root.columns(plain)
-            for gain in found.get("gains", {}).values()
-        )
-        if any(gain % 1 for gain in gains):
-            found.append(
-                "gains that are fractions count as they are; trec_eval sorts them as if they were whole numbers"
-            )
-        return [*found, *self.other_numbers, *others]
+        return [*found, *self.other_numbers, *self._notes_on_parameters()]
+
+    def _notes_on_parameters(self) -> list[str]:
+        """Which of them are not read as they are written, or are no parameters that their measure was meant for."""
+        notes = []
+        for root, text in self.roots():
+            plain = text_as_read(root, text, version_9=self.version_9)
+            if plain != text:
+                notes.append(f"-m {root.name}.{text}: read as {plain or 'nothing'}, as trec_eval reads it")
+            asked = [parameters for _, parameters in read_parameters(root, text, version_9=self.version_9)]
+            gains = [gain for parameters in asked for _, gain in parameters.get("gains", ())]
+            what = f"-m {root.name}.{text}: "
+            if not all(map(math.isfinite, gains)):
+                notes.append(f"{what}by arithmetic with infinite gains; trec_eval's order of them is left open by C")
+            elif any(gain % 1 for gain in gains):
+                notes.append(f"{what}gains that are fractions count as they are; trec_eval sorts them as whole numbers")
+            elif not all(map(is_usual, asked)) and "p" not in root.fixed:
+                notes.append(f"{what}not a parameter that {root.name} is defined for; computed as trec_eval does")
+        return notes
 
     def check_measures(self) -> None:
         """Refuse measures that need other judgments."""
@@ -156,30 +167,6 @@ class Request(Record):
             for name, text in _named(typed, nicknames):
                 asked[name] = asked.get(name) or text
         return [(root, asked[name]) for name, root in ROOTS.items() if name in asked]
-
-
-def plain_parameters(root: Root, text: str) -> str:
-    """The parameters of a measure that takes fractions, with every number as C's atof reads it.
-
-    >>> plain_parameters(ROOTS["ndcg"], "1=abc,2=3.5x"), plain_parameters(ROOTS["utility"], "1,-1,x,0")
-    ('1=0,2=3.5', '1,-1,0,0')
-    """
-    if not text or not root.takes_fractions:
-        return text
-    pairs = [part.rpartition("=") for part in text.split(",")]
-    return ",".join(_key(key) + equals + _plain(number) for key, equals, number in pairs)
-
-
-def _plain(text: str) -> str:
-    try:
-        float(text)
-    except ValueError:
-        return f"{as_double(text):g}"
-    return text
-
-
-def _key(text: str) -> str:
-    return text if text in ("", "p") or text.lstrip("+-").isdigit() else str(as_long(text))
 
 
 def _named(typed: str, nicknames: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
@@ -200,7 +187,7 @@ def read_request(arguments: Sequence[str]) -> Request:
     except getopt.GetoptError as error:
         raise Refused(f"{error}\n{USAGE}".rstrip(), 1) from None
     measures: list[str] = []
-    found: dict[str, object] = {}
+    found: dict[str, Any] = {}
     others: list[str] = []
     for option, value in options:
         letter = _LETTERS.get(option, option)
@@ -219,31 +206,40 @@ def read_request(arguments: Sequence[str]) -> Request:
                 if not value.isdigit() or int(value) < 1:
                     raise Refused(f"--jobs {value} is not a whole number of at least 1", 1)
                 found["jobs"] = int(value)
-            case "-R":
-                if value not in FORMATS:
-                    raise Refused(f"illegal format '{value}' of judgments; expected one of {', '.join(FORMATS)}", 2)
-                found["format"] = value
-            case "-T":
-                if value != "trec_results":
-                    raise Refused(f"illegal format '{value}' of results; expected trec_results", 2)
-            case "-Z" | "-D":
-                found[{"-Z": "zscores", "-D": "debug"}[letter]] = value
+            case "-R" | "-T" | "-Z" | "-D":
+                found[_TEXTS[letter]] = value
             case _:  # -o, which does nothing
                 pass
+        if letter == "-v":  # which ends trec_eval at once
+            break
     if others:
         found["other_numbers"] = tuple(others)
-    request = Request(files=tuple(files), measures=tuple(measures), **found)  # type: ignore[arg-type]  # by letter
-    if request.depth is not None and request.depth < 0:
-        raise Refused(f"-M {request.depth} is below 0: no list has so few documents, and trec_eval crashes", 1)
-    if not request.help and not request.version and len(files) < 2:
+    request = Request(files=tuple(files), measures=tuple(measures), **found)
+    if request.version:
+        return request
+    if request.help:
+        request.roots()
+        return request
+    if len(files) < 2:
         raise Refused(f"expected judgments and at least one run\n{USAGE}".rstrip(), 1)
-    if files.count("-") > 1:
-        raise Refused("only one of the inputs can be - (standard input)", 1)
-    request.roots()
-    if not request.help and not request.version:
-        request.check_measures()
+    _check(request)
     return request
 
 
+def _check(request: Request) -> None:
+    """Refuse what cannot be evaluated, before anything is read."""
+    if request.depth is not None and request.depth < 0:
+        raise Refused(f"-M {request.depth} is below 0: no list has so few documents, and trec_eval crashes", 1)
+    if request.files.count("-") > 1:
+        raise Refused("only one of the inputs can be - (standard input)", 1)
+    request.roots()
+    if request.format not in FORMATS:
+        raise Refused(f"illegal format '{request.format}' of judgments; expected one of {', '.join(FORMATS)}", 2)
+    if request.results_format != "trec_results":
+        raise Refused(f"illegal format '{request.results_format}' of results; expected trec_results", 2)
+    request.check_measures()
+
+
 _FLAGS = {"-q": "by_query", "-c": "complete", "-J": "judged_only", "-h": "help", "-v": "version", "--v9": "version_9"}
+_TEXTS = {"-R": "format", "-T": "results_format", "-Z": "zscores", "-D": "debug"}
 _NUMBERS = {"-l": "level", "-M": "depth", "-N": "documents"}

@@ -29,6 +29,6 @@ def converted(zscores: ZScores, measure: str, queries: list[str], values: Floats
     known = [zscores.get((query, measure), (np.nan, np.nan)) for query in queries]
     mean, deviation = np.array(known, np.float64).reshape(-1, 2).T
     spread = np.where(deviation == 0, 1.0, deviation)
-    with np.errstate(over="ignore"):  # infinite there too
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite there too
         found = np.where((deviation == 0) & (values != mean), MISSING, (values - mean) / spread)
     return np.where(np.isnan(mean), MISSING, found)

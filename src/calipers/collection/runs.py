@@ -1,213 +1,25 @@
-"""Judgments and runs, wherever they come from."""
+"""Runs: one system's ranked lists, from a file, a mapping or an array of scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import chain, pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from calipers.collection.judgments import Judgments, check_nested, finite
 from calipers.collection.reader import scan, scan_run
 from calipers.collection.run_names import run_name, stem_of
 from calipers.errors import CalipersError
-from calipers.lists import Floats, Ints, Pool
-from calipers.native.columns import Columns, Labels, Precision, Retrieved
+from calipers.lists import Floats, Ints
+from calipers.native.columns import Columns, Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids, decode, encode
 from calipers.native.scan_error import duplicate
-from calipers.native.scanner import (
-    ColumnScanner,
-    JudgedIndex,
-    NumberScanner,
-    rank_documents,
-    rank_segments,
-    top_segments,
-)
+from calipers.native.scanner import ColumnScanner, NumberScanner, rank_documents, rank_segments, top_segments
 from calipers.plurals import counted
 
-
-@dataclass(frozen=True, eq=False)
-class Judgments:
-    """What is known of each query's documents: a grade each.
-
-    >>> judgments = Judgments.from_dict({"q1": {"d1": 0, "d2": 2}, "q2": {"d1": 1}})
-    >>> judgments.queries, len(judgments), judgments.pool.largest_grade
-    (('q1', 'q2'), 3, 2.0)
-    """
-
-    name: str
-    queries: tuple[str, ...]
-    pool: Pool
-    names: Callable[[], Ids] | None = field(repr=False)  # of the documents, or None where they have none
-    texts: Callable[[], list[str]] | None = field(default=None, repr=False)  # the names as text, where they came so
-    row: Ints | None = None  # of the input, for each row of the pool; None where they are the same
-    repeated: int = 0  # labels that were given twice, and count once
-    notes: tuple[str, ...] = ()  # on how they were read
-
-    def __post_init__(self) -> None:
-        self.pool.name_queries(self.queries)
-
-    @classmethod
-    def from_dict(cls, judgments: Mapping[str, Mapping[str, float]], name: str = "judgments") -> Judgments:
-        """From {query: {document: grade}}."""
-        if not judgments:
-            raise CalipersError("there are no judgments", file=name)
-        _check_nested(judgments, name, "judgments", "grade")
-        offsets = np.cumsum([0, *(len(graded) for graded in judgments.values())])
-        grades = chain.from_iterable(graded.values() for graded in judgments.values())
-        grade = _numbers(grades, int(offsets[-1]), name, "grade")
-        return cls(
-            name=name,
-            queries=tuple(judgments),
-            pool=Pool(offsets, grade),
-            names=lambda: Ids.of(chain.from_iterable(judgments.values())),
-            texts=lambda: list(chain.from_iterable(judgments.values())),
-        )
-
-    @classmethod
-    def from_arrays(
-        cls,
-        labels: ArrayLike,
-        *,
-        qid: ArrayLike | None = None,
-        group: ArrayLike | None = None,
-        name: str = "judgments",
-    ) -> Judgments:
-        """From one label per document, with one query id per document or the number of documents of each query.
-
-        >>> Judgments.from_arrays([0, 2, 1], group=[2, 1]).queries
-        ('1', '2')
-        """
-        grade = _finite(labels, name, "label")
-        if (qid is None) == (group is None):
-            raise CalipersError("give either qid, a query id for each label, or group, the size of each query")
-        if group is not None:
-            size = np.asarray(group)
-            if size.ndim != 1 or not np.issubdtype(size.dtype, np.integer) or (size < 0).any():
-                raise CalipersError("group is not a list of sizes")
-            if size.sum() != len(grade):
-                raise CalipersError(
-                    f"group adds up to {counted(size.sum(), 'document')}, but there are {counted(len(grade), 'label')}"
-                )
-            queries = tuple(str(i) for i in range(1, len(size) + 1))
-            return cls(name, queries, Pool(np.concatenate([[0], np.cumsum(size)]), grade), names=None)
-        ids = np.asarray(qid)
-        if ids.shape != grade.shape:
-            raise CalipersError(f"there are {counted(ids.size, 'query id')} for {counted(len(grade), 'label')}")
-        distinct, start, query = np.unique(ids, return_index=True, return_inverse=True)
-        by_appearance = np.argsort(start)
-        place = np.empty_like(by_appearance)
-        place[by_appearance] = np.arange(len(distinct))
-        queries = tuple(str(distinct[i]) for i in by_appearance)
-        return cls._grouped(name, queries, place[query], grade, None)
-
-    def with_notes(self, notes: Sequence[str]) -> Judgments:
-        """The same, with more to be said of how they were read."""
-        return replace(self, notes=(*self.notes, *notes)) if notes else self
-
-    @classmethod
-    def from_columns(cls, columns: Columns, name: str, combine: str | None = None) -> Judgments:
-        """From the columns of a qrels file. A document judged twice with one grade counts once.
-
-        combine: how several grades of a document become one; without it, different ones are refused.
-        """
-        if combine is not None:
-            from calipers.collection.repeated import combined
-
-            columns, notes = combined(columns, combine, name)
-            return cls.from_columns(columns, name).with_notes(notes)
-        queries = tuple(columns.queries.texts())
-        grouped = cls._grouped(name, queries, columns.query, columns.value, columns.documents)
-        if grouped.index.distinct:
-            return grouped
-        documents = grouped.documents.tolist()
-        offsets = grouped.pool.offsets.tolist()
-        repeated = []
-        for query, (start, end) in enumerate(pairwise(offsets)):
-            if len(set(documents[start:end])) == end - start:
-                continue
-            first: dict[bytes, int] = {}
-            for row in range(start, end):
-                earlier = first.setdefault(documents[row], row)
-                if earlier == row:
-                    continue
-                if grouped.pool.grade[earlier] != grouped.pool.grade[row]:
-                    source = row if grouped.row is None else int(grouped.row[row])
-                    raise CalipersError(
-                        f"document '{decode(documents[row])}' of query '{queries[query]}' is judged "
-                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before; "
-                        "combine (--combine) makes one grade of them",
-                        file=name,
-                        line=int(columns.line[source]),
-                    )
-                repeated.append(row)
-        return grouped._without(np.array(repeated)) if repeated else grouped
-
-    @classmethod
-    def from_labels(cls, labels: Labels, name: str) -> Judgments:
-        """From the labels of a LETOR file."""
-        queries = tuple(labels.queries.texts())
-        return cls._grouped(name, queries, labels.query, labels.label, labels.documents)
-
-    @classmethod
-    def _grouped(
-        cls, name: str, queries: tuple[str, ...], query: Ints, grade: Floats, documents: Ids | None
-    ) -> Judgments:
-        """With the rows of each query brought together, in the order of the input."""
-        grade = grade + 0.0  # -0.0 and 0.0 are the same grade
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(queries)))])
-        if (query[1:] >= query[:-1]).all():
-            return cls(name, queries, Pool(offsets, grade), None if documents is None else lambda: documents)
-        row = np.argsort(query, kind="stable")
-        taken = None if documents is None else documents.take(row)
-        return cls(name, queries, Pool(offsets, grade[row]), None if taken is None else lambda: taken, row=row)
-
-    def _without(self, dropped: Ints) -> Judgments:
-        kept = np.ones(len(self), bool)
-        kept[dropped] = False
-        documents = self.documents.take(np.flatnonzero(kept))
-        offsets = np.concatenate([[0], np.cumsum(self.pool.count(kept))])
-        row = np.arange(len(self)) if self.row is None else self.row
-        pool = Pool(offsets, self.pool.grade[kept])
-        return Judgments(self.name, self.queries, pool, lambda: documents, row=row[kept], repeated=len(dropped))
-
-    def __len__(self) -> int:
-        return len(self.pool.grade)
-
-    @cached_property
-    def documents(self) -> Ids:
-        """The ids of the judged documents, in the pool's order."""
-        if self.names is None:
-            raise CalipersError("these documents have no ids: they came as arrays", file=self.name)
-        return self.names()
-
-    @cached_property
-    def index(self) -> JudgedIndex:
-        """Finds a judged document by its query's and its own id."""
-        return JudgedIndex(Ids.of(self.queries), self.pool.offsets, self.documents)
-
-    @cached_property
-    def document_names(self) -> list[str]:
-        return self.documents.texts() if self.texts is None else self.texts()
-
-    def not_answered(self, query: bytes | None) -> CalipersError:
-        """The error where runs answer none of these queries, with one query of each side."""
-        other = "the runs are empty" if query is None else f"the runs have '{decode(query)}'"
-        return CalipersError(
-            f"no query in common: none of the runs answers a query of {self.name} "
-            f"(the judgments have '{self.queries[0]}', {other})"
-        )
-
-    def to_dict(self) -> dict[str, dict[str, float]]:
-        """As {query: {document: grade}}."""
-        offsets, grade = self.pool.offsets.tolist(), self.pool.grade.tolist()
-        return {
-            query: dict(zip(self.document_names[start:end], grade[start:end], strict=True))
-            for query, (start, end) in zip(self.queries, pairwise(offsets), strict=True)
-        }
+_NO_ROWS = (np.zeros(0, np.int64), np.zeros(0), *(np.zeros(0, np.int64) for _ in range(4)))
 
 
 class Run(Protocol):
@@ -278,9 +90,6 @@ class FileRun:
         return decode(fields[5]) if len(fields) > 5 else ""
 
 
-_NO_ROWS = (np.zeros(0, np.int64), np.zeros(0), *(np.zeros(0, np.int64) for _ in range(4)))
-
-
 @dataclass(eq=False)
 class DictRun:
     """A run as {query: {document: score}}. Only the judged documents are looked up."""
@@ -291,11 +100,13 @@ class DictRun:
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
-        _check_nested(self.scores, self.name, "a run", "score")
+        check_nested(self.scores, self.name, "a run", "score")
         names, offsets = judgments.document_names, judgments.pool.offsets.tolist()
         judged = set(judgments.queries)
         lists: list[tuple[int, int, int]] = []
         parts: list[tuple[Ints, Floats, Ints, Ints, Ints, Ints]] = []
+        ties: list[TieSpans] = []
+        untied = TieSpans.none(1)
         for query, name in enumerate(judgments.queries):
             ranked = self.scores.get(name)
             if not ranked:
@@ -311,28 +122,33 @@ class DictRun:
                 raise CalipersError(f"a score for query '{name}' is not a number ({error})", file=self.name) from None
             by_id: Ints = first
             by_input: Ints = first
-            if (first != last).any():
-                score = _rounded(np.array(list(plain.values()), float), precision)
-                by_id, by_input = _places(plain, score, [names[row] for row in hits.tolist()])
+            spans = untied
+            if tied:
+                score = _rounded(np.array([*plain.values()], np.float64), precision)
+                spans = _tie_spans(score)
+                if (first != last).any():
+                    by_id, by_input = _places(plain, score, [names[row] for row in hits.tolist()])
             lists.append((query, length, tied))
             parts.append((hits, of_hits, first, last, by_id, by_input))
-        query_of, lengths, ties = np.ascontiguousarray(np.array(lists, np.int32).reshape(-1, 3).T)
+            ties.append(spans)
+        query_of, lengths, tied_of = np.ascontiguousarray(np.array(lists, np.int32).reshape(-1, 3).T)
         sizes = np.array([len(part[0]) for part in parts], np.int64)
         document, score, *ranks = (np.concatenate(column) for column in zip(_NO_ROWS, *parts, strict=True))
         before = np.repeat(np.cumsum(lengths, dtype=np.int64) - lengths, sizes)
         order = np.argsort(before + ranks[2])  # by list, and inside it by rank
-        spans = [rank[order].astype(np.int32) for rank in ranks]
+        by_rank = [rank[order].astype(np.int32) for rank in ranks]
         return Retrieved(
             query=query_of,
             length=lengths,
-            tied=ties,
+            tied=tied_of,
             offsets=np.concatenate([[0], np.cumsum(sizes)]),
             document=document[order].astype(np.int32),
             score=score[order],
-            first=spans[0],
-            last=spans[1],
-            docid_rank=spans[2],
-            input_rank=spans[3],
+            first=by_rank[0],
+            last=by_rank[1],
+            docid_rank=by_rank[2],
+            input_rank=by_rank[3],
+            all_ties=TieSpans.joined(ties),
             tag=self.name.encode(),
             unjudged=Ids.of(query for query in self.scores if query not in judged),
             scattered=False,
@@ -353,7 +169,7 @@ class ArrayRun:
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
-        scores = _finite(self.scores, self.name, "score")
+        scores = finite(self.scores, self.name, "score")
         expected = len(judgments) if judgments.row is None else len(judgments.row)
         if len(scores) != expected:
             raise CalipersError(f"{counted(len(scores), 'score')} for {counted(expected, 'label')}", file=self.name)
@@ -386,6 +202,7 @@ class ArrayRun:
             score=scores[row],
             docid_rank=by_id,
             input_rank=by_input,
+            all_ties=_spans_of_rows(first, last, offsets).take(asked),
             tag=self.name.encode(),
             unjudged=Ids.of([]),
             scattered=False,
@@ -419,6 +236,27 @@ class ScoreFile:
         raise CalipersError("a file of bare scores has no documents of its own", file=self.path)
 
 
+@dataclass(eq=False)
+class RunView:
+    """A run that gives another view of one."""
+
+    run: Run
+
+    @property
+    def name(self) -> str:
+        return self.run.name
+
+    @property
+    def path(self) -> str | None:
+        path: str | None = getattr(self.run, "path", None)
+        return path
+
+    @property
+    def given_name(self) -> str | None:
+        name: str | None = getattr(self.run, "given_name", None)
+        return name
+
+
 def within_reach(run: Run, reach: int) -> Run:
     """The same run for those who read no deeper than this rank: where it saves sorting, it leaves out the rest."""
     return replace(run, reach=reach) if isinstance(run, ArrayRun | ScoreFile) else run
@@ -433,44 +271,6 @@ def without_query(run: Run) -> Run:
         for query, ranked in run.documents().items()
     }
     return DictRun(kept, run.name)
-
-
-# -- pieces ------------------------------------------------------------------------------------------
-
-
-def _check_nested(outer: Mapping[str, Any], name: str, what: str, number: str) -> None:
-    for query, inner in outer.items():
-        if not isinstance(query, str) or not isinstance(inner, Mapping):
-            raise CalipersError(
-                f"{what} must be {{query: {{document: {number}}}}} with strings as ids, "
-                f"not {{{query!r}: {inner!r:.40}}}",
-                file=name,
-            )
-        for document in inner:
-            if not isinstance(document, str):
-                raise CalipersError(f"document id {document!r} of query '{query}' is not a string", file=name)
-            break  # the others fail at look-up; checking every id would cost more than the evaluation
-
-
-def _numbers(values: Iterable[Any], count: int, name: str, what: str) -> Floats:
-    try:
-        numbers = np.fromiter(values, np.float64, count)
-    except (TypeError, ValueError) as error:
-        raise CalipersError(f"a {what} is not a number ({error})", file=name) from None
-    return _finite(numbers, name, what)
-
-
-def _finite(values: ArrayLike, name: str, what: str) -> Floats:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise CalipersError(f"a {what} is not a number ({error})", file=name) from None
-    if numbers.ndim != 1:
-        raise CalipersError(f"expected one {what} a document, found an array of shape {numbers.shape}", file=name)
-    if not np.isfinite(numbers).all():
-        position = int(np.argmin(np.isfinite(numbers)))
-        raise CalipersError(f"a {what} is not a finite number (position {position})", file=name)
-    return numbers
 
 
 def _rounded(scores: Floats, precision: Precision) -> Floats:
@@ -517,6 +317,23 @@ def _by_id(judgments: Judgments, row: Ints, first: Ints, last: Ints, by_input: I
     return rank
 
 
+def _tie_spans(score: Floats) -> TieSpans:
+    """The ties of one list with these scores."""
+    ascending = np.sort(score)
+    same = np.zeros(len(score) + 1, bool)  # as the score before
+    np.equal(ascending[1:], ascending[:-1], out=same[1:-1])
+    ends = np.flatnonzero(same[1:] != same[:-1])[::-1]  # of each tie its last place and the one before its first
+    return TieSpans(np.array([0, len(ends) // 2]), len(score) - ends[::2], len(score) - ends[1::2])
+
+
+def _spans_of_rows(first: Ints, last: Ints, offsets: Ints) -> TieSpans:
+    """The ties of lists in which every document is judged."""
+    lists = len(offsets) - 1
+    if not (first < last).any():
+        return TieSpans.none(lists)
+    return TieSpans.of(np.repeat(np.arange(lists), np.diff(offsets)), first, last, lists)
+
+
 def _cut(found: Retrieved, depth: int) -> Retrieved:
     """The first documents of lists in which every document is judged."""
     order = found.input_rank if found.docid_rank is None else found.docid_rank
@@ -527,17 +344,19 @@ def _cut(found: Retrieved, depth: int) -> Retrieved:
     by_input = found.input_rank[kept]
     fresh = np.empty_like(by_input)
     fresh[np.lexsort((by_input, lists))] = np.arange(len(kept)) - np.searchsorted(lists, lists) + 1
+    offsets = np.searchsorted(lists, np.arange(len(found.query) + 1))
     return Retrieved(
         query=found.query,
         length=np.minimum(found.length, depth),
         tied=np.bincount(lists, weights=first != last, minlength=len(found.query)).astype(np.int32),
-        offsets=np.searchsorted(lists, np.arange(len(found.query) + 1)),
+        offsets=offsets,
         document=found.document[kept],
         first=first,
         last=last,
         score=found.score[kept],
         docid_rank=None if found.docid_rank is None else found.docid_rank[kept],
         input_rank=fresh,
+        all_ties=_spans_of_rows(first, last, offsets),
         tag=found.tag,
         unjudged=found.unjudged,
         scattered=False,

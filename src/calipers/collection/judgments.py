@@ -1,0 +1,235 @@
+"""Judgments: what is known of each query's documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from calipers.errors import CalipersError
+from calipers.lists import Floats, Ints, Pool
+from calipers.native.columns import Columns, Labels
+from calipers.native.ids import Ids, decode
+from calipers.native.scanner import JudgedIndex
+from calipers.plurals import counted
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """What is known of each query's documents: a grade each.
+
+    >>> judgments = Judgments.from_dict({"q1": {"d1": 0, "d2": 2}, "q2": {"d1": 1}})
+    >>> judgments.queries, len(judgments), judgments.pool.largest_grade
+    (('q1', 'q2'), 3, 2.0)
+    """
+
+    name: str
+    queries: tuple[str, ...]
+    pool: Pool
+    names: Callable[[], Ids] | None = field(repr=False)  # of the documents, or None where they have none
+    texts: Callable[[], list[str]] | None = field(default=None, repr=False)  # the names as text, where they came so
+    row: Ints | None = None  # of the input, for each row of the pool; None where they are the same
+    repeated: int = 0  # labels that were given twice, and count once
+    notes: tuple[str, ...] = ()  # on how they were read
+
+    def __post_init__(self) -> None:
+        self.pool.name_queries(self.queries)
+
+    @classmethod
+    def from_dict(cls, judgments: Mapping[str, Mapping[str, float]], name: str = "judgments") -> Judgments:
+        """From {query: {document: grade}}."""
+        if not judgments:
+            raise CalipersError("there are no judgments", file=name)
+        check_nested(judgments, name, "judgments", "grade")
+        offsets = np.cumsum([0, *(len(graded) for graded in judgments.values())])
+        grades = chain.from_iterable(graded.values() for graded in judgments.values())
+        grade = _numbers(grades, int(offsets[-1]), name, "grade")
+        return cls(
+            name=name,
+            queries=tuple(judgments),
+            pool=Pool(offsets, grade),
+            names=lambda: Ids.of(chain.from_iterable(judgments.values())),
+            texts=lambda: list(chain.from_iterable(judgments.values())),
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        labels: ArrayLike,
+        *,
+        qid: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        name: str = "judgments",
+    ) -> Judgments:
+        """From one label per document, with one query id per document or the number of documents of each query.
+
+        >>> Judgments.from_arrays([0, 2, 1], group=[2, 1]).queries
+        ('1', '2')
+        """
+        grade = finite(labels, name, "label")
+        if (qid is None) == (group is None):
+            raise CalipersError("give either qid, a query id for each label, or group, the size of each query")
+        if group is not None:
+            size = np.asarray(group)
+            if size.ndim != 1 or not np.issubdtype(size.dtype, np.integer) or (size < 0).any():
+                raise CalipersError("group is not a list of sizes")
+            if size.sum() != len(grade):
+                raise CalipersError(
+                    f"group adds up to {counted(size.sum(), 'document')}, but there are {counted(len(grade), 'label')}"
+                )
+            queries = tuple(str(i) for i in range(1, len(size) + 1))
+            return cls(name, queries, Pool(np.concatenate([[0], np.cumsum(size)]), grade), names=None)
+        ids = np.asarray(qid)
+        if ids.shape != grade.shape:
+            raise CalipersError(f"there are {counted(ids.size, 'query id')} for {counted(len(grade), 'label')}")
+        distinct, start, query = np.unique(ids, return_index=True, return_inverse=True)
+        by_appearance = np.argsort(start)
+        place = np.empty_like(by_appearance)
+        place[by_appearance] = np.arange(len(distinct))
+        queries = tuple(str(distinct[i]) for i in by_appearance)
+        return cls._grouped(name, queries, place[query], grade, None)
+
+    def with_notes(self, notes: Sequence[str]) -> Judgments:
+        """The same, with more to be said of how they were read."""
+        return replace(self, notes=(*self.notes, *notes)) if notes else self
+
+    @classmethod
+    def from_columns(cls, columns: Columns, name: str, combine: str | None = None) -> Judgments:
+        """From the columns of a qrels file. A document judged twice with one grade counts once.
+
+        combine: how several grades of a document become one; without it, different ones are refused.
+        """
+        if combine is not None:
+            from calipers.collection.repeated import combined
+
+            columns, notes = combined(columns, combine, name)
+            return cls.from_columns(columns, name).with_notes(notes)
+        queries = tuple(columns.queries.texts())
+        grouped = cls._grouped(name, queries, columns.query, columns.value, columns.documents)
+        if grouped.index.distinct:
+            return grouped
+        documents = grouped.documents.tolist()
+        offsets = grouped.pool.offsets.tolist()
+        repeated = []
+        for query, (start, end) in enumerate(pairwise(offsets)):
+            if len(set(documents[start:end])) == end - start:
+                continue
+            first: dict[bytes, int] = {}
+            for row in range(start, end):
+                earlier = first.setdefault(documents[row], row)
+                if earlier == row:
+                    continue
+                if grouped.pool.grade[earlier] != grouped.pool.grade[row]:
+                    source = row if grouped.row is None else int(grouped.row[row])
+                    raise CalipersError(
+                        f"document '{decode(documents[row])}' of query '{queries[query]}' is judged "
+                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before; "
+                        "combine (--combine) makes one grade of them",
+                        file=name,
+                        line=int(columns.line[source]),
+                    )
+                repeated.append(row)
+        return grouped._without(np.array(repeated)) if repeated else grouped
+
+    @classmethod
+    def from_labels(cls, labels: Labels, name: str) -> Judgments:
+        """From the labels of a LETOR file."""
+        queries = tuple(labels.queries.texts())
+        return cls._grouped(name, queries, labels.query, labels.label, labels.documents)
+
+    @classmethod
+    def _grouped(
+        cls, name: str, queries: tuple[str, ...], query: Ints, grade: Floats, documents: Ids | None
+    ) -> Judgments:
+        """With the rows of each query brought together, in the order of the input."""
+        grade = grade + 0.0  # -0.0 and 0.0 are the same grade
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(queries)))])
+        if (query[1:] >= query[:-1]).all():
+            return cls(name, queries, Pool(offsets, grade), None if documents is None else lambda: documents)
+        row = np.argsort(query, kind="stable")
+        taken = None if documents is None else documents.take(row)
+        return cls(name, queries, Pool(offsets, grade[row]), None if taken is None else lambda: taken, row=row)
+
+    def _without(self, dropped: Ints) -> Judgments:
+        kept = np.ones(len(self), bool)
+        kept[dropped] = False
+        documents = self.documents.take(np.flatnonzero(kept))
+        offsets = np.concatenate([[0], np.cumsum(self.pool.count(kept))])
+        row = np.arange(len(self)) if self.row is None else self.row
+        pool = Pool(offsets, self.pool.grade[kept])
+        return Judgments(self.name, self.queries, pool, lambda: documents, row=row[kept], repeated=len(dropped))
+
+    def __len__(self) -> int:
+        return len(self.pool.grade)
+
+    @cached_property
+    def documents(self) -> Ids:
+        """The ids of the judged documents, in the pool's order."""
+        if self.names is None:
+            raise CalipersError("these documents have no ids: they came as arrays", file=self.name)
+        return self.names()
+
+    @cached_property
+    def index(self) -> JudgedIndex:
+        """Finds a judged document by its query's and its own id."""
+        return JudgedIndex(Ids.of(self.queries), self.pool.offsets, self.documents)
+
+    @cached_property
+    def document_names(self) -> list[str]:
+        return self.documents.texts() if self.texts is None else self.texts()
+
+    def not_answered(self, query: bytes | None) -> CalipersError:
+        """The error where runs answer none of these queries, with one query of each side."""
+        other = "the runs are empty" if query is None else f"the runs have '{decode(query)}'"
+        return CalipersError(
+            f"no query in common: none of the runs answers a query of {self.name} "
+            f"(the judgments have '{self.queries[0]}', {other})"
+        )
+
+    def to_dict(self) -> dict[str, dict[str, float]]:
+        """As {query: {document: grade}}."""
+        offsets, grade = self.pool.offsets.tolist(), self.pool.grade.tolist()
+        return {
+            query: dict(zip(self.document_names[start:end], grade[start:end], strict=True))
+            for query, (start, end) in zip(self.queries, pairwise(offsets), strict=True)
+        }
+
+
+def check_nested(outer: Mapping[str, Any], name: str, what: str, number: str) -> None:
+    for query, inner in outer.items():
+        if not isinstance(query, str) or not isinstance(inner, Mapping):
+            raise CalipersError(
+                f"{what} must be {{query: {{document: {number}}}}} with strings as ids, "
+                f"not {{{query!r}: {inner!r:.40}}}",
+                file=name,
+            )
+        for document in inner:
+            if not isinstance(document, str):
+                raise CalipersError(f"document id {document!r} of query '{query}' is not a string", file=name)
+            break  # the others fail at look-up; checking every id would cost more than the evaluation
+
+
+def _numbers(values: Iterable[Any], count: int, name: str, what: str) -> Floats:
+    try:
+        numbers = np.fromiter(values, np.float64, count)
+    except (TypeError, ValueError) as error:
+        raise CalipersError(f"a {what} is not a number ({error})", file=name) from None
+    return finite(numbers, name, what)
+
+
+def finite(values: ArrayLike, name: str, what: str) -> Floats:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise CalipersError(f"a {what} is not a number ({error})", file=name) from None
+    if numbers.ndim != 1:
+        raise CalipersError(f"expected one {what} a document, found an array of shape {numbers.shape}", file=name)
+    if not np.isfinite(numbers).all():
+        position = int(np.argmin(np.isfinite(numbers)))
+        raise CalipersError(f"a {what} is not a finite number (position {position})", file=name)
+    return numbers

@@ -1,0 +1,48 @@
+"""Whether documents get the attention that they should: expected exposure.
+
+    EE-L = sum of (e - e*)^2
+    EE-D = sum of e^2
+    EE-R = sum of e e*
+
+e is the attention that a document gets on average, e* what it should get: what it gets where documents of one grade are
+tied and better grades come first. All documents count that are judged or that the list retrieves.
+
+Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020.
+"""
+
+from __future__ import annotations
+
+from calipers.errors import CalipersError, UnknownName
+from calipers.measures.forms import Form
+from calipers.measures.forms.exposure import ExposureSum, Readers
+from calipers.measures.registry import LARGEST, measure
+from calipers.measures.user_models import stop_of
+
+MODELS = ("rbp", "cascade")
+
+
+@measure("EE-L", patience=0.5, model="rbp", max_grade=LARGEST, aliases=("EEL", "EE_L"))
+def expected_exposure_loss(patience: float, model: str, max_grade: float | None) -> Form:
+    """How far the attention that documents get is from what they should get; the less the better."""
+    return ExposureSum("loss", readers_of(model, patience, max_grade))
+
+
+@measure("EE-D", patience=0.5, model="rbp", max_grade=LARGEST, aliases=("EED", "EE_D"))
+def expected_exposure_disparity(patience: float, model: str, max_grade: float | None) -> Form:
+    """How unequally attention is given to documents; the less the better."""
+    return ExposureSum("disparity", readers_of(model, patience, max_grade))
+
+
+@measure("EE-R", patience=0.5, model="rbp", max_grade=LARGEST, aliases=("EER", "EE_R"))
+def expected_exposure_relevance(patience: float, model: str, max_grade: float | None) -> Form:
+    """How far attention goes to the documents that should get it."""
+    return ExposureSum("relevance", readers_of(model, patience, max_grade))
+
+
+def readers_of(model: str, patience: float, max_grade: float | None) -> Readers:
+    """Who reads: rbp, who go on whatever they see; cascade, who stop where they are satisfied, as those of ERR."""
+    if model not in MODELS:
+        raise UnknownName.among("model", model, MODELS)
+    if not 0.0 < patience < 1.0:
+        raise CalipersError(f"patience {patience:g} is not between 0 and 1")
+    return Readers(float(patience), stop_of("exp", max_grade) if model == "cascade" else None)

@@ -1,0 +1,209 @@
+"""A form divided by something: what every denominator offers, and the share that comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from calipers.lazy import numpy as np
+from calipers.lists import Floats, Ints, Lists, Population
+from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Proofs, Wrapper
+from calipers.measures.forms.gradings import Growth, NoRange, Unknown
+from calipers.measures.values import Value
+from calipers.native.plan import Plan
+from calipers.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from calipers.measures.forms.browsing import Browser
+    from calipers.measures.forms.linear import Linear
+
+
+class Denominator(Record):
+    """What a form is divided by; may depend on the query, never on the order of the list."""
+
+    of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
+    sorts: ClassVar[bool] = False  # whether that is all it reads of a list, from `Lists.to_sort`
+    of_cutoff: ClassVar[bool] = False  # whether it depends on k alone
+    of_all_worth: ClassVar[bool] = False  # whether it is a sum over everything judged for the query
+    of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
+    counts_relevant: ClassVar[bool] = False  # of the query
+    of_best_first: ClassVar[bool] = False  # whether it is what the best documents of the query would get in the top k
+    counts_documents: ClassVar[bool] = False  # whether it grows by one with each relevant document, and by nothing else
+
+    @property
+    def within_reach(self) -> bool:
+        """Whether it reads no more of a list than the form does that it divides."""
+        return self.of_cutoff or self.of_query
+
+    @property
+    def local(self) -> bool:
+        """Whether a document that a list does not retrieve cannot change it, whatever its grade."""
+        return self.of_cutoff or self.of_list
+
+    @property
+    def constant(self) -> float | None:
+        """Its value, where that is the same for all lists and rankings; None where it depends on them."""
+        return None
+
+    @property
+    def formula(self) -> str:
+        """The divisor as text."""
+        return "a divisor"
+
+    @property
+    def level(self) -> float | None:
+        """The grade from which on a document is relevant, where the divisor counts relevant documents."""
+        return None
+
+    def plan(self, of: Plan) -> Plan | None:
+        """The plan of what is divided, with this divisor; None where the scanner does not know it."""
+        return None
+
+    def proved(self, of: Form) -> Proofs:
+        """Where the divisor is at least what can be reached: bounded. Where it can always be reached: realizable."""
+        return {}
+
+    def best_lists(self, form: Form, lists: Lists) -> Lists | None:
+        """The rankings whose scores it is; None where it is not the score of a ranking."""
+        return None
+
+    def of_relevant(self, count: Ints) -> Floats | None:
+        """Its value where so many documents of the query are relevant; None where that does not decide."""
+        return None
+
+    def growth(self, form: Form, unknown: Unknown) -> Growth | None:
+        """How it depends on the grades of unknown documents; None where it does not."""
+        raise NoRange("no range is known for what it is divided by")
+
+    def __call__(self, form: Form, lists: Lists) -> Floats | float:
+        raise TypeError(f"{type(self).__name__} does not say what it divides by")
+
+
+class GivenDenominator(Denominator):
+    """A user's function, of which nothing is known."""
+
+    function: Callable[[Form, Lists], Floats | float]
+
+    def __call__(self, form: Form, lists: Lists) -> Floats | float:
+        return self.function(form, lists)
+
+
+def as_denominator(by: Denominator | Callable[[Form, Lists], Floats | float]) -> Denominator:
+    return by if isinstance(by, Denominator) else GivenDenominator(by)
+
+
+class Share(Wrapper):
+    """A form divided by something that the order of the documents does not change."""
+
+    by: Denominator
+
+    @property
+    def numerator(self) -> Form:
+        return self.of
+
+    @property
+    def divisor(self) -> Denominator:
+        return self.by
+
+    def extremes_of(self, population: Population, best: bool) -> Exactness:
+        return self.of.extremes_of(population, best)
+
+    @property
+    def weighted_sum(self) -> Linear | None:
+        return self.of.weighted_sum if self.of.divisor is None else None
+
+    @property
+    def browser(self) -> Browser | None:
+        return self.of.browser
+
+    def _divisor(self, lists: Lists) -> Floats:
+        """What the score of each list is divided by; NaN where that is nothing."""
+        by = np.asarray(self.by(self.of, lists), dtype=np.float64)
+        return np.where(by > 0, by, np.nan)
+
+    def error(self, lists: Lists) -> Floats:
+        return self.of.error(lists) / self._divisor(lists)
+
+    def score(self, lists: Lists) -> Floats:
+        return self.of.score(lists) / self._divisor(lists)
+
+    @property
+    def worth(self) -> Value:
+        return self.of.worth
+
+    def best_order(self, population: Population) -> Lists:
+        return self.of.best_order(population)
+
+    def worst_order(self, population: Population) -> Lists:
+        return self.of.worst_order(population)
+
+    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
+        always = super().hopeless(lists)
+        if not self.by.of_list:
+            return always
+        return always | ((np.asarray(self.by(self.of, lists)) <= 0) & (lists.length > 0))
+
+    def variance(self, population: Population) -> Floats | None:
+        variance = self.of.variance(population)
+        return None if variance is None else variance / self._divisor(population.shuffled) ** 2
+
+    def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
+        return self.of.published(population, what) / self._divisor(population.shuffled)
+
+    def plan(self) -> Plan | None:
+        of = self.of.plan()
+        return self.by.plan(of) if of is not None and of.over == "one" else None
+
+    @property
+    def reach(self) -> int | None:
+        return self.of.reach if self.by.within_reach else None
+
+    @property
+    def order_reach(self) -> int | None:
+        return self.of.reach if self.by.within_reach or self.by.sorts else None
+
+    def proved(self) -> Proofs:
+        inner = self.of.proved()
+        same = "the divisor is the same before and after a swap"
+        proved = {name: f"{inner[name]}; {same}" for name in KEPT_BY_SHARES if name in inner}
+        if self.by.of_cutoff:
+            kept = [name for name in ("localized", "complete") if name in inner]
+            proved |= {name: f"{inner[name]}; the divisor depends on k alone" for name in kept}
+        if self.by.of_query and "monotone" in inner:
+            proved["monotone"] = f"{inner['monotone']}; the divisor does not depend on k"
+        return {**proved, **self.by.proved(self.of)}
+
+    def formula(self, letters: dict[str, str]) -> str:
+        return f"{self.of.formula(letters)} / {self.by.formula}"
+
+    @property
+    def reader(self) -> str:
+        return self.of.reader_of_share(self.by)
+
+    @property
+    def sorted_is_best(self) -> bool:
+        return self.of.sorted_is_best
+
+    @property
+    def local(self) -> bool:
+        return self.of.local and self.by.local
+
+    def room(self, lists: Lists) -> Floats | None:
+        room = self.of.room(lists)
+        return None if room is None or self.by.constant is None else room / self.by.constant
+
+    @property
+    def top_unknown(self) -> tuple[int, int] | None:
+        """Below its reach, a share of the ideal counts no more documents than the ideal has ranks."""
+        within = self.of.top_unknown
+        if within is None or self.by.of_cutoff:
+            return within
+        return (within[0], within[0]) if self.by.of_best_first else None
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        return self.of.extreme_of_share(self.by, unknown, largest)
+
+    def outer(self, unknown: Unknown, largest: bool) -> Floats:
+        return self.of.outer_of_share(self.by, unknown, largest)

@@ -1,0 +1,221 @@
+"""From lists to scores: ties, what counts where a measure is undefined, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeGuard
+
+import numpy as np
+
+from calipers.collection.judgments import Judgments
+from calipers.conventions import Convention
+from calipers.errors import CalipersError, CheckFailed
+from calipers.limits.exactness import sampling_errors
+from calipers.lists import TIE_RULES, Floats, Lists, Pool
+from calipers.measures.registry import Measure
+from calipers.native.columns import Precision, Retrieved
+from calipers.plurals import counted
+from calipers.record import Record
+from calipers.results.averages import mean
+from calipers.results.scores import Coverage, Reason
+
+Policy = float | Literal["skip", "error"]
+DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
+
+
+class Counting(Record):
+    """How lists become scores: the tie rule, and what counts where a measure is undefined."""
+
+    ties: str
+    condensed: bool
+    empty: Policy | None
+    missing: Policy
+    degenerate: Policy | None
+    empty_plain: Policy
+
+    @classmethod
+    def under(
+        cls,
+        rules: Convention,
+        ties: str | None,
+        condensed: bool,
+        empty: Policy | None,
+        missing: Policy | None,
+        degenerate: Policy | None,
+    ) -> Counting:
+        """What is given, and what a convention says of the rest."""
+        ties = rules.ties if ties is None else ties
+        if ties not in TIE_RULES:
+            raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
+        missing = as_policy(rules.missing) if missing is None else missing
+        return cls(ties, condensed, empty, missing, degenerate, as_policy(rules.empty))
+
+    def scores(
+        self,
+        pool: Pool,
+        batch: Sequence[Retrieved],
+        measures: Iterable[Measure],
+        coverage: Coverage,
+        part: slice,
+        room: JudgingRoom | None = None,
+    ) -> tuple[Floats, Any]:
+        """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
+        lists = Lists.of(pool, batch)
+        shape = (len(batch), pool.queries)
+        describe(coverage, part, batch, lists)
+        if self.condensed:
+            lists = lists.condensed()
+        ranked = lists.under(self.ties)
+        if room is not None:
+            room.look(ranked, len(batch))
+        pairs = [
+            scored(measure, ranked, self.empty, self.missing, self.degenerate, self.empty_plain) for measure in measures
+        ]
+        values = np.array([score for score, _ in pairs]).reshape(-1, *shape)
+        reasons = np.array([reason for _, reason in pairs]).reshape(-1, *shape)
+        for place, error in sampling_errors(measures, ranked).items():
+            coverage.sampled[place] = max(error, coverage.sampled.get(place, 0.0))
+        if self.missing == "skip":
+            lacking = coverage.missing[part]
+            values[:, lacking] = np.nan
+            reasons[:, lacking] = Reason.MISSING
+        return values, reasons
+
+
+def scored(
+    measure: Measure,
+    lists: Lists,
+    empty: Policy | None,
+    missing: Policy,
+    degenerate: Policy | None,
+    empty_plain: Policy = 0.0,
+) -> tuple[Floats, Any]:
+    """The score of each list with the policies applied, and the reason where the measure gave none of its own.
+
+    empty_plain: what `empty` is, where it is not given, for measures that are not normalised.
+    """
+    form = measure.form
+    score = form.score(lists)
+    reason = np.zeros(len(lists), np.uint8)
+    normalised = form.normalised
+    undefined = np.isnan(score)
+    if undefined.any():
+        always = form.hopeless(lists)
+        reason[undefined] = np.where(always, Reason.NO_RELEVANT, Reason.NOTHING_FOUND)[undefined]
+        here = reason == Reason.NOTHING_FOUND
+        if here.any() and _is_number(missing):
+            score[here] = form.counted_as(missing, lists)[here]
+        if empty is None and not normalised:
+            empty = empty_plain
+        if empty is not None and _is_number(empty):
+            score[reason == Reason.NO_RELEVANT] = empty
+    if normalised:
+        flat = form.degenerate(lists)
+        reason[flat] = Reason.DEGENERATE
+        if degenerate is not None:
+            score[flat] = degenerate if _is_number(degenerate) else np.nan
+    return score, reason
+
+
+def _is_number(policy: Policy) -> TypeGuard[float]:
+    if isinstance(policy, int | float):
+        return True
+    if policy in ("skip", "error"):
+        return False
+    raise CalipersError(f"unknown policy '{policy}'; expected a number, skip or error")
+
+
+def as_policy(policy: float | str) -> Policy:
+    """A convention's choice."""
+    return policy if isinstance(policy, int | float) else "skip"
+
+
+def compared_in(rules: Convention, precision: Precision | None) -> Precision:
+    """The precision in which scores are compared: as is given, or as a convention has it."""
+    return (rules if precision is None else rules.with_(precision=precision)).precision
+
+
+def check_depth(depth: int | None) -> None:
+    if depth is not None and depth < 1:
+        raise CalipersError(f"depth {depth} is not a whole number of at least 1")
+
+
+def describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists) -> None:
+    """Fill in what the lists of some runs were like."""
+    shape = coverage.length[part].shape
+    coverage.length[part] = lists.length.reshape(shape)
+    top = lists.top(DESCRIBED)
+    shown = np.clip(DESCRIBED + 1 - top.first, 0, top.last - top.first + 1) / (top.last - top.first + 1)
+    coverage.judged_at_10[part] = np.rint(top.sum(shown)).reshape(shape)
+    for row, run in zip(range(part.start, part.stop), batch, strict=True):
+        coverage.tied[row, run.query] = run.tied
+        coverage.unjudged_queries[row] = run.unjudged_queries
+
+
+class JudgingRoom:
+    """How far judging could raise the mean of each run: of the first measure for which the lists alone tell."""
+
+    def __init__(self, measures: Mapping[str, Measure]) -> None:
+        self._measures = measures
+        self._name: str | None = None
+        self._means: list[float] = []
+
+    def look(self, lists: Lists, runs: int) -> None:
+        for name, measure in self._measures.items():
+            if self._name in (None, name) and (room := measure.form.room(lists)) is not None:
+                self._name = name
+                self._means += [mean(row) for row in room.reshape(runs, -1).tolist()]
+                return
+
+    def found(self) -> tuple[str | None, list[float]]:
+        return self._name, self._means
+
+
+def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, counting: Counting) -> None:
+    """Stop where a policy says so, and where a normalisation has hardly any query to work on."""
+    refuse_undefined(reasons, list(measures), judgments.queries, counting)
+    for name, measure, of_measure in zip(measures, measures.values(), reasons, strict=True):
+        if measure.form.normalised:
+            flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
+            refuse_flat(name, measure, flat, len(judgments.queries), int(judgments.pool.size.max(initial=1)))
+
+
+def refuse_infinite(values: Floats, measures: Sequence[str], queries: Sequence[str]) -> None:
+    """Stop at a score that no number holds."""
+    if np.isinf(values).any():
+        m, _, q = np.argwhere(np.isinf(values))[0]
+        raise CalipersError(f"{measures[m]} is not finite for query '{queries[q]}'")
+
+
+def refuse_undefined(reasons: Any, measures: Sequence[str], queries: Sequence[str], counting: Counting) -> None:
+    """Stop at an undefined score where the policy is `error`."""
+    for policy, reason in (
+        (counting.empty, Reason.NO_RELEVANT),
+        (counting.missing, Reason.NOTHING_FOUND),
+        (counting.degenerate, Reason.DEGENERATE),
+    ):
+        if policy == "error" and (reasons == reason).any():
+            m, _, q = np.argwhere(reasons == reason)[0]
+            raise CalipersError(f"{measures[m]} is undefined for query '{queries[q]}': {reason}")
+
+
+def refuse_flat(name: str, measure: Measure, flat: int, queries: int, largest_pool: int) -> None:
+    """Stop where a normalised measure has nothing between random and ideal for most queries."""
+    if 2 * flat > queries:
+        population = measure.parameters["population"]
+        raise CheckFailed(
+            f"{name}: for {flat} of {counted(queries, 'query')} every ranking of the population '{population}' scores "
+            "the same, "
+            "so that nothing lies between random and ideal; populations that would work: "
+            f"{_working_populations(largest_pool, population)}"
+        )
+
+
+def _working_populations(largest_pool: int, population: str) -> str:
+    """Populations other than this that may have documents of different worth for most queries."""
+    others = {
+        "union": "union (the pool and the unjudged documents above judged ones)",
+        "retrieved": "retrieved (a re-ranking of each run's own documents)",
+        "collection": f"collection(N) with the size N, as collection({2 * largest_pool + 1000})",
+    }
+    return ", ".join(sentence for name, sentence in others.items() if name != population)
