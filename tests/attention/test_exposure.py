@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
@@ -208,6 +208,7 @@ def test_with_ranks_alone_grades_do_not_change_disparity() -> None:
     assert found.low["EE-R"] < found.high["EE-R"]
 
 
+@settings(max_examples=20)
 @given(judged_documents, ranked_documents.filter(len), st.integers(0, 1))
 def test_outer_ranges_hold_all_gradings(judged: dict[str, int], run: dict[str, float], unseen: int) -> None:
     """No grading of what is not judged leaves them, in exact fractions."""

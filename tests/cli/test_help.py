@@ -113,6 +113,8 @@ def test_the_long_examples_run_too(
         for seed, name in enumerate(("MQ2008", "OHSUMED", "MSLR-WEB30K", "MQ2007")):
             write_collection(where / name, queries=25 if "MSLR" in example else 10, seed=seed)
     calls = [typed[example]]
+    if example.startswith("calipers study") and "MSLR" not in example:  # which trains all rankers, for all of them
+        calls[0] = [*calls[0], "--ranker", "adarank", "--ranker", "logistic"]
     if "MSLR" in example:  # what this one writes, another one reads
         calls += [typed[other] for other in RUN if "reproduce karmaker2022 --data" in other]
         assert len(calls) == 2
@@ -127,9 +129,9 @@ def test_the_long_examples_run_too(
             code, (out, err) = _ended(call, monkeypatch), capfd.readouterr()
         assert code == 0, err
         assert "Traceback" not in err
-        assert out
+        assert out or "study.md" in err
     if named := re.search(r"-o (\S+)", example):
-        assert (where / named.group(1)).is_dir()
+        assert (where / named.group(1) / "study.md").is_file()
 
 
 def _ended(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> Any:
