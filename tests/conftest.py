@@ -154,8 +154,9 @@ SHARED_OUT = ("test_help", "test_ways", "test_reproduce", "test_hostile")
 # Files of which coverage is not measured, beside what `--quick` leaves out: brute force and fuzzing, which take minutes
 # to trace and show little that the other tests do not, commands in processes of their own, and limits on memory.
 UNTRACED = (
-    "test_bounds", "test_cli", "test_measures_common", "test_measures_exact", "test_numbers", "test_outputs",
-    "test_properties", "test_ranges", "test_rankers", "test_reader", "test_scanner", "test_vectors", "test_ways",
+    "test_bounds", "test_cli", "test_exposure", "test_line_ends", "test_measures_common", "test_measures_exact",
+    "test_numbers", "test_outputs", "test_properties", "test_ranges", "test_rankers", "test_reader", "test_scanner",
+    "test_vectors", "test_ways", "test_without_spark",
 )  # fmt: skip
 
 

@@ -89,6 +89,7 @@ def nested(ids: st.SearchStrategy[str], values: st.SearchStrategy[float]) -> st.
     return st.dictionaries(ids, lists, min_size=1, max_size=3)
 
 
+@pytest.mark.slow
 @given(run=nested(trec_id, numbers))
 @settings(max_examples=10)
 def test_runs_survive_every_pair_of_formats(run: Nested, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -497,6 +498,7 @@ def by_query(found: Any) -> Any:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_one_large_row_group_and_many(tmp_path: Path) -> None:
     """Without any setting changed: enough rows for pieces and threads."""
     rng = np.random.default_rng(1)

@@ -420,6 +420,7 @@ def test_the_tools_own_default_is_a_column_whatever_the_reference() -> None:
     assert "gain" not in linear.attribution("yahoo").causes
 
 
+@pytest.mark.slow
 def test_the_multiverse_has_every_tool_and_every_combination() -> None:
     chances: dict[str, Any] = {"ties": 0.5, "missing": 0.1, "empty": 0.2, "unjudged": 0.3, "grades": (0.6, 0.25, 0.15)}
     simulation = simulate(topics=8, systems=3, pool=8, retrieved=12, **chances, seed=4)
