@@ -141,6 +141,8 @@ def test_sklearn_selects_by_our_measure(require: Any) -> None:
         )
         search = selection.GridSearchCV(linear_model.Ridge(), {"alpha": [0.1, 1e6]}, cv=folds, scoring=scoring)
         assert search.fit(x, y, groups=query).best_score_ >= found.mean() - 0.01
+        again = pickle.loads(pickle.dumps(search))  # as n_jobs and joblib.dump do it
+        assert again.fit(x, y, groups=query).best_score_ == search.best_score_
     wanted = []
     for train, test in folds.split(x, y, query):
         scores = linear_model.Ridge().fit(x[train], y[train]).predict(x[test])

@@ -106,6 +106,13 @@ def test_the_default_pipeline_asks_us(require: Any, monkeypatch: pytest.MonkeyPa
     assert library.calc_aggregate([library.AP], qrels, {"nobody": {"d": 1.0}})[library.AP] == 0.0
 
 
+def test_infinite_scores(require: Any) -> None:
+    library = require.module("ir_measures")
+    qrels, run = {"1": {"a": 1, "b": 0}}, {"1": {"a": float("-inf"), "b": 1.0}}
+    for measure in (library.RR, library.AP @ 5, library.parse_measure("AP[ties=average]")):
+        assert library.calc_aggregate([measure], qrels, run) == {measure: 0.5}
+
+
 def test_graded_rbp_is_that_of_trectools(require: Any) -> None:
     """Grades count as they are, and ties are averaged over."""
     library = require.module("ir_measures")

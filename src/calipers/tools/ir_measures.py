@@ -25,6 +25,7 @@ from calipers.extras import load
 from calipers.measures.grammar import parse, parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
+from calipers.tools.infinite_scores import with_infinite_scores
 
 NAME = "calipers"
 RULES = "trec_eval-9"
@@ -75,7 +76,7 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
             lists = {query: lists.get(query, {}) for query in known}
             if not any(lists.values()):
                 return
-            scores = evaluate(known, lists, ours, warn=False, **policies)
+            scores = with_infinite_scores(lambda run: evaluate(known, run, ours, warn=False, **policies), lists)
             for query, score in zip(scores.queries, scores.values[0, 0].tolist(), strict=True):
                 yield library.Metric(query_id=query, measure=self, value=score)
 
@@ -280,7 +281,8 @@ class _Part(NamedTuple):
             policies |= {"empty": "skip", "missing": "skip"}
         if graded:
             policies["ties"] = "average"
-        values = evaluate(known, shared, self.ours, warn=False, **policies).values[:, 0]
+        scores = with_infinite_scores(lambda run: evaluate(known, run, self.ours, warn=False, **policies), shared)
+        values = scores.values[:, 0]
         if graded:  # of which ours is the share of the largest
             values = values * max(0, *(grade for of_query in known.values() for grade in of_query.values()))
         for each, by_query in zip(self.theirs, values.tolist(), strict=True):

@@ -31,6 +31,7 @@ from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.id_text import decode
 from calipers.native.scan_error import BINARY, TOO_LONG, shown
 from calipers.native.scanner import ColumnScanner, RunScanner
+from calipers.tools.infinite_scores import LARGEST
 from calipers.tools.trec_eval.c_numbers import as_double, as_long
 from calipers.tools.trec_eval.refusals import not_calculated
 
@@ -41,7 +42,6 @@ Conflicts = Mapping[int, CalipersError]  # what is wrong with a query, which can
 
 BLANKS = b" \t\r\v\f"
 _GAP = re.compile(rb"[ \t\r\v\f]+")
-_LARGEST = 1.7976931348623157e308  # stands for what is infinite
 
 
 @dataclass
@@ -106,7 +106,7 @@ class LenientLines:
             value = -math.inf
         else:
             self.others.append(f"{shown(text)} is read as {value:g}")
-        return repr(min(max(value, -_LARGEST), _LARGEST)).encode()
+        return repr(min(max(value, -LARGEST), LARGEST)).encode()
 
 
 def _cut_lines(source: Iterable[Block]) -> Iterator[list[bytes]]:
