@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import csv
 import pickle
 import sys
 from importlib import import_module
@@ -232,7 +233,7 @@ class Embeddings:
         self.reported.append(metrics)
 
 
-def test_sentence_transformers(require: Any) -> None:
+def test_sentence_transformers(require: Any, tmp_path: Path) -> None:
     """The measures that both have, with the real evaluator beside ours; ours alone on grades."""
     require.module("torch")
     require.module("sentence_transformers")
@@ -257,6 +258,17 @@ def test_sentence_transformers(require: Any) -> None:
     assert several == pytest.approx({f"cosine_{name}": table["run", name] for name in asked})
     with pytest.raises(CalipersError, match="no query has a relevant document"):
         retrieval_evaluator(queries, corpus, {})
+    functions = {"dot": model.similarity, "cosine": lambda queries, documents: -model.similarity(queries, documents)}
+    options = {"write_csv": True, "score_functions": functions, "main_score_function": "cosine"}
+    chosen = retrieval_evaluator(queries, corpus, relevant, ["nDCG@10", "RBP(p=0.8, rel=1)"], options=options)
+    for epoch in (1, 2):
+        found = chosen(model, output_path=str(tmp_path), epoch=epoch, steps=5)
+    assert chosen.primary_metric == "cosine_nDCG@10"
+    assert found["cosine_nDCG@10"] < found["dot_nDCG@10"]
+    with (tmp_path / chosen.csv_file).open(newline="") as lines:
+        header, *rows = csv.reader(lines)
+    assert header == ["epoch", "steps", *found]
+    assert [[float(cell) for cell in row] for row in rows] == [[epoch, 5, *found.values()] for epoch in (1, 2)]
 
 
 # --- ir_measures ------------------------------------------------------------------------------------------

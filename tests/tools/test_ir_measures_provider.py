@@ -38,7 +38,16 @@ OF_SUBTOPICS = (
     "ERR_IA@5 ERR_IA@10 ERR_IA(rel=2)@10 nERR_IA@10 alpha_DCG@10 alpha_nDCG@10 alpha_nDCG(alpha=0.3)@20 NRBP "
     "NRBP(beta=0.8) nNRBP AP_IA P_IA@5 P_IA@10 StRecall@5 StRecall@20"
 )
-OURS = ["V2(nDCG@10)", "GAP", "RIC", "AP[ties=worst]", "nDCG@10[yahoo]", "RBP(p=0.5)[ties=best,depth=5]"]
+OURS = [
+    "V2(nDCG@10)",
+    "GAP",
+    "RIC",
+    "gm_map",
+    "num_rel_ret",
+    "AP[ties=worst]",
+    "nDCG@10[yahoo]",
+    "RBP(p=0.5)[ties=best,depth=5]",
+]
 DOCUMENTS = [f"d{i}" for i in range(30)]
 
 

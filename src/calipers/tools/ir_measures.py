@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Unpack, cast
 
+import numpy as np
+
 from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation import Policies, evaluate
@@ -25,6 +27,7 @@ from calipers.extras import load
 from calipers.measures.grammar import parse, parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
+from calipers.results.scores import AVERAGES
 from calipers.tools.infinite_scores import with_infinite_scores
 
 NAME = "calipers"
@@ -50,8 +53,8 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
     said = [rules.name] if like is not None else []
     said += [f"{key}={value}" for key, value in policies.items() if key != "like" and value is not None]
 
-    class Mean(aggregate):  # type: ignore[misc]  # a class that is known only when it is installed
-        """The mean of what is defined."""
+    class Average(aggregate):  # type: ignore[misc]  # a class that is known only when it is installed
+        """What stands for all queries for which the measure is defined: a mean, a geometric mean, or a sum."""
 
         def __init__(self) -> None:
             self.values: list[float] = []
@@ -61,7 +64,8 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
                 self.values.append(value)
 
         def result(self) -> float:
-            return sum(self.values) / len(self.values) if self.values else math.nan
+            average = AVERAGES[ours.declaration.average]
+            return float(average(np.array(self.values))) if self.values else math.nan
 
     class CalipersMeasure(base):  # type: ignore[misc]  # the base class is untyped
         NAME = __name__ = name + (f"[{','.join(said)}]" if said else "")
@@ -81,7 +85,7 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
                 yield library.Metric(query_id=query, measure=self, value=score)
 
         def aggregator(self) -> Any:
-            return Mean()
+            return Average()
 
         def __matmul__(self, cutoff: Any) -> Any:
             return _again(ours @ cutoff, policies)
