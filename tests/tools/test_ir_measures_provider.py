@@ -43,7 +43,7 @@ OURS = [
     "GAP",
     "RIC",
     "gm_map",
-    "num_rel_ret",
+    "num_nonrel_judged_ret",
     "AP[ties=worst]",
     "nDCG@10[yahoo]",
     "RBP(p=0.5)[ties=best,depth=5]",
