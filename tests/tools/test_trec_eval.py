@@ -307,6 +307,11 @@ def test_one_line_says_where_the_output_differs_on_purpose(trec_eval: Run) -> No
     again = trec_eval("-m", "prefs", "-R", "prefs", "prefs", "run")
     assert "1 repeated line of preferences counts once" in again.stderr
     assert values(again.stdout)["prefs_num_prefs_poss", "all"] == "1"
+    plain = trec_eval("qrels", "run").stdout
+    Path("qrels").write_text(QRELS + "q1 0 b 0\nq2 0 a 1\n", encoding="utf-8")
+    again = trec_eval("qrels", "run")
+    assert again.stdout == plain
+    assert "2 repeated lines of judgments count once; trec_eval refuses" in again.stderr
 
 
 def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:

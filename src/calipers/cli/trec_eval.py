@@ -56,11 +56,8 @@ def _run(request: Request, *, fast_path: bool) -> None:
     columns(request)  # a wrong parameter is refused before anything is read
     judgments, *files = request.files
     known, notes, conflicts = read_judgments(judgments, request.format)
-    if known.repeated and request.kind == "preferences":
-        number = "1 repeated line of preferences counts"
-        if known.repeated > 1:
-            number = f"{known.repeated} repeated lines of preferences count"
-        notes.append(f"{number} once; trec_eval counts some twice")
+    if known.repeated and not conflicts:
+        notes.append(_repeated(known.repeated, request.kind))
     runs = [LenientRun(file) for file in files]
     for run in runs:
         run.needed = 1 if request.counts_queries_only else request.depth
@@ -71,6 +68,16 @@ def _run(request: Request, *, fast_path: bool) -> None:
     for run, text in zip(runs, texts, strict=True):
         _note(run.notes())
         show(text)
+
+
+def _repeated(lines: int, kind: str) -> str:
+    """What trec_eval does with lines that say again what another one said."""
+    preferences = kind == "preferences"
+    what = "preferences" if preferences else "judgments"
+    there = "counts some twice" if preferences else "refuses a query that is evaluated with them"
+    return (
+        f"{lines} repeated line{'s' if lines > 1 else ''} of {what} count{'s' * (lines == 1)} once; trec_eval {there}"
+    )
 
 
 def _note(notes: list[str]) -> None:
