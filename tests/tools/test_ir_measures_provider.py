@@ -113,6 +113,9 @@ def test_the_default_pipeline_asks_us(require: Any, monkeypatch: pytest.MonkeyPa
         mean = sum(metric.value for metric in per_query if metric.measure == measure) / len(qrels)
         assert found[measure] == pytest.approx(mean)
     assert library.calc_aggregate([library.AP], qrels, {"nobody": {"d": 1.0}})[library.AP] == 0.0
+    without = {"1": {}, "2": {"a": 1}}, {"1": {"a": 1.0}, "2": {"a": 1.0}}  # a query without judgments counts 0 there
+    for provider in (library.calipers, library.providers.PytrecEvalProvider()):
+        assert provider.calc_aggregate([library.AP], *without) == {library.AP: 0.5}
 
 
 def test_infinite_scores(require: Any) -> None:

@@ -242,7 +242,8 @@ def _provider(library: Any) -> Any:
     class CalipersEvaluator(evaluators):  # type: ignore[misc]  # the base class is untyped
         def __init__(self, measures: list[Any], qrels: Any) -> None:
             rows = [*library.util.QrelsConverter(qrels).as_namedtuple_iter()]
-            super().__init__(measures, list(dict.fromkeys(row.query_id for row in rows)))
+            named = qrels if isinstance(qrels, Mapping) else (row.query_id for row in rows)  # some may have no row
+            super().__init__(measures, list(dict.fromkeys(named)))
             own = [measure for measure in measures if hasattr(measure, "runtime_impl")]
             self.own = library.runtime.evaluator(own, rows) if own else None
             self.parts = [*_parts([measure for measure in measures if measure not in own], rows)]

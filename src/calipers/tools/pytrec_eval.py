@@ -20,7 +20,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -76,15 +76,15 @@ class RelevanceEvaluator:
         self,
         query_relevance: Mapping[str, Mapping[str, float]],
         measures: Iterable[str],
-        relevance_level: float | np.integer[Any] = 1,
+        relevance_level: float | np.number[Any] = 1,
         judged_docs_only_flag: bool = False,
         version: int | None = None,
     ) -> None:
         version = self.VERSION if version is None else version
         if version not in _RULES:
             raise ValueError(f"unsupported version {version!r} of trec_eval; expected 9 or 10")
-        if isinstance(relevance_level, np.integer):
-            relevance_level = int(relevance_level)
+        if isinstance(relevance_level, np.number):
+            relevance_level = cast("float", relevance_level.item())
         if isinstance(relevance_level, bool) or not isinstance(relevance_level, int | float) or not relevance_level > 0:
             raise TypeError("Argument relevance_level should be positive.")
         measures = [*measures]
