@@ -92,8 +92,8 @@ MUTANTS = (
     Mutant(
         "judgments: a document judged twice",
         f"{COLLECTION}/judgments.py",
-        "if grouped.pool.grade[earlier] != grouped.pool.grade[row]:",
-        "if False:",
+        "if grouped.pool.grade[earlier] == grouped.pool.grade[row]:",
+        "if True:",
     ),
     # Forms and sums.
     Mutant(

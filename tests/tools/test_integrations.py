@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import csv
 import pickle
 import sys
 from importlib import import_module
@@ -141,6 +142,8 @@ def test_sklearn_selects_by_our_measure(require: Any) -> None:
         )
         search = selection.GridSearchCV(linear_model.Ridge(), {"alpha": [0.1, 1e6]}, cv=folds, scoring=scoring)
         assert search.fit(x, y, groups=query).best_score_ >= found.mean() - 0.01
+        again = pickle.loads(pickle.dumps(search))  # as n_jobs and joblib.dump do it
+        assert again.fit(x, y, groups=query).best_score_ == search.best_score_
     wanted = []
     for train, test in folds.split(x, y, query):
         scores = linear_model.Ridge().fit(x[train], y[train]).predict(x[test])
@@ -230,7 +233,7 @@ class Embeddings:
         self.reported.append(metrics)
 
 
-def test_sentence_transformers(require: Any) -> None:
+def test_sentence_transformers(require: Any, tmp_path: Path) -> None:
     """The measures that both have, with the real evaluator beside ours; ours alone on grades."""
     require.module("torch")
     require.module("sentence_transformers")
@@ -255,6 +258,17 @@ def test_sentence_transformers(require: Any) -> None:
     assert several == pytest.approx({f"cosine_{name}": table["run", name] for name in asked})
     with pytest.raises(CalipersError, match="no query has a relevant document"):
         retrieval_evaluator(queries, corpus, {})
+    functions = {"dot": model.similarity, "cosine": lambda queries, documents: -model.similarity(queries, documents)}
+    options = {"write_csv": True, "score_functions": functions, "main_score_function": "cosine"}
+    chosen = retrieval_evaluator(queries, corpus, relevant, ["nDCG@10", "RBP(p=0.8, rel=1)"], options=options)
+    for epoch in (1, 2):
+        found = chosen(model, output_path=str(tmp_path), epoch=epoch, steps=5)
+    assert chosen.primary_metric == "cosine_nDCG@10"
+    assert found["cosine_nDCG@10"] < found["dot_nDCG@10"]
+    with (tmp_path / chosen.csv_file).open(newline="") as lines:
+        header, *rows = csv.reader(lines)
+    assert header == ["epoch", "steps", *found]
+    assert [[float(cell) for cell in row] for row in rows] == [[epoch, 5, *found.values()] for epoch in (1, 2)]
 
 
 # --- ir_measures ------------------------------------------------------------------------------------------

@@ -38,7 +38,16 @@ OF_SUBTOPICS = (
     "ERR_IA@5 ERR_IA@10 ERR_IA(rel=2)@10 nERR_IA@10 alpha_DCG@10 alpha_nDCG@10 alpha_nDCG(alpha=0.3)@20 NRBP "
     "NRBP(beta=0.8) nNRBP AP_IA P_IA@5 P_IA@10 StRecall@5 StRecall@20"
 )
-OURS = ["V2(nDCG@10)", "GAP", "RIC", "AP[ties=worst]", "nDCG@10[yahoo]", "RBP(p=0.5)[ties=best,depth=5]"]
+OURS = [
+    "V2(nDCG@10)",
+    "GAP",
+    "RIC",
+    "gm_map",
+    "num_nonrel_judged_ret",
+    "AP[ties=worst]",
+    "nDCG@10[yahoo]",
+    "RBP(p=0.5)[ties=best,depth=5]",
+]
 DOCUMENTS = [f"d{i}" for i in range(30)]
 
 
@@ -104,6 +113,16 @@ def test_the_default_pipeline_asks_us(require: Any, monkeypatch: pytest.MonkeyPa
         mean = sum(metric.value for metric in per_query if metric.measure == measure) / len(qrels)
         assert found[measure] == pytest.approx(mean)
     assert library.calc_aggregate([library.AP], qrels, {"nobody": {"d": 1.0}})[library.AP] == 0.0
+    without = {"1": {}, "2": {"a": 1}}, {"1": {"a": 1.0}, "2": {"a": 1.0}}  # a query without judgments counts 0 there
+    for provider in (library.calipers, library.providers.PytrecEvalProvider()):
+        assert provider.calc_aggregate([library.AP], *without) == {library.AP: 0.5}
+
+
+def test_infinite_scores(require: Any) -> None:
+    library = require.module("ir_measures")
+    qrels, run = {"1": {"a": 1, "b": 0}}, {"1": {"a": float("-inf"), "b": 1.0}}
+    for measure in (library.RR, library.AP @ 5, library.parse_measure("AP[ties=average]")):
+        assert library.calc_aggregate([measure], qrels, run) == {measure: 0.5}
 
 
 def test_graded_rbp_is_that_of_trectools(require: Any) -> None:

@@ -9,7 +9,7 @@ import pickle
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from math import isnan, log, log2
+from math import inf, isnan, log, log2
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -125,8 +125,20 @@ def test_queries_of_one_side_only_are_left_out() -> None:
     assert RelevanceEvaluator({}, {"map"}).evaluate({"q1": {"a": 1.0}}) == {}
 
 
+@pytest.mark.peers
+@pytest.mark.parametrize("sign", [1, -1])
+def test_infinite_scores(sign: int, require: Any) -> None:
+    """As filters give them; two of them tie."""
+    pools = {"q": {"a": 1, "b": 0, "c": 1}}
+    run = {"q": {"a": sign * inf, "b": 1.0, "c": sign * inf, "d": 2.0}}
+    theirs = require.module("pytrec_eval").RelevanceEvaluator(pools, {"map", "recip_rank"}).evaluate(run)
+    for version in (9, 10):
+        ours = RelevanceEvaluator(pools, {"map", "recip_rank"}, version=version).evaluate(run)
+        assert ours["q"] == pytest.approx(theirs["q"])
+
+
 def test_numbers_of_numpy() -> None:
-    evaluator = RelevanceEvaluator({"q": {"a": np.int64(1), "b": True}}, {"map"})
+    evaluator = RelevanceEvaluator({"q": {"a": np.int64(1), "b": True}}, {"map"}, relevance_level=np.int64(1))
     assert evaluator.evaluate({"q": {"a": np.float32(2), "b": 1}}) == {"q": {"map": 1.0}}
 
 
@@ -319,6 +331,7 @@ def mteb_retrieval_metrics(require: Any, monkeypatch: pytest.MonkeyPatch) -> Any
 def test_reading_lines() -> None:
     assert drop_in.parse_qrel(["q1 0 a 1\n", "q1 0 b -1", "q2 0 a 0"]) == {"q1": {"a": 1, "b": -1}, "q2": {"a": 0}}
     assert drop_in.parse_run(["q1 Q0 a 1 2.5 t\n", "q1 Q0 b 2 1e-3 t"]) == {"q1": {"a": 2.5, "b": 0.001}}
+    assert drop_in.parse_qrel(["q1 0 a 1"])["q2"] == drop_in.parse_run([])["q2"] == {}
     with pytest.raises(AssertionError):
         drop_in.parse_qrel(["q1 0 a 1", "q1 0 a 1"])
 

@@ -199,6 +199,22 @@ def test_missing_queries(trec_eval: Run, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("version", [[], ["--v9"]])
+def test_all_queries_count_beside_a_level_or_a_query_for_debugging(version: list[str], trec_eval: Run) -> None:
+    """With -c the number of relevant documents is of all grades above 0 whatever the level, and -D leaves the other
+    queries at 0.
+    """
+    plain = values(trec_eval(*version, "-l2", "-m", "num_rel", "qrels", "run").stdout)
+    complete = values(trec_eval(*version, "-c", "-l2", "-q", "-m", "num_rel", "qrels", "run").stdout)
+    assert [plain["num_rel", "all"], complete["num_rel", "all"], complete["num_rel", "q1"]] == ["1", "4", "1"]
+    options = ["-D0.q1", "-m", "num_q", "-m", "num_rel", "-m", "num_ret", "-m", "map", "-m", "gm_map", "-m", "P.2"]
+    got = values(trec_eval(*version, "-c", *options, "qrels", "run").stdout)
+    assert {name: value for (name, _), value in got.items()} == {
+        "num_q": "3", "num_rel": "4", "num_ret": "3", "map": f"{1 / 4 / 3:.4f}",
+        "gm_map": f"{(1 / 4 * 1e-5**2) ** (1 / 3):.4f}", "P_2": f"{1 / 2 / 3:.4f}",
+    }  # fmt: skip
+
+
 def test_versions_differ_in_precision(trec_eval: Run, tmp_path: Path) -> None:
     """Scores that float32 cannot tell apart are a tie in 9.x, which the id decides."""
     (tmp_path / "qrels").write_text("q 0 a 1\n")
@@ -250,7 +266,7 @@ def test_help_needs_no_files(trec_eval: Run) -> None:
     result = trec_eval("-h", "-m", "bpref")
     assert result.exit_code == 0
     assert "judged non-relevant" in result.stdout
-    assert trec_eval("-v").exit_code == 0
+    assert trec_eval("-v").exit_code == trec_eval("--v").exit_code == 0
 
 
 def test_a_query_for_debugging_is_the_only_one(trec_eval: Run) -> None:
@@ -291,6 +307,11 @@ def test_one_line_says_where_the_output_differs_on_purpose(trec_eval: Run) -> No
     again = trec_eval("-m", "prefs", "-R", "prefs", "prefs", "run")
     assert "1 repeated line of preferences counts once" in again.stderr
     assert values(again.stdout)["prefs_num_prefs_poss", "all"] == "1"
+    plain = trec_eval("qrels", "run").stdout
+    Path("qrels").write_text(QRELS + "q1 0 b 0\nq2 0 a 1\n", encoding="utf-8")
+    again = trec_eval("qrels", "run")
+    assert again.stdout == plain
+    assert "2 repeated lines of judgments count once; trec_eval refuses" in again.stderr
 
 
 def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
@@ -326,7 +347,7 @@ def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
         (["-m", "P.x", "qrels", "run"], 2, "cutoff 0 of 'P', which 'x' is read as"),
         (["-m", "iprec_at_recall.inf", "qrels", "run"], 2, "C leaves undefined what trec_eval makes of it"),
         (["-m", "ndcg.3", "qrels", "run"], 2, "not of the form grade=gain"),
-        (["-m", "utility.1,2", "qrels", "run"], 2, "four weights"),
+        (["-m", "utility.1,2", "qrels", "run"], 4, "four weights"),
         (["-R", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
         (["-T", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
         (["-R", "prefs", "-m", "prefs", "qrels", "run"], 2, "expected 5 fields"),
@@ -350,15 +371,81 @@ def test_no_query_in_common(trec_eval: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
-    [("q1 Q0 a 9 0.5 tag", "twice"), ("q1 Q0 z 9", "6 fields")],
+    ("line", "code", "message"),
+    [("q1 Q0 a 9 0.5 tag", 4, "twice"), ("q1 Q0 z 9", 2, "6 fields"), ("q1 Q0 \0 9 1 tag", 2, "NUL")],
 )
-def test_bad_lines(line: str, message: str, trec_eval: Run, tmp_path: Path) -> None:
+def test_bad_lines(line: str, code: int, message: str, trec_eval: Run, tmp_path: Path) -> None:
     (tmp_path / "run").write_text(f"q1 Q0 a 1 3.0 tag\n{line}\n")
     result = trec_eval("-c", "qrels", "run")
-    assert result.exit_code == 2
+    assert result.exit_code == code
     assert "run:2" in result.stderr
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        (["-m", "map"], "q9 0 x 1\nq9 0 x 2\n"),
+        (["-m", "map"], "q9 1 x 1\nq9 2 x 1\n"),  # by subtopic
+        (["-R", "prefs", "-m", "prefs_simp"], "q9 j 1 x 1\nq9 j 1 x 2\n"),
+        (["-R", "prefs", "-m", "prefs_simp"], "q9 j 1 x 2\nq9 j 1 y 1\nq9 j 2 x 1\nq9 j 2 y 2\n"),
+        (["-R", "prefs", "-m", "prefs_simp"], "q9 j 1 x 2\nq9 j 2 x 0\n"),
+        (["-R", "qrels_prefs", "-m", "prefs_simp"], "q9 j x 1\nq9 j x 2\n"),
+    ],
+)
+def test_contradictions_matter_where_a_query_is_evaluated(options: list[str], lines: str, trec_eval: Run) -> None:
+    """Where it is not: the run lacks it in 9.x, or -D leaves it out. Elsewhere they end trec_eval."""
+    plain = "q1 j 1 a 2\nq1 j 1 b 1\n" if "prefs" in options else QRELS.split("q2", maxsplit=1)[0]
+    Path("plain").write_text(plain, encoding="utf-8")
+    Path("both").write_text(lines + plain, encoding="utf-8")
+    wanted = trec_eval(*options, "plain", "run").stdout
+    assert wanted
+    assert trec_eval("--v9", *options, "both", "run").stdout == wanted
+    assert trec_eval("-D", "0.q1", *options, "both", "run").stdout == wanted
+    refused = trec_eval("-c", *options, "both", "run")
+    assert (refused.exit_code, refused.stdout) == (4, "")
+    assert refused.stderr.startswith("calipers trec_eval: both:")
+    assert "q9" in refused.stderr
+    assert "--combine" not in refused.stderr  # which trec_eval has not
+    assert trec_eval("-c", *options[:-2], "-m", "num_q", "both", "run").stdout.split()[-1] == "2"
+
+
+def test_documents_that_come_twice_in_another_list(trec_eval: Run) -> None:
+    Path("run").write_text(RUN + "q2 Q0 a 3 0.5 tag\n", encoding="utf-8")
+    assert trec_eval("qrels", "run").exit_code == 4
+    assert trec_eval("-D", "0.q1", "-m", "map", "qrels", "run").stdout.split()[-1] == "0.2500"
+    assert trec_eval("-D", "0.q2", "-m", "map", "qrels", "run").exit_code == 4
+
+
+def test_a_document_at_two_levels_of_one_of_several_subgroups(trec_eval: Run) -> None:
+    """Both count: a over b by one subgroup, b over u by the other, and so a over u. The list is b, a, u."""
+    Path("prefs").write_text("q1 j 1 a 2\nq1 j 1 b 1\nq1 j 1 a 3\nq1 j 2 u 1\nq1 j 2 b 2\n", encoding="utf-8")
+    got = values(trec_eval("-m", "prefs", "-R", "prefs", "prefs", "run").stdout)
+    assert (got["prefs_num_prefs_poss", "all"], got["prefs_simp", "all"]) == ("3", f"{2 / 3:.4f}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(b"", b"\0\0\0"), (b"", b"\0 x\nq1 Q0 c 1 9.0 tag\n"), (b"# " + b"x" * (17 << 20) + b"\n", b"")],
+)
+def test_what_c_does_not_read(before: bytes, after: bytes, trec_eval: Run) -> None:
+    """A NUL byte at the start of a line ends a file, and a comment may have any length."""
+    wanted = trec_eval("-q", "-m", "map", "qrels", "run").stdout
+    Path("run").write_bytes(before + RUN.encode() + after)
+    Path("qrels").write_bytes(before + QRELS.encode() + after)
+    got = trec_eval("-q", "-m", "map", "qrels", "run")
+    assert got.stdout == wanted
+    ends = [f"what follows the NUL byte of line {line} is not read, as in trec_eval" for line in (7, 7)]
+    assert [line.split(": ")[-1] for line in got.stderr.splitlines()] == (ends if after else [])
+
+
+def test_a_tag_may_be_followed_by_anything(trec_eval: Run) -> None:
+    wanted = trec_eval("qrels", "run").stdout
+    long = b"x" * (17 << 20)
+    Path("run").write_bytes(RUN.encode().replace(b"tag\n", b"tag " + long + b"\n", 1))
+    assert trec_eval("qrels", "run").stdout == wanted
+    Path("run").write_bytes(RUN.encode() + b"q1 Q0 " + long + b" 9 0.5 tag\n")
+    assert "a line of more than 16 MiB" in trec_eval("qrels", "run").stderr
 
 
 def test_wrong_calls_load_nothing_heavy() -> None:

@@ -121,7 +121,7 @@ def test_a_document_may_come_twice_where_it_is_cut(options: list[str], tmp_path:
     assert trec_eval(tmp_path, qrels, run, "-m", "num_q").stdout == "num_q                 \tall\t1\n"
     assert trec_eval(tmp_path, qrels, run, "-m", "num_ret", "-M", "0").stdout.endswith("\t0\n")
     refused = trec_eval(tmp_path, qrels, run, "-M", "4")
-    assert (refused.exit_code, "run:4: document 'a' appears twice" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "run:4: document 'a' appears twice" in refused.stderr) == (4, True)
 
 
 def test_blanks_are_those_of_c(tmp_path: Path) -> None:
@@ -137,7 +137,18 @@ def test_parameters_and_z_scores(tmp_path: Path) -> None:
     assert "-m ndcg.1=abc,2=3.5x: read as 1=0,2=3.5, as trec_eval reads it" in result.stderr
     assert "gains that are fractions count as they are" in result.stderr
     (tmp_path / "z").write_text("q map x 0.5y\n")
-    assert "\tq\t1.0000" in trec_eval(tmp_path, qrels, run, "-q", "-m", "map", "-Z", str(tmp_path / "z")).stdout
+    result = trec_eval(tmp_path, qrels, run, "-q", "-m", "map", "-Z", str(tmp_path / "z"))
+    assert "\tq\t1.0000" in result.stdout
+    assert "'x' is read as 0, as trec_eval reads it; 1 more" in result.stderr
+    for numbers, printed in {
+        "nan 1": "nan",
+        "inf 2": "-inf",
+        "0.5 inf": "0.0000",
+        "1 nan": "nan",
+        "nan 0": "-1000000.0000",
+    }.items():
+        (tmp_path / "z").write_text(f"q map {numbers}\n")
+        assert trec_eval(tmp_path, qrels, run, "-m", "map", "-Z", str(tmp_path / "z")).stdout.split()[-1] == printed
 
 
 # q1: one of three retrieved and one of two relevant documents; q2: one of two retrieved, and the only relevant one

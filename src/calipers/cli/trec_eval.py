@@ -49,26 +49,35 @@ def _run(request: Request, *, fast_path: bool) -> None:
     if fast_path and (printed := fast_reports(request)) is not None:
         show("".join(printed))
         return
+    from calipers.native.id_text import encode
     from calipers.tools.trec_eval.lenient_files import LenientRun, read_judgments
     from calipers.tools.trec_eval.report import columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read
     judgments, *files = request.files
-    known, notes = read_judgments(judgments, request.format)
-    if known.repeated and request.kind == "preferences":
-        number = "1 repeated line of preferences counts"
-        if known.repeated > 1:
-            number = f"{known.repeated} repeated lines of preferences count"
-        notes.append(f"{number} once; trec_eval counts some twice")
+    known, notes, conflicts = read_judgments(judgments, request.format)
+    if known.repeated and not conflicts:
+        notes.append(_repeated(known.repeated, request.kind))
     runs = [LenientRun(file) for file in files]
     for run in runs:
         run.needed = 1 if request.counts_queries_only else request.depth
+        run.only = None if request.only_query is None else encode(request.only_query)
         run.ascending = request.kind == "preferences"
     _note(notes)
-    texts = reports(known, runs, request, request.jobs, note=lambda note: _note([note]))
+    texts = reports(known, runs, request, request.jobs, note=lambda note: _note([note]), conflicts=conflicts)
     for run, text in zip(runs, texts, strict=True):
         _note(run.notes())
         show(text)
+
+
+def _repeated(lines: int, kind: str) -> str:
+    """What trec_eval does with lines that say again what another one said."""
+    preferences = kind == "preferences"
+    what = "preferences" if preferences else "judgments"
+    there = "counts some twice" if preferences else "refuses a query that is evaluated with them"
+    return (
+        f"{lines} repeated line{'s' if lines > 1 else ''} of {what} count{'s' * (lines == 1)} once; trec_eval {there}"
+    )
 
 
 def _note(notes: list[str]) -> None:

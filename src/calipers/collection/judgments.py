@@ -109,10 +109,22 @@ class Judgments:
 
             columns, notes = combined(columns, combine, name)
             return cls.from_columns(columns, name).with_notes(notes)
+        grouped, conflicts = cls.as_read(columns, name)
+        for error in conflicts.values():
+            raise error
+        return grouped
+
+    @classmethod
+    def as_read(cls, columns: Columns, name: str) -> tuple[Judgments, dict[int, CalipersError]]:
+        """From the columns of a qrels file, and what is wrong with some of the queries.
+
+        There a document has several grades, of which runs meet the first.
+        """
         queries = tuple(columns.queries.texts())
         grouped = cls._grouped(name, queries, columns.query, columns.value, columns.documents)
+        conflicts: dict[int, CalipersError] = {}
         if grouped.index.distinct:
-            return grouped
+            return grouped, conflicts
         documents = grouped.documents.tolist()
         offsets = grouped.pool.offsets.tolist()
         repeated = []
@@ -124,17 +136,18 @@ class Judgments:
                 earlier = first.setdefault(documents[row], row)
                 if earlier == row:
                     continue
-                if grouped.pool.grade[earlier] != grouped.pool.grade[row]:
+                if grouped.pool.grade[earlier] == grouped.pool.grade[row]:
+                    repeated.append(row)
+                elif query not in conflicts:
                     source = row if grouped.row is None else int(grouped.row[row])
-                    raise CalipersError(
+                    conflicts[query] = CalipersError(
                         f"document '{decode(documents[row])}' of query '{queries[query]}' is judged "
                         f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before; "
                         "combine (--combine) makes one grade of them",
                         file=name,
                         line=int(columns.line[source]),
                     )
-                repeated.append(row)
-        return grouped._without(np.array(repeated)) if repeated else grouped
+        return (grouped._without(np.array(repeated)) if repeated else grouped), conflicts
 
     @classmethod
     def from_labels(cls, labels: Labels, name: str) -> Judgments:

@@ -62,7 +62,8 @@ class PreferencePool(Pool):
     pair_offsets: Ints = field(kw_only=True)  # judge j has the pairs pair_offsets[j] to pair_offsets[j + 1]
     above: Ints = field(kw_only=True)  # of each pair, the row of the preferred document
     below: Ints = field(kw_only=True)  # and that of the other one
-    contradiction: CalipersError | None = field(default=None, kw_only=True)  # of a judge with themselves
+    contradictions: Mapping[int, CalipersError] = field(default_factory=dict, kw_only=True)
+    """What is wrong with a query: a judge contradicts themselves."""
 
     def of_whole_grades(self) -> Pool:
         return self  # trec_eval reads levels with their fractions
@@ -171,21 +172,30 @@ class Preferences(Judgments):
         document, document_row = numbered(query, document_ids)
         lines = _Lines(query_ids, judge_ids, document_ids, level, line, name)
         order = np.lexsort((document, -level, group))  # subgroups one after the other, best documents first
-        twice = lines.repeated(group, document)
+        twice, at_two_levels = lines.repeated(group, document)
+        if len(at_two_levels):
+            cls._refuse(lines.two_levels(*at_two_levels[0]))
         order = order[~twice[order]]
         of_judge = judge[order]
         above, below = _pairs_in_groups(group[order], level[order])
         of_pair = of_judge[above]
         above, below = document[order][above], document[order][below]
+        if len(at_two_levels):
+            above, below, of_pair = (column[above != below] for column in (above, below, of_pair))
         by_document = np.lexsort((below, above))
         pairs = above[by_document], below[by_document]
         several = _several_groups(of_judge, group[order], len(judge_row))
-        place, contradiction = _last_levels(order, judge, document, group, level, lines)
+        place, wrong = _last_levels(order, judge, document, group, level)
+        what = "puts it at level 0, not relevant, and above that in another subgroup"
+        contradictions = {int(query[row]): lines.refusal(what, row) for row in reversed(wrong)}
         if several.any():
-            try:
-                above, below, of_pair = _together(above, below, of_pair, several, judge_row, lines)
-            except CalipersError as error:
-                contradiction = error
+            above, below, of_pair, round_in_circles = _together(above, below, of_pair, several)
+            what = "contradicts themselves: some document is preferred to itself"
+            rows = [int(judge_row[who]) for who in reversed(round_in_circles)]
+            contradictions |= {int(query[row]): lines.refusal(what, row) for row in rows}
+        for row, before in reversed(at_two_levels.tolist()):
+            if not several[judge[row]]:  # of others the pairs of both levels count, as far as they agree
+                contradictions[int(query[row])] = lines.two_levels(row, before)
         offsets = np.searchsorted(query[document_row], np.arange(len(query_row) + 1))
         starts = np.searchsorted(query[judge_row], np.arange(len(query_row) + 1))
         pool = PreferencePool(
@@ -198,7 +208,7 @@ class Preferences(Judgments):
             pair_offsets=np.searchsorted(of_pair, np.arange(len(judge_row) + 1)),
             above=above,
             below=below,
-            contradiction=contradiction,
+            contradictions=contradictions,
         )
         documents = document_ids.take(document_row)
         return cls(
@@ -210,6 +220,11 @@ class Preferences(Judgments):
             judges=texts_by_group(judge_ids.take(judge_row), starts),
             pairs=pairs,
         )
+
+    @classmethod
+    def _refuse(cls, error: CalipersError) -> None:
+        """What is done where a document is at two levels of one subgroup."""
+        raise error
 
     @cached_property
     def judgments(self) -> Judgments:
@@ -242,8 +257,8 @@ def preferences_of(pool: Pool) -> PreferencePool:
     """The pool as one of preferences, of judges who do not contradict themselves."""
     if not isinstance(pool, PreferencePool):
         raise CalipersError("this measure needs preferences (query group subgroup document level)")
-    if pool.contradiction is not None:
-        raise pool.contradiction
+    if pool.contradictions:
+        raise pool.contradictions[min(pool.contradictions)]
     return pool
 
 
@@ -324,24 +339,25 @@ class _Lines:
             line=None if self.line is None else int(self.line[row]),
         )
 
-    def repeated(self, group: Ints, document: Ints) -> Bools:
-        """Which lines say again what an earlier one said; refuses one that says something else."""
-        order = np.lexsort((np.arange(len(group)), document, group))
+    def two_levels(self, row: int, before: int) -> CalipersError:
+        levels = f"at level {self.level[row]:g} here and {self.level[before]:g} before"
+        return CalipersError(
+            f"document '{self.documents.text(row)}' appears twice in one subgroup of query "
+            f"'{self.queries.text(row)}', {levels}",
+            file=self.name,
+            line=None if self.line is None else int(self.line[row]),
+        )
+
+    def repeated(self, group: Ints, document: Ints) -> tuple[Bools, Ints]:
+        """Which lines say again what an earlier one said; and [line, earlier line] where they say something else."""
+        order = np.lexsort((np.arange(len(group)), self.level, document, group))
         same = (group[order[1:]] == group[order[:-1]]) & (document[order[1:]] == document[order[:-1]])
-        later, earlier = order[1:][same], order[:-1][same]
-        other = np.flatnonzero(self.level[later] != self.level[earlier])
-        if len(other):
-            row, before = int(later[other[0]]), int(earlier[other[0]])
-            levels = f"at level {self.level[row]:g} here and {self.level[before]:g} before"
-            raise CalipersError(
-                f"document '{self.documents.text(row)}' appears twice in one subgroup of query "
-                f"'{self.queries.text(row)}', {levels}",
-                file=self.name,
-                line=None if self.line is None else int(self.line[row]),
-            )
+        pairs = np.stack([order[1:][same], order[:-1][same]], axis=1)
+        again = self.level[pairs[:, 0]] == self.level[pairs[:, 1]]
         twice = np.zeros(len(group), bool)
-        twice[later] = True
-        return twice
+        twice[pairs[again, 0]] = True
+        others = np.sort(pairs[~again], axis=1)[:, ::-1]
+        return twice, others[np.argsort(others[:, 0], kind="stable")]
 
 
 def _pairs_in_groups(group: Ints, level: Floats) -> tuple[Ints, Ints]:
@@ -367,21 +383,23 @@ def _several_groups(judge: Ints, group: Ints, judges: int) -> Bools:
     return np.asarray(np.bincount(judge[changes], minlength=judges) > 1)
 
 
-def _together(
-    above: Ints, below: Ints, judge: Ints, several: Bools, judge_row: Ints, lines: _Lines
-) -> tuple[Ints, Ints, Ints]:
-    """The pairs with those of judges of several subgroups counted once, and with what follows from them."""
+def _together(above: Ints, below: Ints, judge: Ints, several: Bools) -> tuple[Ints, Ints, Ints, list[int]]:
+    """The pairs with those of judges of several subgroups counted once, and with what follows from them; and the judges
+    who prefer some document to itself, whose pairs stay as they are.
+    """
+    in_circles = []
     parts = [(above[~several[judge]], below[~several[judge]], judge[~several[judge]])]
     ends = np.searchsorted(judge, np.arange(len(several) + 1))
     for who in np.flatnonzero(several).tolist():
         rows = slice(int(ends[who]), int(ends[who + 1]))
         better, worse = _closed(above[rows], below[rows])
         if better is None or worse is None:
-            raise lines.refusal("contradicts themselves: some document is preferred to itself", int(judge_row[who]))
+            in_circles.append(who)
+            better, worse = above[rows], below[rows]
         parts.append((better, worse, np.full(len(better), who)))
     above, below, judge = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((below, above, judge))
-    return above[order], below[order], judge[order]
+    return above[order], below[order], judge[order], in_circles
 
 
 def _closed(above: Ints, below: Ints) -> tuple[Ints, Ints] | tuple[None, None]:
@@ -414,19 +432,15 @@ def _closed(above: Ints, below: Ints) -> tuple[Ints, Ints] | tuple[None, None]:
     return documents[better], documents[worse]
 
 
-def _last_levels(
-    order: Ints, judge: Ints, document: Ints, group: Ints, level: Floats, lines: _Lines
-) -> tuple[Ints, CalipersError | None]:
-    """For each judge and document the line of the last subgroup that has it, by judge and document; and what is wrong
-    where levels of subgroups contradict each other.
+def _last_levels(order: Ints, judge: Ints, document: Ints, group: Ints, level: Floats) -> tuple[Ints, list[int]]:
+    """For each judge and document the line of the last subgroup that has it, by judge and document; and the lines of
+    documents that are at level 0 in one subgroup and above that in another.
     """
     rows = order[np.lexsort((group[order], document[order], judge[order]))]
     same = (judge[rows[1:]] == judge[rows[:-1]]) & (document[rows[1:]] == document[rows[:-1]])
     now, before = level[rows[1:]], level[rows[:-1]]
     wrong = np.flatnonzero(same & (((now == 0) & (before > 0)) | ((now > 0) & (before == 0))))
-    what = "puts it at level 0, not relevant, and above that in another subgroup"
-    error = lines.refusal(what, int(rows[wrong[0] + 1])) if len(wrong) else None
-    return rows[np.append(~same, True)], error
+    return rows[np.append(~same, True)], rows[wrong + 1].tolist()
 
 
 def _net_wins(above: Ints, below: Ints, offsets: Ints) -> Floats:

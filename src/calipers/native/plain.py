@@ -322,33 +322,6 @@ class FeatureScanner(LineScanner):
         return Features(start, None if regular else index, np.array(self._value, np.float64), width)
 
 
-class FieldScanner(LineScanner):
-    """Lines of so many fields, the last of them numbers, for formats that are small or rare."""
-
-    def __init__(self, names: tuple[str, ...], numbers: int = 1) -> None:
-        super().__init__()
-        self._names, self._numbers = names, numbers
-        self._texts: list[list[bytes]] = []
-        self._values: list[list[float]] = []
-        self._number: list[int] = []
-
-    def _row(self, line: bytes) -> bool:
-        fields = _fields(line, self._names)
-        first = len(fields) - self._numbers
-        named = zip(fields[first:], self._names[first:], strict=True)
-        self._values.append([number(field, name) for field, name in named])
-        self._texts.append(fields[:first])
-        self._number.append(self.lines + 1)
-        return True
-
-    def finish(self) -> tuple[list[Ids], NDArray[np.float64], NDArray[np.int64]]:
-        """The columns of text, the columns of numbers side by side, and the line of each row."""
-        self._close()
-        texts = [Ids.of(column) for column in zip(*self._texts, strict=True)]
-        values = np.array(self._values, np.float64).reshape(-1, self._numbers)
-        return texts, values, np.array(self._number, np.int64)
-
-
 class NumberScanner(LineScanner):
     """A file with one score per line."""
 

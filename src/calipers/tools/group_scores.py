@@ -32,6 +32,13 @@ class GroupScore:
         self.policies: Policies = {**policies, "like": self.like}
         self._known: WeakKeyDictionary[Any, Judgments] = WeakKeyDictionary()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the judgments, which are made again: scikit-learn sends scorers to other processes."""
+        return {**vars(self), "_known": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _known=WeakKeyDictionary())
+
     @property
     def label(self) -> str:
         """A name that survives in logs: no blanks, and no colons, which end a name there."""

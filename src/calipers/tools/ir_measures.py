@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple, Unpack, cast
 
+import numpy as np
+
 from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation import Policies, evaluate
@@ -25,6 +27,8 @@ from calipers.extras import load
 from calipers.measures.grammar import parse, parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
+from calipers.results.scores import AVERAGES
+from calipers.tools.infinite_scores import with_infinite_scores
 
 NAME = "calipers"
 RULES = "trec_eval-9"
@@ -49,8 +53,8 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
     said = [rules.name] if like is not None else []
     said += [f"{key}={value}" for key, value in policies.items() if key != "like" and value is not None]
 
-    class Mean(aggregate):  # type: ignore[misc]  # a class that is known only when it is installed
-        """The mean of what is defined."""
+    class Average(aggregate):  # type: ignore[misc]  # a class that is known only when it is installed
+        """What stands for all queries for which the measure is defined: a mean, a geometric mean, or a sum."""
 
         def __init__(self) -> None:
             self.values: list[float] = []
@@ -60,7 +64,8 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
                 self.values.append(value)
 
         def result(self) -> float:
-            return sum(self.values) / len(self.values) if self.values else math.nan
+            average = AVERAGES[ours.declaration.average]
+            return float(average(np.array(self.values))) if self.values else math.nan
 
     class CalipersMeasure(base):  # type: ignore[misc]  # the base class is untyped
         NAME = __name__ = name + (f"[{','.join(said)}]" if said else "")
@@ -75,12 +80,12 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
             lists = {query: lists.get(query, {}) for query in known}
             if not any(lists.values()):
                 return
-            scores = evaluate(known, lists, ours, warn=False, **policies)
+            scores = with_infinite_scores(lambda run: evaluate(known, run, ours, warn=False, **policies), lists)
             for query, score in zip(scores.queries, scores.values[0, 0].tolist(), strict=True):
                 yield library.Metric(query_id=query, measure=self, value=score)
 
         def aggregator(self) -> Any:
-            return Mean()
+            return Average()
 
         def __matmul__(self, cutoff: Any) -> Any:
             return _again(ours @ cutoff, policies)
@@ -237,7 +242,8 @@ def _provider(library: Any) -> Any:
     class CalipersEvaluator(evaluators):  # type: ignore[misc]  # the base class is untyped
         def __init__(self, measures: list[Any], qrels: Any) -> None:
             rows = [*library.util.QrelsConverter(qrels).as_namedtuple_iter()]
-            super().__init__(measures, list(dict.fromkeys(row.query_id for row in rows)))
+            named = qrels if isinstance(qrels, Mapping) else (row.query_id for row in rows)  # some may have no row
+            super().__init__(measures, list(dict.fromkeys(named)))
             own = [measure for measure in measures if hasattr(measure, "runtime_impl")]
             self.own = library.runtime.evaluator(own, rows) if own else None
             self.parts = [*_parts([measure for measure in measures if measure not in own], rows)]
@@ -280,7 +286,8 @@ class _Part(NamedTuple):
             policies |= {"empty": "skip", "missing": "skip"}
         if graded:
             policies["ties"] = "average"
-        values = evaluate(known, shared, self.ours, warn=False, **policies).values[:, 0]
+        scores = with_infinite_scores(lambda run: evaluate(known, run, self.ours, warn=False, **policies), shared)
+        values = scores.values[:, 0]
         if graded:  # of which ours is the share of the largest
             values = values * max(0, *(grade for of_query in known.values() for grade in of_query.values()))
         for each, by_query in zip(self.theirs, values.tolist(), strict=True):

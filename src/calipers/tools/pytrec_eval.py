@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 from calipers.measures.dialects import ALL_TREC_9, KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS
+from calipers.native.columns import Retrieved
+from calipers.tools.infinite_scores import with_infinite_scores
 from calipers.tools.trec_eval.lines import FLOOR
 from calipers.tools.trec_eval.report import ReportedMeasure
 from calipers.tools.trec_eval.request import Request
@@ -73,13 +76,15 @@ class RelevanceEvaluator:
         self,
         query_relevance: Mapping[str, Mapping[str, float]],
         measures: Iterable[str],
-        relevance_level: float = 1,
+        relevance_level: float | np.number[Any] = 1,
         judged_docs_only_flag: bool = False,
         version: int | None = None,
     ) -> None:
         version = self.VERSION if version is None else version
         if version not in _RULES:
             raise ValueError(f"unsupported version {version!r} of trec_eval; expected 9 or 10")
+        if isinstance(relevance_level, np.number):
+            relevance_level = cast("float", relevance_level.item())
         if isinstance(relevance_level, bool) or not isinstance(relevance_level, int | float) or not relevance_level > 0:
             raise TypeError("Argument relevance_level should be positive.")
         measures = [*measures]
@@ -99,7 +104,7 @@ class RelevanceEvaluator:
         if not scores or self.judgments is None:
             return {}
         try:
-            found = DictRun(scores).retrieved(self.judgments, precision=self.rules.precision)
+            found = with_infinite_scores(self._retrieved, scores)
         except CalipersError as error:
             raise TypeError(f"Unable to extract query/object scores: {error.message}") from None
         lists = Lists.of(self.judgments.pool, [found])
@@ -111,6 +116,10 @@ class RelevanceEvaluator:
         by_query = np.array(by_measure).reshape(len(names), len(ranked)).T.tolist()
         rows = dict(zip(self.judgments.queries, by_query, strict=True))
         return {query: dict(zip(names, rows[query], strict=True)) for query in scores if query in rows}
+
+    def _retrieved(self, scores: Mapping[str, Mapping[str, float]]) -> Retrieved:
+        assert self.judgments is not None
+        return DictRun(scores).retrieved(self.judgments, precision=self.rules.precision)
 
     def aggregated(self, scores: Mapping[str, Mapping[str, float]], complete: bool = False) -> dict[str, float]:
         """{measure: one value for all queries}: sums of counts, geometric means of gm_ measures, means of the others.
@@ -208,7 +217,7 @@ def _judgments(judged: dict[str, Any]) -> Judgments:
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
     """A run from its lines: query Q0 document rank score tag."""
-    run: dict[str, dict[str, float]] = {}
+    run: dict[str, dict[str, float]] = defaultdict(dict)
     for line in f_run:
         query, _, document, _, score, _ = line.strip().split()
         _put(run, query, document, float(score))
@@ -217,7 +226,7 @@ def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
 
 def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
     """Judgments from their lines: query iteration document grade."""
-    judgments: dict[str, dict[str, int]] = {}
+    judgments: dict[str, dict[str, int]] = defaultdict(dict)
     for line in f_qrel:
         query, _, document, grade = line.strip().split()
         _put(judgments, query, document, int(grade))
@@ -225,7 +234,7 @@ def parse_qrel(f_qrel: Iterable[str]) -> dict[str, dict[str, int]]:
 
 
 def _put(of: dict[str, dict[str, Any]], query: str, document: str, value: Any) -> None:
-    documents = of.setdefault(query, {})
+    documents = of[query]
     if document in documents:
         raise AssertionError(f"document '{document}' appears twice for query '{query}'")
     documents[document] = value

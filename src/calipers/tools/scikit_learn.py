@@ -26,17 +26,23 @@ def scorer(measure: str | Measure, *, higher_is_better: bool = True, **policies:
     """
     metrics = load("sklearn.metrics", package="scikit-learn", what="metrics of scikit-learn")
     sklearn = load("sklearn", package="scikit-learn", what="metrics of scikit-learn")
-    figure = GroupScore(measure, policies)
+    score = _MeanScore(GroupScore(measure, policies))
+    with sklearn.config_context(enable_metadata_routing=True):
+        return metrics.make_scorer(score, greater_is_better=higher_is_better).set_score_request(groups=True)
 
-    def score(y_true: Any, y_pred: Any, *, groups: Any = None) -> float:
+
+class _MeanScore:
+    """The mean of a measure over the queries; a class, so that what holds a scorer can be pickled."""
+
+    def __init__(self, figure: GroupScore) -> None:
+        self.figure = figure
+        self.__name__ = figure.label
+
+    def __call__(self, y_true: Any, y_pred: Any, *, groups: Any = None) -> float:
         if groups is None:
             raise CalipersError(
-                f"{figure.name} needs to know which rows belong to a query: params={{'groups': ...}}, with "
+                f"{self.figure.name} needs to know which rows belong to a query: params={{'groups': ...}}, with "
                 "sklearn.set_config(enable_metadata_routing=True)"
             )
         known = Judgments.from_arrays(np.asarray(y_true, np.float64), qid=np.asarray(groups))
-        return figure.of(known, y_pred)
-
-    score.__name__ = figure.label
-    with sklearn.config_context(enable_metadata_routing=True):
-        return metrics.make_scorer(score, greater_is_better=higher_is_better).set_score_request(groups=True)
+        return self.figure.of(known, y_pred)

@@ -12,7 +12,9 @@ scored here. Relevant documents may have grades.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any, Unpack
 
 from calipers.errors import CalipersError
@@ -80,14 +82,25 @@ def retrieval_evaluator(
                 self.score_function_names = [model.similarity_fn_name]
             scores = self.compute_all_metrics(model, output_path=output_path, **more)
             first = named[0][0]
-            by = max(scores, key=lambda function: scores[function][first])
+            main = self.main_score_function
+            by = main.value if main is not None else max(scores, key=lambda function: scores[function][first])
             self.primary_metric = f"{by}_{first}"
             metrics = {f"{function}_{typed}": value for function, of in scores.items() for typed, value in of.items()}
+            if output_path is not None and self.write_csv:
+                _append(Path(output_path) / self.csv_file, {"epoch": epoch, "steps": steps, **metrics})
             metrics = self.prefix_name_to_metrics(metrics, self.name)
             self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
             return dict(metrics)
 
     return CalipersRetrievalEvaluator()
+
+
+def _append(path: Path, row: Mapping[str, float]) -> None:
+    """A line of a CSV file, with the names before the first one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = not path.exists()
+    with path.open("a", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([[*row], [*row.values()]] if new else [[*row.values()]])
 
 
 def _base() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 _LONG = re.compile(r"\s*([+-]?[0-9]+)")
@@ -38,3 +39,15 @@ def as_double(text: str) -> float:
     except OverflowError:  # of hexadecimal digits
         size = float("inf")
     return -size if sign == "-" else size
+
+
+def is_plain(text: str, value: float) -> bool:
+    """Whether a text stands for the number that C reads in it.
+
+    >>> is_plain("1e3", 1000.0), is_plain("1.5x", 1.5), is_plain("0x10", 16.0), is_plain("nan", math.nan)
+    (True, False, False, True)
+    """
+    try:
+        return float(text) == value or math.isnan(value)
+    except ValueError:
+        return False

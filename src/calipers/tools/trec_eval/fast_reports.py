@@ -53,6 +53,8 @@ def fast_reports(request: Request) -> list[str] | None:
         if not plain or request.version_9 or request.judged_only or request.level < 1 or request.depth == 0:
             raise NotFast("options")
         columns, plans = _columns(request)
+        if request.complete and request.level != 1 and any(column.root.name == "num_rel" for column in columns):
+            raise NotFast("num_rel")  # which does not ask for the level then
         judgments, *files = request.files
         index = read_graded(judgments, plans)
         runs = score_runs(files, index, by_id=True, depth=request.depth or 0, jobs=request.jobs)

@@ -1,6 +1,8 @@
-"""Files as trec_eval reads them: a number is what its text begins with, and a line of a run may go on after the tag.
+"""Files as trec_eval reads them: a number is what its text begins with, a line of a run may go on after the tag, a line
+may have any length, and a NUL byte at the start of a line ends the file. Judgments that contradict each other are
+refused where they are needed.
 
-Both are rare, and slower to read: lines are rewritten where the usual reader refuses one of them, or would read a
+All of that is rare, and slower to read: lines are rewritten where the usual reader refuses one of them, or would read a
 grade otherwise: C's atol leaves out the fraction of 1.7 and the exponent of 1e3.
 """
 
@@ -8,33 +10,38 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from calipers.collection.chunks import MOST_LINE
 from calipers.collection.files import blocks
 from calipers.collection.formats import table_format
 from calipers.collection.judgments import Judgments
-from calipers.collection.preferences import Preferences, PreferenceScanner, read_preferences
+from calipers.collection.preferences import PreferencePool, Preferences, PreferenceScanner
 from calipers.collection.reader import scan
 from calipers.collection.runs import FileRun
 from calipers.collection.several_judges import SeveralJudges
-from calipers.collection.sources import judgments_of_lines, read_qrels
+from calipers.collection.sources import read_qrels
+from calipers.collection.subtopics import refuse_subtopics
 from calipers.errors import CalipersError
-from calipers.native.columns import Precision, Retrieved
+from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.id_text import decode
-from calipers.native.scan_error import shown
+from calipers.native.scan_error import BINARY, TOO_LONG, shown
 from calipers.native.scanner import ColumnScanner, RunScanner
+from calipers.tools.infinite_scores import LARGEST
 from calipers.tools.trec_eval.c_numbers import as_double, as_long
+from calipers.tools.trec_eval.refusals import not_calculated
 
 if TYPE_CHECKING:
     from calipers.collection.files import Block
 
+Conflicts = Mapping[int, CalipersError]  # what is wrong with a query, which cannot be evaluated for that
+
 BLANKS = b" \t\r\v\f"
 _GAP = re.compile(rb"[ \t\r\v\f]+")
-_LARGEST = 1.7976931348623157e308  # stands for what is infinite
 
 
 @dataclass
@@ -48,18 +55,24 @@ class LenientLines:
     fields: int | None = None  # of a line; others are left out
     others: list[str] = field(default_factory=list)  # numbers that are read otherwise than they are written
     not_a_number: list[str] = field(default_factory=list)
+    end: int = 0  # the line that starts with a NUL byte, where that ends the file
 
     def blocks(self, max_unpacked: int | None = None) -> Iterator[Block]:
         """The file, rewritten; blocks end where lines do."""
-        rest = b""
-        for block in blocks(self.path, max_unpacked=max_unpacked):
-            *lines, rest = (rest + bytes(block)).split(b"\n")
-            yield b"".join(self._line(line) + b"\n" for line in lines)
-        yield self._line(rest)
+        before = 0
+        for lines in _cut_lines(blocks(self.path, max_unpacked=max_unpacked)):
+            end = next((place for place, line in enumerate(lines) if line.startswith(b"\0")), None)
+            yield b"".join(self._line(line) + b"\n" for line in lines[:end])
+            if end is not None:
+                self.end = before + end + 1
+                return
+            before += len(lines)
 
     def notes(self) -> list[str]:
         """What was read otherwise than it is written."""
         notes = []
+        if self.end:
+            notes.append(f"{self.path}: what follows the NUL byte of line {self.end} is not read, as in trec_eval")
         if self.others:
             notes.append(f"{self.path}: {self.what} {self.others[0]}, as trec_eval reads it{_more(self.others)}")
         if self.not_a_number:
@@ -73,7 +86,9 @@ class LenientLines:
         line = line.strip(BLANKS)
         if not line or line.startswith(b"#"):
             return b""
-        fields = _GAP.split(line)
+        fields = _GAP.split(line, self.fields or 0)
+        if len(line) > MOST_LINE and len(fields) <= (self.fields or len(fields)):
+            return line  # which a scanner refuses: its end is not known
         for place in self.places:
             if place < len(fields):
                 fields[place] = self._plain(fields[place])
@@ -91,7 +106,19 @@ class LenientLines:
             value = -math.inf
         else:
             self.others.append(f"{shown(text)} is read as {value:g}")
-        return repr(min(max(value, -_LARGEST), _LARGEST)).encode()
+        return repr(min(max(value, -LARGEST), LARGEST)).encode()
+
+
+def _cut_lines(source: Iterable[Block]) -> Iterator[list[bytes]]:
+    """The lines of each block, without their ends; of a line that is longer than a scanner takes, the first part."""
+    line = b""
+    for block in source:
+        start, *others = bytes(block).split(b"\n")
+        line = (line + start)[: MOST_LINE + 1] if len(line) <= MOST_LINE else line
+        if others:
+            yield [line, *others[:-1]]
+            line = others[-1]
+    yield [line]
 
 
 def _more(texts: list[str]) -> str:
@@ -103,6 +130,7 @@ class LenientRun(FileRun):
 
     lines: LenientLines | None = None
     needed: int | None = None  # documents of each list that are looked at; None where all are
+    only: bytes | None = None  # the query that is looked at; None where all are
     ascending = False  # whether of equal scores the smaller id goes first
 
     def retrieved(
@@ -121,74 +149,109 @@ class LenientRun(FileRun):
             return super().retrieved(judgments, depth, precision, jobs)
         except CalipersError as error:
             refused = error
-        if refused.message.startswith(("expected 6 fields", "score ")):
+        if refused.message.startswith(("expected 6 fields", "score ", BINARY, TOO_LONG)):
             self.lines = self._lines()
             try:
                 return scanned(self.lines.blocks(self.max_unpacked))
             except CalipersError as error:
                 refused = error
-        if self.needed is None or " appears twice for " not in refused.message:
+        if " appears twice for " not in refused.message:
             raise refused
+        twice = not_calculated(refused)
+        if self.needed is None and self.only is None:
+            raise twice
         self.lines = self._lines()
-        top = first_lines(self.lines.blocks(self.max_unpacked), max(self.needed, 1), precision, self.ascending)
         try:
-            return scanned(top)
+            return scanned(self._first_lines(self.lines.blocks(self.max_unpacked), precision))
         except CalipersError:
-            raise refused from None  # which knows the line
+            raise twice from None  # which knows the line
 
     def _lines(self) -> LenientLines:
         return LenientLines(self.path, "score", (4,), as_double, fields=6)
+
+    def _first_lines(self, source: Iterator[Block], precision: Precision) -> Iterator[bytes]:
+        """The lines that trec_eval has first for each query, and only one for queries that are not looked at."""
+        of_query: dict[bytes, list[tuple[float, bytes, bytes]]] = {}
+        for block in source:
+            for line in bytes(block).splitlines(keepends=True):
+                fields = line.split()
+                if len(fields) == 6:
+                    score = float(np.float32(fields[4]) if precision == "single" else fields[4])
+                    of_query.setdefault(fields[0], []).append((score, fields[2], line))
+        needed = None if self.needed is None else max(self.needed, 1)
+        for query, rows in of_query.items():
+            rows.sort(key=lambda row: row[1], reverse=not self.ascending)
+            rows.sort(key=lambda row: row[0], reverse=True)
+            yield b"".join(line for _, _, line in rows[: needed if self.only in (None, query) else 1])
 
     def notes(self) -> list[str]:
         """What was read otherwise than it is written."""
         return [] if self.lines is None else self.lines.notes()
 
 
-def first_lines(source: Iterator[Block], count: int, precision: Precision, ascending: bool) -> Iterator[bytes]:
-    """The lines of a run that trec_eval has first for each query."""
-    of_query: dict[bytes, list[tuple[float, bytes, bytes]]] = {}
-    for block in source:
-        for line in bytes(block).splitlines(keepends=True):
-            fields = line.split()
-            if len(fields) == 6:
-                score = float(np.float32(fields[4]) if precision == "single" else fields[4])
-                of_query.setdefault(fields[0], []).append((score, fields[2], line))
-    for rows in of_query.values():
-        rows.sort(key=lambda row: row[1], reverse=not ascending)
-        rows.sort(key=lambda row: row[0], reverse=True)
-        yield b"".join(line for _, _, line in rows[:count])
+class KnownJudgments(NamedTuple):
+    """Judgments as they were read."""
+
+    judgments: Judgments
+    notes: list[str]  # on what was read otherwise than it is written
+    conflicts: Conflicts
 
 
-def read_judgments(path: str, format: str) -> tuple[Judgments, list[str]]:
-    """Judgments in one of trec_eval's formats, and what was read otherwise than it is written."""
+class LenientPreferences(Preferences):
+    """Preferences in which a document may be at two levels of one subgroup."""
+
+    @classmethod
+    def _refuse(cls, error: CalipersError) -> None:
+        pass
+
+
+def read_judgments(path: str, format: str) -> KnownJudgments:
+    """Judgments in one of trec_eval's formats."""
     levels = "prefs" in format
+    number = as_double if levels else as_long
+    lines = LenientLines(path, "level" if levels else "grade", (4,) if format == "prefs" else (3,), number)
     try:
-        found = read_preferences(path, format=format) if levels else _graded(path, format)
-        if found is not None:
-            return found, []
+        judgments, conflicts = _scanned(path, format)
     except CalipersError as error:
-        if not error.message.startswith(("grade ", "level ", "expected 4 fields", "expected 5 fields")):
+        expected = ("grade ", "level ", "expected 4 fields", "expected 5 fields", BINARY, TOO_LONG)
+        if not error.message.startswith(expected):
             raise
-    places = (4,) if format == "prefs" else (3,)
-    lines = LenientLines(path, "level" if levels else "grade", places, as_double if levels else as_long)
-    return _rewritten(path, format, lines.blocks()), lines.notes()
+        judgments, conflicts = _scanned(path, format, lines.blocks())
+    return KnownJudgments(judgments, lines.notes(), conflicts)
 
 
-def _graded(path: str, format: str) -> Judgments | None:
-    """Judgments with grades; None where C's atol reads one of them otherwise."""
-    if format == "qrels" and table_format(path) is not None:
-        return read_qrels(path)
-    columns = scan(path, lambda: ColumnScanner("qrels", keep_second=format != "qrels"))
-    if columns.exponents or (columns.value % 1).any():
-        return None
-    return judgments_of_lines(columns, path) if format == "qrels" else SeveralJudges.from_second_field(columns, path)
-
-
-def _rewritten(path: str, format: str, source: Iterator[Block]) -> Judgments:
+def _scanned(path: str, format: str, source: Iterator[Block] | None = None) -> tuple[Judgments, Conflicts]:
+    """The judgments of a file, or of the `source` made from it, and what is wrong with their queries."""
     if format == "prefs":
         rows, line = scan(path, lambda: PreferenceScanner(format), source=source)
-        return Preferences.from_rows(rows, path, line)
+        return _agreed(LenientPreferences.from_rows(rows, path, line))
+    if format == "qrels" and source is None and table_format(path) is not None:
+        return read_qrels(path), {}
     columns = scan(path, lambda: ColumnScanner("qrels", keep_second=format != "qrels"), source=source)
-    if format == "qrels":
-        return Judgments.from_columns(columns, path)
-    return (SeveralJudges if format == "qrels_jg" else Preferences).from_second_field(columns, path)
+    if format == "qrels_prefs":
+        return _agreed(LenientPreferences.from_second_field(columns, path))
+    if source is None and (columns.exponents or (columns.value % 1).any()):
+        raise CalipersError("grade with an exponent or a fraction, which C's atol leaves out", file=path)
+    if format == "qrels_jg":
+        return SeveralJudges.from_second_field(columns, path), {}
+    judgments, conflicts = Judgments.as_read(columns, path)
+    if source is not None or (len(judgments) == len(columns.value) and not conflicts):
+        return judgments, conflicts
+    return judgments, {**conflicts, **_subtopics(path, columns, judgments)}
+
+
+def _subtopics(path: str, columns: Columns, judgments: Judgments) -> Conflicts:
+    """What is wrong with queries in which a document is judged for several subtopics, if there are such."""
+    try:
+        refuse_subtopics(path, columns)
+    except CalipersError as error:
+        again = np.flatnonzero(np.bincount(columns.query) > judgments.pool.size)
+        return dict.fromkeys(again.tolist(), error)
+    return {}
+
+
+def _agreed(preferences: Preferences) -> tuple[Judgments, Conflicts]:
+    """Preferences in which each judge agrees with themselves, and the queries in which they do not."""
+    pool = preferences.pool
+    assert isinstance(pool, PreferencePool)
+    return replace(preferences, pool=replace(pool, contradictions={}, memo={})), pool.contradictions

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from calipers.errors import CalipersError
 from calipers.measures.dialects import Root
-from calipers.tools.trec_eval.c_numbers import as_double, as_long
+from calipers.tools.trec_eval.c_numbers import as_double, as_long, is_plain
+from calipers.tools.trec_eval.refusals import CANNOT_BE_CALCULATED, Refused
 
 Parameters = dict[str, Any]
 Number = TypeVar("Number", int, float)
@@ -47,7 +48,7 @@ def read_parameters(root: Root, text: str, *, version_9: bool = False) -> list[t
     if root.name == "set_F":
         return [(name, {"weight": as_double(parts[0])})]
     if root.name == "utility" and len(parts) != 4:
-        raise CalipersError(f"'utility' has four weights, not {len(parts)}: {text}")
+        raise Refused(f"'utility' has four weights, not {len(parts)}: {text}", CANNOT_BE_CALCULATED)
     weights = _finite(root, parts) if root.name == "11pt_avg" else [as_double(part) for part in parts]
     return [(name, {root.parameter: weights})]
 
@@ -145,8 +146,4 @@ def _long_text(text: str) -> str:
 
 def _number_text(text: str) -> str:
     value = as_double(text)
-    try:
-        same = float(text) == value or math.isnan(value)
-    except ValueError:
-        same = False
-    return text if same else f"{value:g}"
+    return text if is_plain(text, value) else f"{value:g}"

@@ -21,11 +21,13 @@ from calipers.measures.interpolated import ROUNDINGS
 from calipers.measures.registry import Measure, look_up
 from calipers.native.columns import Retrieved
 from calipers.native.ids import decode, encode
+from calipers.tools.trec_eval.lenient_files import Conflicts
 from calipers.tools.trec_eval.levels_below_zero import ComparedLists, compares
 from calipers.tools.trec_eval.lines import FLOOR, line, text_line, z_line
 from calipers.tools.trec_eval.measure_parameters import read_parameters
 from calipers.tools.trec_eval.own_formulas import FARTHEST, own_formula, printed_as_it_is
-from calipers.tools.trec_eval.request import Refused, Request
+from calipers.tools.trec_eval.refusals import Refused, not_calculated
+from calipers.tools.trec_eval.request import Request
 from calipers.tools.trec_eval.run_ids import run_id
 from calipers.tools.trec_eval.zscores import ZScores, converted, read_zscores
 
@@ -90,9 +92,12 @@ class ReportedMeasure:
         return self.measure.declaration.average == "geometric"
 
     def summary(self, values: Floats, queries: int) -> float:
-        """What stands for all queries, added up in their order as a loop would; of logarithms, where geometric."""
+        """What stands for so many queries, added up in their order as a loop would; of logarithms, where geometric.
+
+        Queries without a value count 0.
+        """
         if self.geometric:
-            return math.exp(_total(values) / queries)
+            return math.exp((_total(values) + (queries - len(values)) * math.log(FLOOR)) / queries)
         return _total(values) if self.root.whole else _total(values) / queries
 
 
@@ -115,14 +120,22 @@ def reports(
     request: Request,
     jobs: int | None = None,
     note: Callable[[str], None] = lambda _: None,
+    conflicts: Conflicts | None = None,
 ) -> Iterator[str]:
-    """What trec_eval would print for each run; `note` gets what it would print otherwise."""
+    """What trec_eval would print for each run; `note` gets what it would print otherwise.
+
+    A query for which there is a conflict is refused where a run is scored on it.
+    """
     convention = CONVENTIONS[request.convention]
     known = convention.judgments(judgments)
     wanted = columns(request)
     forms = [column.form(known) for column in wanted]
     order = _order(known, request)
-    zscores = None if request.zscores is None else read_zscores(request.zscores)
+    zscores = None
+    if request.zscores is not None:
+        zscores, notes = read_zscores(request.zscores)
+        for each in notes:
+            note(each)
     pairs = request.kind == "preferences"
     named = any(column.root.name == "runid" for column in wanted) and request.summary
     said: set[str] = set()
@@ -159,7 +172,8 @@ def reports(
             of_run = [None if value is None else value[i] for value in values]
             path = getattr(next(systems), "path", None)
             name = run_id(path, decode(run.tag)) if named else ""
-            yield _report(_Run(known, run, name, ranked, filled, i, order, request, zscores), wanted, of_run)
+            of_order = _Run(known, run, name, ranked, filled, i, order, request, zscores, conflicts or {})
+            yield _report(of_order, wanted, of_run)
 
 
 def _scores(form: Form, lists: Lists, filled: Lists) -> Floats:
@@ -194,6 +208,7 @@ class _Run:
     order: Ints  # the queries that are looked at
     request: Request
     zscores: ZScores | None
+    conflicts: Conflicts
 
     def line(self, column: ReportedMeasure, query: str, value: float) -> str:
         if self.zscores is not None:
@@ -209,6 +224,10 @@ def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Float
     _check(run.judgments, answered, order, tag, request)
     counted = order if request.complete else order[answered[order]]
     shown = order if request.complete and not request.version_9 else order[answered[order]]
+    if not request.counts_queries_only:
+        for q in shown.tolist():
+            if q in run.conflicts:
+                raise not_calculated(run.conflicts[q])
     names = [run.judgments.queries[q] for q in shown.tolist()]
     for column, value in zip(wanted, values, strict=True):
         if value is None:
@@ -225,10 +244,21 @@ def _report(run: _Run, wanted: Sequence[ReportedMeasure], values: Sequence[Float
     if request.summary:
         for column, value in zip(wanted, values, strict=True):
             if value is not None:
-                parts.append(run.line(column, "all", column.summary(value[counted], len(counted))))
+                parts.append(run.line(column, "all", _summary(run, column, value[counted])))
             elif column.root.name == "runid":
                 parts.append(text_line(column.name, "all", run.name))
     return "".join(parts)
+
+
+def _summary(run: _Run, column: ReportedMeasure, values: Floats) -> float:
+    """What stands for all queries. With -c these are all judged ones, also beside -D, and the level is not asked."""
+    if not run.request.complete:
+        return column.summary(values, len(values))
+    if column.root.name == "num_q":
+        return len(run.judgments.queries)
+    if column.root.name == "num_rel":
+        return int((run.judgments.pool.grade > 0).sum())
+    return column.summary(values, len(run.judgments.queries))
 
 
 def _counts_missing(column: ReportedMeasure, request: Request) -> bool:

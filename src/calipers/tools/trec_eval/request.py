@@ -7,11 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from calipers.errors import CalipersError
 from calipers.measures.dialects import KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
 from calipers.record import Record
 from calipers.tools.trec_eval.c_numbers import as_long
 from calipers.tools.trec_eval.measure_parameters import is_usual, read_parameters, text_as_read
+from calipers.tools.trec_eval.refusals import CANNOT_BE_CALCULATED, Refused
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
 LONG = (
@@ -67,14 +67,6 @@ FORMATS = {  # of judgments: the kind of each, and what a line holds
     "prefs": ("preferences", "query group subgroup document level"),
     "qrels_prefs": ("preferences", "query group document level"),
 }
-
-
-class Refused(CalipersError):
-    """Something that ends trec_eval with a code of its own."""
-
-    def __init__(self, message: str, code: int) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 class Request(Record):
@@ -157,7 +149,8 @@ class Request(Record):
         """Refuse measures that need other judgments."""
         for root, _ in self.roots():
             if root.kind != self.kind and root.name not in KINDLESS:
-                raise Refused(f"measure '{root.name}' cannot be calculated from judgments of format {self.format}", 4)
+                message = f"measure '{root.name}' cannot be calculated from judgments of format {self.format}"
+                raise Refused(message, CANNOT_BE_CALCULATED)
 
     def roots(self) -> list[tuple[Root, str]]:
         """The measures that are asked for, in trec_eval's order, each with its parameters: the first ones given."""
@@ -182,8 +175,9 @@ def _named(typed: str, nicknames: dict[str, tuple[str, ...]]) -> list[tuple[str,
 
 def read_request(arguments: Sequence[str]) -> Request:
     """The options, in trec_eval's own syntax: -qc, -M100, -M 100, --measure P.5."""
+    given = ["--version" if each == "--v" else each for each in arguments]  # which --v9, not trec_eval's, is like
     try:
-        options, files = getopt.gnu_getopt(list(arguments), SHORT, LONG)
+        options, files = getopt.gnu_getopt(given, SHORT, LONG)
     except getopt.GetoptError as error:
         raise Refused(f"{error}\n{USAGE}".rstrip(), 1) from None
     measures: list[str] = []
