@@ -9,7 +9,15 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import costs_option, draw, like_option, note, plot_option, population_option
+from calipers.cli.options import (
+    costs_option,
+    document_groups_option,
+    draw,
+    like_option,
+    note,
+    plot_option,
+    population_option,
+)
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
@@ -40,6 +48,7 @@ class Kind:
 @click.option("--residual", is_flag=True,
               help="Instead: what judging unjudged documents could lead to (linear measures).")  # fmt: skip
 @costs_option
+@document_groups_option
 @plot_option("how many queries have which random score")
 @output
 def command(
@@ -49,6 +58,7 @@ def command(
     bounds: Kind,
     residual: bool,
     costs: str | None,
+    document_groups: str | None,
     plot: str | None,
     output: Output,
 ) -> None:
@@ -73,13 +83,17 @@ def command(
             raise CalipersError("--plot draws bounds: leave out --residual")
         if runs is None:
             raise CalipersError("--residual needs a system")
-        if costs is not None:
-            raise CalipersError("--residual is for linear measures, which read no costs: see `calipers ranges`")
+        if costs is not None or document_groups is not None:
+            what = "costs" if costs is not None else "groups of documents"
+            raise CalipersError(f"--residual is for linear measures, which read no {what}: see `calipers ranges`")
         output.write(residuals(known, runs, names).table())
         return
     if runs is None and population == "union":
         population = "pool"  # the same where there is no run
-    found = bounds_of(known, names, population=population, runs=runs, like=like, costs=costs, **vars(bounds))
+    found = bounds_of(
+        known, names, population=population, runs=runs, like=like, costs=costs, document_groups=document_groups,
+        **vars(bounds),
+    )  # fmt: skip
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
     if runs is not None and population not in OF_LISTS:
