@@ -66,6 +66,11 @@ class Pool:
         return self if (grade == self.grade).all() else Pool(self.offsets, grade, cost=self.cost, groups=self.groups)
 
     @property
+    def whole(self) -> bool:
+        """Whether it names all documents that were pooled, so that it is known what a ranking of them could be."""
+        return True
+
+    @property
     def inner(self) -> Pool:
         """What a measure of one grade per document reads where several judges gave one: the grades of each judge."""
         return self

@@ -24,11 +24,13 @@ from calipers.errors import CalipersError
 
 @dataclass(frozen=True)
 class Kind:
-    """Which bounds: exact, sampled or published ones."""
+    """Which bounds: exact, sampled or published ones, and of which documents."""
 
     sd: str
     expected: str
     ideal: str
+    costs: str | None
+    document_groups: str | None
 
 
 @click.command("bounds")
@@ -57,8 +59,6 @@ def command(
     like: Any,
     bounds: Kind,
     residual: bool,
-    costs: str | None,
-    document_groups: str | None,
     plot: str | None,
     output: Output,
 ) -> None:
@@ -83,17 +83,14 @@ def command(
             raise CalipersError("--plot draws bounds: leave out --residual")
         if runs is None:
             raise CalipersError("--residual needs a system")
-        if costs is not None or document_groups is not None:
-            what = "costs" if costs is not None else "groups of documents"
+        if bounds.costs is not None or bounds.document_groups is not None:
+            what = "costs" if bounds.costs is not None else "groups of documents"
             raise CalipersError(f"--residual is for linear measures, which read no {what}: see `calipers ranges`")
         output.write(residuals(known, runs, names).table())
         return
     if runs is None and population == "union":
         population = "pool"  # the same where there is no run
-    found = bounds_of(
-        known, names, population=population, runs=runs, like=like, costs=costs, document_groups=document_groups,
-        **vars(bounds),
-    )  # fmt: skip
+    found = bounds_of(known, names, population=population, runs=runs, like=like, **vars(bounds))
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
     if runs is not None and population not in OF_LISTS:

@@ -278,6 +278,7 @@ class Normalised(Form):
 
     def limits(self, lists: Lists) -> Limits:
         """The bounds for each list; those of pools are worked out once for all systems."""
+        refuse_parts(lists.pool)
         if self.population == "retrieved":
             return self._limits(lists.all_shuffled())
         if self.population == "union":
@@ -358,6 +359,15 @@ class Normalised(Form):
     @property
     def reader(self) -> str:
         return f"{self.base.reader} The score is put between what the same documents could score."
+
+
+def refuse_parts(pool: Pool) -> None:
+    """Stop where documents that were pooled are not named: no ranking of those that are is ideal, or random."""
+    if not pool.whole:
+        raise CalipersError(
+            "prels name only the documents that were judged, so that bounds and normalised scores are not known; lines "
+            "`query 0 document stratum grade` for the whole pool give them"
+        )
 
 
 _COLLECTION = re.compile(r"collection\((\d{1,20})\)$")

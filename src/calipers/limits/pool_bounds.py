@@ -18,7 +18,7 @@ from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, warn_user
 from calipers.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
 from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import OF_LISTS, check_population, population_of
+from calipers.limits.normalisation import OF_LISTS, check_population, population_of, refuse_parts
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import Exactness, inexact
@@ -199,6 +199,7 @@ def bounds(
             runs = whole_runs(as_runs(runs))
             known = known if condensed else with_retrieved(known, runs)
         known = facts.added_to(known, judged)
+    refuse_parts(known.pool)
     named = {name: measure.bind(known.pool) for name, measure in asked}
     rules.check(known, named.values())
     for name, measure in named.items():
