@@ -174,6 +174,8 @@ def test_what_is_refused() -> None:
         cal.parse("Z(AWRF)")
     with pytest.raises(cal.CalipersError, match="which may be ideal; U and W take it"):
         cal.parse("V2(AWRF)")
+    with pytest.raises(cal.CalipersError, match="there are no groups of documents"):
+        cal.evaluate(qrels, run, "AWRF", document_groups={})
     with pytest.raises(cal.CalipersError, match="unknown target 'fair'"):
         cal.parse("AWRF(target=fair)")
 

@@ -44,6 +44,8 @@ def read_costs(source: Costs) -> dict[str, float]:
 def read_document_groups(source: GroupsLike) -> dict[str, str]:
     """{document: group} from lines `document group`; or the same as a mapping."""
     if isinstance(source, Mapping):
+        if not source:
+            raise CalipersError("there are no groups of documents")
         return {str(document): str(group) for document, group in source.items()}
     found: dict[str, str] = {}
     for number, document, group in _pairs(source, "group"):
