@@ -8,14 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from calipers.collection.document_facts import (
-    Costs,
-    notes_on_costs,
-    read_costs,
-    whole_runs,
-    with_costs,
-    with_retrieved,
-)
+from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
 from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import ambiguous_names, distinct_names
 from calipers.collection.runs import FileRun, Run, within_reach
@@ -26,7 +19,7 @@ from calipers.inputs import (
     SwappedFiles,
     as_judgments,
     as_runs,
-    depending_on_costs,
+    depending_on,
     in_batches,
     kind_read,
     notes_on_reading,
@@ -64,6 +57,7 @@ class Policies(TypedDict, total=False):
     degenerate: Policy | None
     precision: Precision | None
     costs: Costs | None
+    document_groups: GroupsLike | None
     jobs: int | None
 
 
@@ -82,6 +76,7 @@ def evaluate(
     precision: Precision | None = None,
     columns: ColumnNames | None = None,
     costs: Costs | None = None,
+    document_groups: GroupsLike | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
@@ -109,6 +104,8 @@ def evaluate(
     costs: what documents cost to read, a file of lines `document cost` or {document: cost}, for the measures that ask
         (TBG, U-measure, BPM, IFT-C2, EC, ETC); 1 where nothing is given. Random rankings shuffle all documents that are
         judged or retrieved by some run for these measures.
+    document_groups: the groups that documents belong to, a file of lines `document group` or {document: group}, which
+        AWRF and ExposureRatio need; documents without a group count for none. Random rankings as with costs.
     warn: give one CalipersWarning with what `calipers evaluate` warns of, in its words: judged queries that a run
         lacks, ties, unjudged documents, judgments and runs that seem to be exchanged. `Scores.notes` has it in any
         case, `Scores.remarks` what is said beside: conventions, undefined queries, what is sampled.
@@ -127,12 +124,13 @@ def evaluate(
     named = parse_all(measures, rules.defaults)
     known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in named), columns))
     systems = [*rules.runs(as_runs(runs, columns=columns))]
-    if costs is not None:
+    facts = DocumentFacts.read(costs, document_groups)
+    if facts is not None:
         asked: Policies = {
             "like": like, "ties": ties, "depth": depth, "condensed": condensed, "empty": empty, "missing": missing,
             "degenerate": degenerate, "precision": precision, "jobs": jobs,
         }  # fmt: skip
-        return _costed(known, systems, dict(named), read_costs(costs), warn, asked)
+        return _by_document(known, systems, dict(named), facts, warn, asked)
     bound = {name: measure.bind(known.pool) for name, measure in named}
     rules.check(known, bound.values())
     values = np.empty((len(bound), len(systems), len(known.queries)))
@@ -193,28 +191,28 @@ def evaluate(
     )
 
 
-def _costed(
+def _by_document(
     known: Judgments,
     systems: Sequence[Run],
     named: Mapping[str, Measure],
-    costs: Mapping[str, float],
+    facts: DocumentFacts,
     warn: bool,
     policies: Policies,
 ) -> Scores:
-    """The scores where documents have costs, for which unjudged ones are looked at one by one."""
-    costly = depending_on_costs(named)
+    """The scores where documents have costs or groups, for which unjudged ones are looked at one by one."""
+    asking = depending_on(facts, named)
     runs = whole_runs(systems)
-    paid = with_costs(known if policies["condensed"] else with_retrieved(known, runs), costs)
-    unpaid = notes_on_costs(costs, (d for run in runs for query in known.queries for d in run.scores.get(query, ())))
-    plain = [name for name in named if name not in costly] or ["NumRet"]  # for what is to be said of the runs
-    rest = evaluate(known.with_notes(unpaid), runs, plain, warn=warn, **policies)
-    read = evaluate(paid, runs, list(costly), warn=False, **policies)
-    homes = [(read if name in costly else rest, name) for name in named]
+    whole = facts.added_to(known if policies["condensed"] else with_retrieved(known, runs), known)
+    lacking = facts.notes(d for run in runs for query in known.queries for d in run.scores.get(query, ()))
+    plain = [name for name in named if name not in asking] or ["NumRet"]  # for what is to be said of the runs
+    rest = evaluate(known.with_notes(lacking), runs, plain, warn=warn, **policies)
+    read = evaluate(whole, runs, list(asking), warn=False, **policies)
+    homes = [(read if name in asking else rest, name) for name in named]
     place = [home.measures.index(name) for home, name in homes]
     assert rest.coverage is not None
     assert read.coverage is not None
     errors = {True: read.coverage.sampled, False: dict(rest.coverage.sampled)}
-    drawn = [errors[name in costly].get(old) for (_, name), old in zip(homes, place, strict=True)]
+    drawn = [errors[name in asking].get(old) for (_, name), old in zip(homes, place, strict=True)]
     rest.coverage.sampled.clear()
     rest.coverage.sampled.update({new: error for new, error in enumerate(drawn) if error is not None})
     return replace(

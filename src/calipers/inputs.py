@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from calipers.batching import batches
-from calipers.collection.document_facts import Costs
+from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import Judgments
 from calipers.collection.read_ahead import in_order
@@ -124,7 +124,7 @@ def _named(name: str, run: Any, columns: ColumnNames | None) -> Run:
 
 def kind_read(measures: Iterable[Measure]) -> str:
     """What kind of judgments some measures read, which is one for all of them."""
-    reads = {measure.reads: measure for measure in measures}
+    reads = {measure.judgments: measure for measure in measures}
     if len(reads) > 1:
         one, other = sorted(reads, key=[*NEEDS].index, reverse=True)[:2]
         raise CalipersError(
@@ -139,19 +139,33 @@ def reads_subtopics(measures: Iterable[Measure]) -> bool:
     return kind_read(measures) == "subtopics"
 
 
-def depending_on_costs(named: Mapping[str, Measure]) -> dict[str, Measure]:
-    """The measures that read what documents cost; refused where none does."""
-    costly = {name: measure for name, measure in named.items() if measure.form.reads_costs}
-    if not costly:
+class FactsGiven(TypedDict, total=False):
+    """What is known of documents, as `evaluate` and others take it."""
+
+    costs: Costs | None
+    document_groups: GroupsLike | None
+
+
+def depending_on(facts: DocumentFacts, named: Mapping[str, Measure]) -> dict[str, Measure]:
+    """The measures that read what is known of documents; refused where none reads it."""
+    costly = [name for name, measure in named.items() if facts.costs is not None and measure.form.reads_costs]
+    grouped = [name for name, measure in named.items() if facts.groups is not None and measure.form.reads_groups]
+    if facts.costs is not None and not costly:
         raise CalipersError(
             f"no measure depends on costs: {', '.join(named)}; TBG, U-measure, BPM, EC(...) and others do"
         )
-    return costly
+    if facts.groups is not None and not grouped:
+        raise CalipersError(f"no measure depends on groups of documents: {', '.join(named)}; AWRF and ExposureRatio do")
+    return {name: measure for name, measure in named.items() if name in costly or name in grouped}
 
 
-def costs_where_read(costs: Costs | None, measures: Iterable[Measure]) -> Costs | None:
-    """The costs, where one of these measures reads them."""
-    return costs if any(measure.form.reads_costs for measure in measures) else None
+def facts_where_read(given: Mapping[str, Any], measures: Iterable[Measure]) -> FactsGiven:
+    """Of policies, the costs and groups of documents that one of these measures reads."""
+    forms = [measure.form for measure in measures]
+    return {
+        "costs": given.get("costs") if any(form.reads_costs for form in forms) else None,
+        "document_groups": given.get("document_groups") if any(form.reads_groups for form in forms) else None,
+    }
 
 
 def in_batches(

@@ -35,7 +35,17 @@ SAID_OF = {
     "judges": "judgments of several judges (query judge document grade)",
     "samples": "judgments of a sample (query 0 document stratum grade)",
 }
+UNJUDGED = -1.0  # the grade of documents that are in a pool only because a run retrieves them
 TIE_RULES = ("average", "docid", "docid-ascending", "input", "best", "worst")
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentGroups:
+    """The groups that the documents of a pool belong to."""
+
+    names: tuple[str, ...]
+    of: Ints  # of each row, the place of its group among the names; -1 where it has none
+    judged: NDArray[np.bool_]  # of each row; the others are there because a run retrieves them
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +58,17 @@ class Pool:
     grade: Floats
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     cost: Floats | None = None  # of each row, where it is known what documents cost to read
+    groups: DocumentGroups | None = None  # where it is known which documents belong together
 
     def of_whole_grades(self) -> Pool:
         """The same documents with grades without their fraction; itself where they have none."""
         grade = np.trunc(self.grade)
-        return self if (grade == self.grade).all() else Pool(self.offsets, grade, cost=self.cost)
+        return self if (grade == self.grade).all() else Pool(self.offsets, grade, cost=self.cost, groups=self.groups)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it names all documents that were pooled, so that it is known what a ranking of them could be."""
+        return True
 
     @property
     def inner(self) -> Pool:

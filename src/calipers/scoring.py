@@ -203,11 +203,13 @@ def refuse_flat(name: str, measure: Measure, flat: int, queries: int, largest_po
     """Stop where a normalised measure has nothing between random and ideal for most queries."""
     if 2 * flat > queries:
         population = measure.parameters["population"]
+        of = f"of the population '{population}'"
+        same = f"every ranking {of} scores the same"
+        if measure.form.averages_attention:  # where a tie of all documents may beat each of their orders
+            same = f"a random ranking {of} is as good as the ideal one"
         raise CheckFailed(
-            f"{name}: for {flat} of {counted(queries, 'query')} every ranking of the population '{population}' scores "
-            "the same, "
-            "so that nothing lies between random and ideal; populations that would work: "
-            f"{_working_populations(largest_pool, population)}"
+            f"{name}: for {flat} of {counted(queries, 'query')} {same}, so that nothing lies between random "
+            f"and ideal; populations that would work: {_working_populations(largest_pool, population)}"
         )
 
 

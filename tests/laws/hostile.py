@@ -217,6 +217,7 @@ def make_bases(folder: Path) -> dict[str, bytes]:
     (folder / "documents.txt").write_text("".join(f"{d} g{len(d)}\n" for d in found))
     (folder / "costs.txt").write_text("".join(f"{d} {n + 0.5}\n" for n, d in enumerate(found)))
     (folder / "strata.qrels").write_text("".join(f"1 0 d{d} {d % 2} {d % 3 - 1}\n" for d in range(9)))
+    (folder / "drawn.prels").write_text("".join(f"1 d{d} {d % 3} {d % 5} {(d + 1) / 10}\n" for d in range(9)))
     (folder / "groups.svm").write_bytes(b"1 1:0.5\n0 2:0.25\n")
     (folder / "groups.svm.query").write_bytes(b"1\n1\n")
     (folder / "S3.svm").write_bytes((folder / "letor/S3.txt").read_bytes())
@@ -291,7 +292,11 @@ TEMPLATES: list[tuple[str, ...]] = [
     ("ranges", "J", "R", "-m", "M", "--unseen", "V", "--max-grade", "V"),
     ("ranges", "qrels", "a.run", "R", "-m", "READ", "--costs", "costs.txt", "--ties", "docid"),
     ("ranges", "qrels", "a.run", "b.run", "-m", "READ", "--pairs"),
+    ("evaluate", "qrels", "R", "-m", "AWRF W(ExposureRatio(target=equal)) P@5", "--document-groups", "documents.txt"),
+    ("bounds", "J", "R", "-m", "AWRF(model=cascade,target=exposure)", "--document-groups", "documents.txt"),
+    ("ranges", "qrels", "a.run", "R", "-m", "AWRF(target=equal)", "--document-groups", "documents.txt"),
     ("evaluate", "strata.qrels", "R", "-m", "xinfAP infNDCG@10 statAP"),
+    ("evaluate", "drawn.prels", "R", "-m", "infNDCG@10 statAP"),
     ("measures", "M"),
     ("V", "V", "V"),
     ("evaluate", "V", "V"),

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 
 import calipers as cal
-from calipers.axioms.cards import measure_card
+from calipers.axioms.cards import citation_of, measure_card
 from calipers.measures.grammar import parse_all
 from calipers.measures.parameters import PARAMETERS, parameters_of
 from calipers.measures.registry import NEEDED, Declaration, Measure, Reads, declared
@@ -49,6 +49,17 @@ def test_every_measure_has_a_card_by_its_name(declaration: Declaration) -> None:
         card = str(measure_card(declaration.name))
         assert card.startswith(f"# {declaration.name}\n\n{declaration.sentence}")
         assert "| judged_only | False |" in card
+
+
+def test_every_card_cites_whole_references() -> None:
+    cited = {each.name: citation_of(each) for each in EVERY if each.function.__module__.startswith("calipers.")}
+    for name, lines in cited.items():
+        assert lines, name
+        for line in lines:
+            assert line.endswith("."), line
+            assert line.count("(") == line.count(")"), line
+    assert cited["NERR8"][0].startswith("Azzopardi, Mackenzie & Moffat, ERR is not C/W/L")
+    assert cited["GAP"][0].startswith("Robertson, Kanoulas & Yilmaz")
 
 
 def test_a_card_has_parameters_and_other_names() -> None:

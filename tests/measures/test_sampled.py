@@ -161,3 +161,98 @@ def test_files_and_the_command_line(tmp_path: Path) -> None:
         cal.evaluate(TRUTH, RUN, ["xinfAP", "AP"])
     with pytest.raises(CalipersError, match="must be above 0"):
         cal.parse("xinfAP(rel=0)")
+
+
+# -- prels: a chance for each document ----------------------------------------------------------------
+
+CHANCE = {"a": 0.5, "b": 0.25, "c": 0.8, "d": 1.0, "e": 0.4, "f": 0.5}
+
+
+def prels(chosen: str, truth: dict[str, float], query: str = "q") -> str:
+    return "".join(f"{query} {document} {truth[document]:g} 1 {CHANCE[document]}\n" for document in chosen)
+
+
+def test_prels_are_estimates_with_the_right_mean(tmp_path: Path) -> None:
+    """Over all samples in which documents are drawn one by one: the sums of statAP and infNDCG, and R^."""
+    truth = {"a": 1, "b": 2, "c": 0, "d": 1, "e": 3, "f": 0}
+    run = {d: -float(rank) for rank, d in enumerate("xbcafyed")}
+    drawn = ["d" + "".join(some) for size in range(6) for some in combinations("abcef", size)]  # d surely is
+    file = tmp_path / "prels"
+    file.write_text("".join(prels(some, truth, f"q{n}") for n, some in enumerate(drawn)))
+    judgments = cal.read_samples(file)
+    found = cal.evaluate(judgments, dict.fromkeys(judgments.queries, run), ["statAP", "infNDCG"], warn=False)
+    likely = np.array([np.prod([CHANCE[d] if d in some else 1 - CHANCE[d] for d in truth]) for some in drawn])
+    assert likely.sum() == pytest.approx(1)
+    relevant = np.array([sum(1 / CHANCE[d] for d in some if truth[d] > 0) for some in drawn])
+    plain = cal.evaluate({"q": truth}, {"q": run}, ["SP", "DCG", "NumRel"], warn=False).values[:, 0, 0]
+    assert likely @ relevant == pytest.approx(plain[2])
+    assert likely @ (found["statAP"][0] * relevant) == pytest.approx(plain[0], rel=1e-12)
+    gains = [sum(truth[d] / CHANCE[d] / np.log2(2 - run[d]) for d in some) for some in drawn]
+    assert likely @ gains == pytest.approx(plain[1], rel=1e-12)
+    weighed = [[(truth[d], 1 / CHANCE[d]) for d in some] for some in drawn]
+    ideal = np.array([shared(each) for each in weighed])
+    assert found["infNDCG"][0] * ideal == pytest.approx(np.array(gains), rel=1e-12)
+
+
+def shared(weighed: list[tuple[float, float]]) -> float:
+    """Documents of each grade, as many as are estimated, best first; a part of a document takes a part of a rank."""
+    total, place = 0.0, 0.0
+    for grade, count in sorted(weighed, reverse=True):
+        left = count
+        while left > 1e-12:
+            rank = int(place + 1e-9) + 1
+            part = min(left, rank - place)
+            total, place, left = total + grade * part / np.log2(rank + 1), place + part, left - part
+    return total
+
+
+def test_prels_as_the_script_of_the_track_reads_them(tmp_path: Path) -> None:
+    """AP = sum over relevant documents of (1 + sum of 1 / chance above) / rank / chance, over the sum of 1 / chance."""
+    lines = [
+        "q a 1 1 0.5", "q b 0 1 0.2", "q c 2 4 0.25", "q d 1 0 0.3", "q e 1 2 0.1",  # chosen: d and e count once
+        "q f 1 1 NA", "q g -999 1 0.5", "q h 1 1 1.5", "q i -2 1 0.5",  # chances that are none; not sampled; worthless
+        "r a 1 0 1",  # nothing was drawn
+    ]  # fmt: skip
+    file = tmp_path / "prels"
+    file.write_text("\n".join(lines))
+    run = {"q": {d: -float(rank) for rank, d in enumerate("gcxaebdfh", start=1)}, "r": {"a": 1.0}}
+    judgments = cal.read_samples(file)
+    assert judgments.queries == ("q",)
+    assert judgments.notes == (
+        "2 documents left out: how likely they were to be judged is not known",
+        "1 query left out: none of their documents was drawn",
+    )
+    chance = {"a": 0.5, "c": 0.25, "d": 1.0, "e": 1.0}
+    above = total = 0.0
+    for rank, document in enumerate("gcxaebdfh", start=1):
+        if document in chance:
+            total += (1 + above) / rank / chance[document]
+            above += 1 / chance[document]
+    assert cal.evaluate(judgments, run, "statAP", warn=False).values.item() == pytest.approx(total / above, rel=1e-12)
+    (tmp_path / "run").write_text("".join(f"q Q0 {d} 0 {score} r\n" for d, score in run["q"].items()))
+    for more in ((), ("--judgments-as", "prels")):
+        asked = ["evaluate", str(file), str(tmp_path / "run"), "-m", "statAP", "--format", "csv", *more]
+        done = CliRunner().invoke(root, asked)
+        assert f"r,{total / above!r}" in done.stdout, done.output
+
+
+def test_what_prels_cannot_tell(tmp_path: Path) -> None:
+    file, run = tmp_path / "prels", {"q": {"a": 1.0}}
+    file.write_text("q a 1 1 0.5\n")
+    for name, said in (("xinfAP", "needs strata"), ("V2(statAP)", "only the documents that were judged")):
+        with pytest.raises(CalipersError, match=said):
+            cal.evaluate(file, run, name)
+    with pytest.raises(CalipersError, match="only the documents that were judged"):
+        cal.bounds(file, "statAP")
+    for text, said in (
+        ("q a 1 x 0.5\n", "method 'x' is not a number"),
+        ("q a 1 1 half\n", "probability 'half' is not a number"),
+        ("q a 1 1\n", r"expected 5 fields \(query document grade method probability\), found 4"),
+        ("q a 1 1 0.5\nq a 0 1 0.5\n", "document 'a' of query 'q' is there twice"),
+        ("q a 1 0 0.5\n", "no document was drawn"),
+    ):
+        file.write_text(text)
+        with pytest.raises(CalipersError, match=said):
+            cal.read_samples(file, format="prels")
+    with pytest.raises(CalipersError, match="unknown format 'qrels'"):
+        cal.read_samples(file, format="qrels")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.collection.document_facts import read_document_groups, with_retrieved
+from calipers.collection.document_facts import DocumentFacts, GroupsLike, with_retrieved
 from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import DictRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError, UnknownName, warn_user
+from calipers.errors import CalipersError, warn_user
 from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Lists
-from calipers.measures.exposure import readers_of
+from calipers.measures.exposure import checked, readers_of
 from calipers.measures.forms.exposure import SUMS, TERMS, ExposureSum, Readers, Sum, seen, targets
+from calipers.measures.forms.group_exposure import GroupExposure, groups_of, shares, wanted_shares
 from calipers.native.columns import Retrieved
 from calipers.plurals import counted, verb
 from calipers.results.tables import Table
-
-TARGETS = ("relevant", "exposure", "equal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +84,7 @@ def exposure(
     *,
     model: str = "rbp",
     patience: float = 0.5,
-    groups: str | os.PathLike[str] | Mapping[str, str] | None = None,
+    groups: GroupsLike | None = None,
     target: str = "relevant",
     stochastic: bool = False,
     max_grade: float | None = None,
@@ -108,8 +106,8 @@ def exposure(
 
         EE-L = sum of (e - e*)^2 = EE-D - 2 EE-R + sum of e*^2,   EE-D = sum of e^2,   EE-R = sum of e e*
 
-    Without `stochastic` these are the measures EE-L, EE-D and EE-R, which `evaluate` takes by these names.
     AWRF = 1 - the Jensen-Shannon divergence (in bits) of the groups' shares of attention from those wanted.
+    Without `stochastic` these are the measures EE-L, EE-D, EE-R and AWRF, which `evaluate` takes by these names.
 
     Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020;
     Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the impact of user attention on fair group
@@ -124,39 +122,38 @@ def exposure(
     fair    0.0000  1.1875  1.1875
     <BLANKLINE>
     """
-    if target not in TARGETS:
-        raise UnknownName.among("target", target, TARGETS)
+    aim = checked(target)
     known = as_judgments(judgments)
     top = known.pool.largest_grade
     if max_grade is not None and max_grade < top:
         raise CalipersError(f"max_grade {max_grade:g} is below the grade {top:g} of a document")
     readers = readers_of(model, patience, top if max_grade is None else max_grade)
-    of_group = None if groups is None else read_document_groups(groups)
-    names = tuple(sorted(set(of_group.values()))) if of_group is not None else ()
+    facts = DocumentFacts.read(None, groups)
+    names = () if facts is None else facts.group_names
     systems = _systems(as_runs(runs), stochastic)
     found = {name: [run.retrieved(known) for run in samples] for name, samples in systems.items()}
     notes = _notes_on_missing(known, found)
     parts: list[_Part] = []
-    shares = wanted = awrf = None
-    if stochastic or of_group is not None:
-        parts = [_part(known, samples, readers) for samples in systems.values()]
+    got = wanted = awrf = None
+    if stochastic or facts is not None:
+        parts = [_part(known, samples, readers, facts) for samples in systems.values()]
     if stochastic:
         loss, disparity, relevance = (np.array([part.sums(term) for part in parts]) for term in SUMS)
     else:
         lists = Lists.of(known.pool, [run for (run,) in found.values()])
         shape = (len(systems), len(known.queries))
         loss, disparity, relevance = (ExposureSum(term, readers).score(lists).reshape(shape) for term in SUMS)
-    if of_group is not None:
-        shares = np.array([_shares(part.known, part.seen, of_group, names) for part in parts])
-        wanted = _wanted_shares(known, readers, of_group, names, target)
-        awrf = 1.0 - _divergence(shares, wanted[None])
-        outside = len({document for part in parts for document in part.known.document_names} - of_group.keys())
+    if facts is not None and facts.groups is not None:
+        form = GroupExposure("divergence", readers, aim)
+        of_parts = [(part, part.shares(len(names))) for part in parts]
+        got = np.array([each for _, each in of_parts])
+        wanted = wanted_shares(parts[0].known.pool, readers, aim)
+        awrf = np.array([form.compared(each, part.known.pool, np.arange(len(each))) for part, each in of_parts])
+        outside = len({document for part in parts for document in part.known.document_names} - facts.groups.keys())
         if outside:
             notes.append(f"{counted(outside, 'document')} {verb(outside, 'has', 'have')} no group")
     warn_user(notes, warn)
-    return Exposure(
-        tuple(systems), known.queries, loss, disparity, relevance, names, shares, wanted, awrf, tuple(notes)
-    )
+    return Exposure(tuple(systems), known.queries, loss, disparity, relevance, names, got, wanted, awrf, tuple(notes))
 
 
 def _systems(runs: Sequence[Run], stochastic: bool) -> dict[str, list[Run]]:
@@ -188,40 +185,16 @@ class _Part:
     def sums(self, term: Sum) -> Floats:
         return self.known.pool.sum(TERMS[term](self.seen, self.target))
 
+    def shares(self, groups: int) -> Floats:
+        """[query, group]: the share of each group in the attention."""
+        pool = self.known.pool
+        return shares(self.seen, pool.query, groups_of(pool).of, pool.queries, groups)
 
-def _part(known: Judgments, samples: Sequence[Run], readers: Readers) -> _Part:
+
+def _part(known: Judgments, samples: Sequence[Run], readers: Readers, facts: DocumentFacts | None) -> _Part:
     runs = [DictRun(run.documents(), run.name) for run in samples]
     whole = with_retrieved(known, runs)
+    whole = whole if facts is None else facts.added_to(whole, known)
     lists = Lists.of(whole.pool, [run.retrieved(whole) for run in runs])
     attention = np.bincount(lists.document, seen(lists, readers).row, len(whole.pool.grade)) / len(runs)
     return _Part(whole, attention, targets(whole.pool, readers))
-
-
-def _wanted_shares(
-    known: Judgments, readers: Readers, of_group: Mapping[str, str], names: Sequence[str], target: str
-) -> Floats:
-    """[query, group]: the share that each group should get, which judgments and groups alone decide."""
-    if target == "equal":
-        return np.full((len(known.queries), len(names)), 1.0 / max(len(names), 1))
-    pool = known.pool
-    weight = targets(pool, readers) if target == "exposure" else (pool.grade > 0).astype(np.float64)
-    return _shares(known, weight, of_group, names)
-
-
-def _shares(known: Judgments, weight: Floats, of_group: Mapping[str, str], names: Sequence[str]) -> Floats:
-    """[query, group]: the share of each group in the weights of documents; NaN where there is none."""
-    number = {name: place for place, name in enumerate(names)}
-    group = np.array([number.get(of_group.get(document, ""), -1) for document in known.document_names], np.intp)
-    inside = group >= 0
-    cell = known.pool.query[inside] * len(names) + group[inside]
-    sums = np.bincount(cell, weight[inside], len(known.queries) * len(names)).reshape(-1, len(names))
-    total = sums.sum(axis=1, keepdims=True)
-    return np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan)
-
-
-def _divergence(a: Floats, b: Floats) -> Floats:
-    """Jensen and Shannon's, in bits."""
-    middle = (a + b) / 2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = [np.where(x > 0, x * np.log2(x / middle), np.where(np.isnan(x), np.nan, 0.0)) for x in (a, b)]
-    return np.asarray(np.maximum(sum(part.sum(axis=-1) for part in parts) / 2, 0.0))

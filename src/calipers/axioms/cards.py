@@ -17,6 +17,7 @@ from calipers.measures.parameters import parameters_of
 from calipers.measures.registry import Declaration, Measure, look_up, other_names
 from calipers.results.tables import Table
 
+_REFERENCE = re.compile(r"\b(19|20)\d\d\b|trec_eval \d")
 HIGH_GRADE, MANY = 3.0, 64  # beyond the grades that properties are examined on; documents that are shown
 
 
@@ -77,7 +78,7 @@ def measure_card(measure: Examined) -> Card:
     >>> card.range
     '0 to 1'
     """
-    if isinstance(measure, str) and (other := _of_groups(measure) or _of_other_judgments(measure)) is not None:
+    if isinstance(measure, str) and (other := _of_other_judgments(measure)) is not None:
         return other
     subject = subject_of(measure)
     properties = examine(subject)
@@ -100,7 +101,7 @@ def measure_card(measure: Examined) -> Card:
         reader=form.reader,
         exactness=(subject.whole or form).ties,
         properties=properties,
-        citation=_citation(declaration) if declaration is not None else (),
+        citation=citation_of(declaration) if declaration is not None else (),
         **(_names(declaration) if declaration is not None else {}),
     )
 
@@ -108,26 +109,6 @@ def measure_card(measure: Examined) -> Card:
 def _names(declaration: Declaration) -> dict[str, Any]:
     aliases = dict.fromkeys([*other_names(declaration), *trec_names(declaration.name)])
     return {"parameters": tuple(parameters_of(declaration)), "aliases": tuple(aliases)}
-
-
-def _of_groups(name: str) -> Card | None:
-    """The card of what `calipers exposure` tells of groups of documents, for which no properties are derived."""
-    from calipers.attention import cards as awrf
-
-    if name.strip().lower() != awrf.NAME.lower():
-        return None
-    return Card(
-        measure=f"{awrf.NAME} (of calipers exposure)",
-        sentence=awrf.SENTENCE,
-        formula=awrf.FORMULA,
-        where=awrf.WHERE,
-        range=awrf.RANGE,
-        reader=awrf.READER,
-        exactness=awrf.TIES,
-        properties=None,
-        citation=awrf.CITATION,
-        parameters=awrf.PARAMETERS,
-    )
 
 
 def _of_other_judgments(name: str) -> Card | None:
@@ -147,7 +128,7 @@ def _of_other_judgments(name: str) -> Card | None:
         reader="",
         exactness=measure.form.ties,
         properties=None,
-        citation=_citation(declaration),
+        citation=citation_of(declaration),
         **_names(declaration),
     )
 
@@ -180,12 +161,14 @@ def _spoken(sentence: str) -> str:
 
 
 def references(declaration: Declaration) -> list[str]:
-    """The lines with a year in the documentation of the family."""
-    text = re.sub(r"(?<=\S)\n(?=[a-z(])", " ", declaration.citation)  # a line that goes on
-    return [line.strip() for line in text.splitlines() if re.search(r"\b(19|20)\d\d\b", line) and line[0] != " "]
+    """What has a year, or is trec_eval, in the documentation of the family."""
+    text = declaration.citation
+    while (joined := re.sub(r"^(\S.*[^.\s])\n *(?=\S)", r"\1 ", text, flags=re.MULTILINE)) != text:
+        text = joined  # a line without a full stop goes on
+    return [line.strip() for line in text.splitlines() if _REFERENCE.search(line) and line[0] != " "]
 
 
-def _citation(declaration: Declaration) -> tuple[str, ...]:
+def citation_of(declaration: Declaration) -> tuple[str, ...]:
     """The references for this measure where some are marked so, otherwise those that are not marked."""
     cited = {line: _marks(line) for line in references(declaration)}
     names = {declaration.name.lower(), *(name.lower() for name in declaration.aliases)}

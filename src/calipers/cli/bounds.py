@@ -9,18 +9,28 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import costs_option, draw, like_option, note, plot_option, population_option
+from calipers.cli.options import (
+    costs_option,
+    document_groups_option,
+    draw,
+    like_option,
+    note,
+    plot_option,
+    population_option,
+)
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Which bounds: exact, sampled or published ones."""
+    """Which bounds: exact, sampled or published ones, and of which documents."""
 
     sd: str
     expected: str
     ideal: str
+    costs: str | None
+    document_groups: str | None
 
 
 @click.command("bounds")
@@ -40,6 +50,7 @@ class Kind:
 @click.option("--residual", is_flag=True,
               help="Instead: what judging unjudged documents could lead to (linear measures).")  # fmt: skip
 @costs_option
+@document_groups_option
 @plot_option("how many queries have which random score")
 @output
 def command(
@@ -48,7 +59,6 @@ def command(
     like: Any,
     bounds: Kind,
     residual: bool,
-    costs: str | None,
     plot: str | None,
     output: Output,
 ) -> None:
@@ -73,13 +83,14 @@ def command(
             raise CalipersError("--plot draws bounds: leave out --residual")
         if runs is None:
             raise CalipersError("--residual needs a system")
-        if costs is not None:
-            raise CalipersError("--residual is for linear measures, which read no costs: see `calipers ranges`")
+        if bounds.costs is not None or bounds.document_groups is not None:
+            what = "costs" if bounds.costs is not None else "groups of documents"
+            raise CalipersError(f"--residual is for linear measures, which read no {what}: see `calipers ranges`")
         output.write(residuals(known, runs, names).table())
         return
     if runs is None and population == "union":
         population = "pool"  # the same where there is no run
-    found = bounds_of(known, names, population=population, runs=runs, like=like, costs=costs, **vars(bounds))
+    found = bounds_of(known, names, population=population, runs=runs, like=like, **vars(bounds))
     if like is not None:
         note(f"like {like.name}: {like.sentence}")
     if runs is not None and population not in OF_LISTS:

@@ -56,8 +56,9 @@ def evaluate_on_spark(
         raise CalipersError(f"{what} is not for --engine spark: it needs all scores in one place")
     if other := [name for name in LOCAL if getattr(inputs, name) is not None]:
         raise CalipersError(f"--{other[0].removesuffix('_grades').replace('_', '-')} is not for --engine spark")
-    if lists.costs is not None:
-        raise CalipersError("--costs is not for --engine spark", file=lists.costs)
+    for option, file in (("costs", lists.costs), ("document-groups", lists.document_groups)):
+        if file is not None:
+            raise CalipersError(f"--{option} is not for --engine spark", file=file)
     for path in (inputs.judgments, *inputs.systems):
         if path == "-" or stat.S_ISFIFO(os.stat(path).st_mode if os.path.exists(path) else 0):
             what = "standard input" if path == "-" else f"the pipe {path}"
@@ -74,7 +75,7 @@ def evaluate_on_spark(
     known = spark.read_judgments(session, inputs.judgments, format=_format(inputs.judgments_as), subtopics=subtopics)
     runs = spark.read_runs(session, _files(inputs.systems), format=_format(inputs.systems_as), ordered=ties == "input")
     observed = {name: spark_sql().Observation() for name in ("runs", "judged")}
-    policies = {name: value for name, value in lists.policies.items() if name != "costs"}
+    policies = {name: value for name, value in lists.policies.items() if name not in ("costs", "document_groups")}
     scores = spark.evaluate(
         known, runs, list(wanted), columns=inputs.columns, intents=probabilities, observed=observed, **policies
     ).persist()

@@ -138,7 +138,8 @@ def _marked(scores: Scores, baseline: str | None, test: str, format: str) -> Tab
 
 def _fast_answer(inputs: Inputs, lists: ListPolicies, show: bool | None) -> Answer | None:
     """What can be said without loading NumPy."""
-    if any((lists.like, lists.condensed, lists.empty, lists.missing, lists.degenerate, lists.costs)):
+    facts = lists.costs, lists.document_groups
+    if any((lists.like, lists.condensed, lists.empty, lists.missing, lists.degenerate, *facts)):
         return None  # a policy of 0 is what is done anyway
     from calipers.cli.fast_evaluate import fast_answer
     from calipers.measures.name_lists import DEFAULT_MEASURES

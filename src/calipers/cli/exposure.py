@@ -29,7 +29,7 @@ from calipers.cli.output import Output, output
 )
 @click.option(
     "--target",
-    type=LibraryChoice("calipers.attention.expected_exposure:TARGETS"),
+    type=LibraryChoice("calipers.measures.forms.group_exposure:TARGETS"),
     default="relevant",
     show_default=True,
     help="The share that a group should get: of the relevant documents, of the target exposure, or all the same.",

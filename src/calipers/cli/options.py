@@ -309,6 +309,12 @@ costs_option = click.option(
 )  # fmt: skip
 
 
+document_groups_option = click.option(
+    "--document-groups", metavar="FILE", type=FILE,
+    help="For AWRF and ExposureRatio: lines of document and the group that it belongs to.",
+)  # fmt: skip
+
+
 def read_system_groups(path: str, systems: Collection[str] = ()) -> dict[str, str]:
     """The group of each system, from two columns of a CSV file; a first row that names a system is no header."""
     import csv

@@ -13,6 +13,7 @@ from calipers.cli.options import (
     alpha_option,
     costs_option,
     depth_option,
+    document_groups_option,
     jobs_option,
     like_option,
     policy_of,
@@ -36,6 +37,7 @@ class ListPolicies:
     missing: Policy = None
     degenerate: Policy = None
     costs: str | None = None
+    document_groups: str | None = None
     strict: bool = False
     jobs: int | None = None
 
@@ -73,6 +75,7 @@ lists = together(
     click.option("--degenerate", callback=policy_of, metavar="NUMBER|skip|error",
                  help="What a normalised score counts where all rankings score the same."),
     costs_option,
+    document_groups_option,
     strict_option,
     jobs_option,
 )  # fmt: skip

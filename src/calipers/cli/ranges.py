@@ -13,6 +13,7 @@ from calipers.cli.options import (
     alpha_option,
     costs_option,
     depth_option,
+    document_groups_option,
     draw,
     jobs_option,
     like_option,
@@ -52,6 +53,7 @@ class Gradings:
     depth: int | None
     empty: float | str | None
     costs: str | None
+    document_groups: str | None
     jobs: int | None
 
 
@@ -86,6 +88,7 @@ class SignificanceTest:
               help="What a grading counts that leaves a measure undefined, mostly for want of relevant documents "
                    "[default: 0, or what --like says].")  # fmt: skip
 @costs_option
+@document_groups_option
 @click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"), default="t", show_default=True,
               help="With --pairs: which differences are significant, and how many could still turn.")  # fmt: skip
 @click.option("--correction", type=LibraryChoice("calipers.stats.correction:CORRECTIONS"), default="holm",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,12 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import DictRun, Run
 from calipers.errors import CalipersError
-from calipers.lists import Pool
+from calipers.lists import UNJUDGED, DocumentGroups, Floats, Ints, Pool
 from calipers.plurals import counted
 
 Source = str | os.PathLike[str]
 Costs = Source | Mapping[str, float]  # a file of lines `document cost`, or {document: cost}
-UNJUDGED = -1.0  # the grade of documents that are in a pool only because a run retrieves them
+GroupsLike = Source | Mapping[str, str]  # a file of lines `document group`, or {document: group}
 
 
 def read_costs(source: Costs) -> dict[str, float]:
@@ -39,9 +41,11 @@ def read_costs(source: Costs) -> dict[str, float]:
     return found
 
 
-def read_document_groups(source: Source | Mapping[str, str]) -> dict[str, str]:
+def read_document_groups(source: GroupsLike) -> dict[str, str]:
     """{document: group} from lines `document group`; or the same as a mapping."""
     if isinstance(source, Mapping):
+        if not source:
+            raise CalipersError("there are no groups of documents")
         return {str(document): str(group) for document, group in source.items()}
     found: dict[str, str] = {}
     for number, document, group in _pairs(source, "group"):
@@ -78,15 +82,6 @@ def _cost(given: Any, file: str, line: int | None) -> float:
     return cost
 
 
-def notes_on_costs(costs: Mapping[str, float], retrieved: Iterable[str]) -> tuple[str, ...]:
-    """How many of the documents that are retrieved have no cost."""
-    shown = {*retrieved}
-    unpaid = len(shown) - sum(document in costs for document in shown)
-    if not unpaid:
-        return ()
-    return (f"{counted(unpaid, 'document')} of {len(shown):,} that are retrieved have no cost: they count 1",)
-
-
 def whole_runs(runs: Sequence[Run]) -> list[DictRun]:
     """The runs read whole, each under the name that it goes by."""
     return [DictRun(run.documents(), name) for run, (name, _) in zip(runs, distinct_names(runs), strict=True)]
@@ -102,10 +97,60 @@ def with_retrieved(judgments: Judgments, runs: Sequence[DictRun]) -> Judgments:
     return Judgments.from_dict(known, judgments.name)
 
 
-def with_costs(judgments: Judgments, costs: Mapping[str, float]) -> Judgments:
-    """The judgments with the cost of each of their documents, 1 where there is none."""
-    from dataclasses import replace
+@dataclass(frozen=True)
+class DocumentFacts:
+    """What documents cost to read, and the groups that they belong to, where either is known."""
 
-    cost = np.array([costs.get(document, 1.0) for document in judgments.document_names])
-    pool = judgments.pool
-    return replace(judgments, pool=Pool(pool.offsets, pool.grade, cost=cost))
+    costs: Mapping[str, float] | None
+    groups: Mapping[str, str] | None
+
+    @classmethod
+    def read(cls, costs: Costs | None, groups: GroupsLike | None) -> DocumentFacts | None:
+        """From files, or as they are; None where there is neither."""
+        if costs is None and groups is None:
+            return None
+        return cls(
+            None if costs is None else read_costs(costs), None if groups is None else read_document_groups(groups)
+        )
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        return tuple(sorted(set((self.groups or {}).values())))
+
+    def costs_of(self, documents: Iterable[str]) -> Floats | None:
+        """What each of these documents costs, 1 where that is not known."""
+        costs = self.costs
+        return None if costs is None else np.array([costs.get(document, 1.0) for document in documents])
+
+    def groups_of(self, documents: Iterable[str]) -> Ints | None:
+        """The place of the group of each of these documents, -1 where it has none."""
+        if self.groups is None:
+            return None
+        place = {group: number for number, group in enumerate(self.group_names)}
+        place_of = {document: place[group] for document, group in self.groups.items()}
+        return np.array([place_of.get(document, -1) for document in documents], np.int64)
+
+    def added_to(self, judgments: Judgments, judged: Judgments | None = None) -> Judgments:
+        """The judgments with what is known of each of their documents.
+
+        judged: what of them is judged, where documents were added that some run retrieves.
+        """
+        pool, names = judgments.pool, judgments.document_names
+        groups, place = None, self.groups_of(names)
+        if place is not None:
+            known = np.ones(len(place), bool)
+            if judged is not None and judged is not judgments:
+                rows = [*judged.to_dict().values()]
+                known = np.array([name in rows[query] for name, query in zip(names, pool.query.tolist(), strict=True)])
+            groups = DocumentGroups(self.group_names, place, known)
+        return replace(judgments, pool=Pool(pool.offsets, pool.grade, cost=self.costs_of(names), groups=groups))
+
+    def notes(self, retrieved: Iterable[str]) -> tuple[str, ...]:
+        """How many of the documents that are retrieved have no cost, or no group."""
+        shown = {*retrieved}
+        told = (("cost", "they count 1", self.costs), ("group", "they count for none", self.groups))
+        return tuple(
+            f"{counted(lacking, 'document')} of {len(shown):,} that are retrieved have no {what}: {so}"
+            for what, so, known in told
+            if known is not None and (lacking := len(shown) - sum(document in known for document in shown))
+        )

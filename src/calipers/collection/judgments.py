@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -94,7 +94,7 @@ class Judgments:
         queries = tuple(str(distinct[i]) for i in by_appearance)
         return cls._grouped(name, queries, place[query], grade, None)
 
-    def with_notes(self, notes: Sequence[str]) -> Judgments:
+    def with_notes(self, notes: Sequence[str]) -> Self:
         """The same, with more to be said of how they were read."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 

@@ -1,13 +1,15 @@
-"""Judgments of a sample of the pool, drawn stratum by stratum: the qrels of TREC's sample_eval.
+"""Judgments of a sample of the pool: the qrels of TREC's sample_eval, and the prels of its Million Query track.
 
-    query 0 document stratum grade      a line for each document of the pool; a grade below 0: not in the sample
+    query 0 document stratum grade              qrels: a line for each document of the pool; a grade below 0: not drawn
+    query document grade method probability     prels: a line for each document that is judged, and how likely it was
 
-What share of each stratum of a query was judged, the lines themselves say.
+What share of each stratum of a query was judged, the lines of qrels themselves say. Documents that were not drawn are
+not in prels, nor are strata, nor how likely two documents were to be drawn together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,17 +17,23 @@ from typing import ClassVar
 
 import numpy as np
 
+from calipers.collection.files import start_of
+from calipers.collection.first_line import first_fields
 from calipers.collection.id_codes import by_appearance, numbered
 from calipers.collection.judgments import Judgments
 from calipers.collection.reader import scan
 from calipers.collection.subtopics import flat_columns
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats, Ints, Pool
 from calipers.native.ids import Ids
 from calipers.native.plain import LineScanner, number
 from calipers.native.scan_error import ScanError
+from calipers.plurals import counted
 
 FIELDS = ("query", "0", "document", "stratum", "grade")
+PRELS = ("query", "document", "grade", "method", "probability")
+NOT_SAMPLED = -999  # a grade of prels, and those below
+CHOSEN, DRAWN = (0, 2), (1, 2, 4)  # methods of prels: a document that was judged in any case; one that was drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +43,11 @@ class SampledPool(Pool):
     kind: ClassVar[str] = "samples"
 
     stratum: Ints = field(kw_only=True)  # of each row, numbered over all queries
+    chance: Floats | None = field(default=None, kw_only=True)  # of each row to be judged, where that is known instead
+
+    @property
+    def whole(self) -> bool:
+        return self.chance is None
 
     @cached_property
     def sizes(self) -> tuple[Ints, Ints]:
@@ -52,13 +65,22 @@ class SampledPool(Pool):
 
     @cached_property
     def weight(self) -> Floats:
-        """For how many documents of its stratum each judged one stands: one over the share that was judged."""
+        """For how many documents of its stratum each judged one stands: one over the share that was judged, or over the
+        chance that it had.
+        """
+        if self.chance is not None:
+            return np.where(self.grade >= 0, 1.0 / self.chance, 0.0)
         size, judged = self.sizes
         return np.where(self.grade >= 0, (size / np.maximum(judged, 1))[self.stratum], 0.0)
 
     @cached_property
     def pair_weight(self) -> Floats:
-        """For how many others of its stratum each other judged document of it stands, beside one that is judged."""
+        """For how many others of its stratum each other judged document of it stands, beside one that is judged.
+
+        By chances alone documents are taken as drawn one by one, whatever else is drawn.
+        """
+        if self.chance is not None:
+            return self.weight
         size, judged = self.sizes
         return np.where(self.grade >= 0, ((size - 1) / np.maximum(judged - 1, 1))[self.stratum], 0.0)
 
@@ -82,9 +104,17 @@ class SampledJudgments(Judgments):
 
     @classmethod
     def from_lines(
-        cls, query_ids: Ids, stratum_ids: Ids, document_ids: Ids, grade: Floats, *, line: Ints | None = None, name: str
+        cls,
+        query_ids: Ids,
+        stratum_ids: Ids,
+        document_ids: Ids,
+        grade: Floats,
+        *,
+        chance: Floats | None = None,
+        line: Ints | None = None,
+        name: str,
     ) -> SampledJudgments:
-        """From columns. A document has one stratum and one grade."""
+        """From columns. A document has one stratum and one grade; chance: how likely it was to be judged, if known."""
         query, query_row = by_appearance(query_ids)
         stratum, _ = numbered(query, stratum_ids)
         document, document_row = numbered(query, document_ids)
@@ -102,39 +132,105 @@ class SampledJudgments(Judgments):
             np.searchsorted(query[document_row], np.arange(len(query_row) + 1)),
             grade[order],
             stratum=stratum[order],
+            chance=None if chance is None else chance[order],
         )
         documents = document_ids.take(document_row)
         return cls(name, tuple(query_ids.take(query_row).texts()), pool, lambda: documents)
 
 
 class SampleScanner(LineScanner):
-    """Reads lines of `query 0 document stratum grade`."""
+    """Reads lines of five fields, a grade at this place of them, as texts with the number of each line."""
 
-    def __init__(self) -> None:
+    def __init__(self, fields: Sequence[str]) -> None:
         super().__init__()
-        self._texts: list[tuple[bytes, bytes, bytes]] = []
+        self._fields = fields
+        self._grade_at = fields.index("grade")
+        self._texts: list[list[bytes]] = []
         self._grade: list[float] = []
         self._number: list[int] = []
 
     def _row(self, line: bytes) -> bool:
         fields = [each for each in line.replace(b"\t", b" ").split(b" ") if each]
-        if len(fields) != len(FIELDS):
-            raise ScanError(f"expected {len(FIELDS)} fields ({' '.join(FIELDS)}), found {len(fields)}")
-        query, _, document, stratum, grade = fields
-        self._texts.append((query, stratum, document))
-        self._grade.append(number(grade, "grade"))
+        if len(fields) != len(self._fields):
+            raise ScanError(f"expected {len(self._fields)} fields ({' '.join(self._fields)}), found {len(fields)}")
+        self._grade.append(number(fields[self._grade_at], "grade"))
+        self._texts.append(self._checked(fields))
         self._number.append(self.lines + 1)
         return True
 
-    def finish(self) -> tuple[list[tuple[bytes, bytes, bytes]], Floats, Ints]:
-        """What the lines say: query, stratum and document; the grade; the line of each."""
+    def _checked(self, fields: list[bytes]) -> list[bytes]:
+        return fields
+
+    def finish(self) -> tuple[list[list[bytes]], Floats, Ints]:
+        """What the lines say: their fields, the grade, the line of each."""
         self._close()
         return self._texts, np.array(self._grade), np.array(self._number, np.int64)
 
 
-def read_samples(source: str | Path, *, max_unpacked: int | None = None) -> SampledJudgments:
-    """Judgments of a stratified sample from lines `query 0 document stratum grade`, as sample_eval reads them."""
+class PrelScanner(SampleScanner):
+    """Reads lines of prels."""
+
+    def _checked(self, fields: list[bytes]) -> list[bytes]:
+        number(fields[3], "method")
+        if fields[4] != b"NA":
+            number(fields[4], "probability")
+        return fields
+
+
+def read_samples(source: str | Path, *, format: str | None = None, max_unpacked: int | None = None) -> SampledJudgments:
+    """Judgments of a sample, from lines `query 0 document stratum grade`, as TREC's sample_eval reads them, or from
+    prels, `query document grade method probability`.
+
+    format: `samples` or `prels`; without it prels are told by a number in the third field and none in the second.
+    """
     name = str(source)
-    texts, grade, line = scan(name, SampleScanner, max_unpacked=max_unpacked)
-    queries, strata, documents = (Ids.of(column) for column in zip(*texts, strict=True))
+    if format not in (None, "samples", "prels"):
+        raise UnknownName.among("format", str(format), ("samples", "prels"))
+    if format == "prels" or (format is None and _like_prels(name, max_unpacked)):
+        return _read_prels(name, max_unpacked)
+    texts, grade, line = scan(name, lambda: SampleScanner(FIELDS), max_unpacked=max_unpacked)
+    queries, _, documents, strata, _ = (Ids.of(column) for column in zip(*texts, strict=True))
     return SampledJudgments.from_lines(queries, strata, documents, grade, line=line, name=name)
+
+
+def _like_prels(name: str, max_unpacked: int | None) -> bool:
+    fields = first_fields(start_of(name, max_unpacked=max_unpacked))
+    return len(fields) == len(PRELS) and not _is_number(fields[1]) and _is_number(fields[2])
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        number(text, "")
+    except ScanError:
+        return False
+    return True
+
+
+def _read_prels(name: str, max_unpacked: int | None) -> SampledJudgments:
+    """As the track's own script takes them: documents that were chosen, and not drawn, have a chance of 1; those that
+    were not sampled, or whose chance is not known, are left out, and so are queries of which nothing was drawn.
+    """
+    texts, grade, line = scan(name, lambda: PrelScanner(PRELS), max_unpacked=max_unpacked)
+    query, document, _, method, stated = zip(*texts, strict=True)
+    how = np.array([float(each) for each in method])
+    chance = np.array([np.nan if each == b"NA" else float(each) for each in stated])
+    known = (chance >= 0) & (chance <= 1)
+    chance = np.where(known & np.isin(how, CHOSEN), 1.0, chance)
+    known &= chance > 0
+    sampled = grade > NOT_SAMPLED
+    drawn_from = {each for each, drawn in zip(query, known & sampled & np.isin(how, DRAWN), strict=True) if drawn}
+    kept = known & sampled & np.array([each in drawn_from for each in query])
+    if not kept.any():
+        raise CalipersError("no document was drawn with a known probability", file=name)
+    rows = np.flatnonzero(kept).tolist()
+    queries, documents = (Ids.of([column[row] for row in rows]) for column in (query, document))
+    found = SampledJudgments.from_lines(
+        queries, queries, documents, grade[kept], chance=chance[kept], line=line[kept], name=name
+    )
+    unknown, undrawn = int((sampled & ~known).sum()), len({*query} - drawn_from)
+    return found.with_notes(
+        [f"{counted(count, what)} left out: {why}" for count, what, why in (
+            (unknown, "document", "how likely they were to be judged is not known"),
+            (undrawn, "query", "none of their documents was drawn"),
+        ) if count]
+    )  # fmt: skip

@@ -31,7 +31,7 @@ from calipers.plurals import counted
 
 JUDGMENT_FORMATS = (
     *names_of("judgments", "labels", "table", value="grade"), "subtopics", "preferences", "judges",
-    "samples",
+    "samples", "prels",
 )  # fmt: skip
 LABELLED = names_of("labels")
 SYSTEM_FORMATS = names_of("run", "scores", "table", value="score")
@@ -96,10 +96,10 @@ def read_judgments(
         from calipers.collection.several_judges import read_several_judges
 
         return read_several_judges(name, max_unpacked=max_unpacked)
-    if format == "samples":
+    if format in ("samples", "prels"):
         from calipers.collection.samples import read_samples
 
-        return read_samples(name, max_unpacked=max_unpacked)
+        return read_samples(name, format="prels" if format == "prels" else None, max_unpacked=max_unpacked)
     if format in JUDGMENT_FORMATS:
         return read_qrels(name, format=format, columns=columns, combine=combine, max_unpacked=max_unpacked)
     raise _no_judgments(format, name)

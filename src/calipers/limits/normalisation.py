@@ -184,6 +184,14 @@ class Normalised(Form):
         return self.base.reads_costs
 
     @property
+    def reads_groups(self) -> bool:
+        return self.base.reads_groups
+
+    @property
+    def averages_attention(self) -> bool:
+        return self.base.averages_attention
+
+    @property
     def undefined_where_degenerate(self) -> bool:
         return self.function not in (upper, v1)
 
@@ -258,15 +266,19 @@ class Normalised(Form):
         return super().hopeless(lists) | self.base.hopeless(lists)
 
     def degenerate(self, lists: Lists) -> NDArray[np.bool_]:
-        """The lists whose documents leave no room between random and ideal, or for W between worst and ideal."""
+        """The lists whose documents leave no room between random and ideal, or for W between worst and ideal.
+
+        So does U of what averages attention, where a random ranking may be ideal though others are not.
+        """
         limits = self.limits(lists)
         limits = limits.turned() if self.base.smaller_is_better else limits
-        if self.function is worst_to_ideal:
+        if self._reads_worst and self.function is not v2s:
             return np.asarray((limits.ideal > 0) & (limits.ideal - limits.worst <= NOISE * limits.ideal))
         return limits.degenerate
 
     def limits(self, lists: Lists) -> Limits:
         """The bounds for each list; those of pools are worked out once for all systems."""
+        refuse_parts(lists.pool)
         if self.population == "retrieved":
             return self._limits(lists.all_shuffled())
         if self.population == "union":
@@ -294,9 +306,12 @@ class Normalised(Form):
                 deviation = np.sqrt(variance)
         if self._reads_expected and (self.base.exactness == "sampled" or self.base.may_draw_ties):
             expected_off = self.base.expected_error(population)
-        reads_worst = self.function in (worst_to_ideal, v2s)
-        worst = self.base.worst(population) if reads_worst else np.full(len(ideal), np.nan)
+        worst = self.base.worst(population) if self._reads_worst else np.full(len(ideal), np.nan)
         return Limits(ideal, expected, worst, deviation, expected_off, deviation_off)
+
+    @property
+    def _reads_worst(self) -> bool:
+        return self.function in (worst_to_ideal, v2s) or (self.function is upper and self.base.averages_attention)
 
     @property
     def _reads_expected(self) -> bool:
@@ -344,6 +359,15 @@ class Normalised(Form):
     @property
     def reader(self) -> str:
         return f"{self.base.reader} The score is put between what the same documents could score."
+
+
+def refuse_parts(pool: Pool) -> None:
+    """Stop where documents that were pooled are not named: no ranking of those that are is ideal, or random."""
+    if not pool.whole:
+        raise CalipersError(
+            "prels name only the documents that were judged, so that bounds and normalised scores are not known; lines "
+            "`query 0 document stratum grade` for the whole pool give them"
+        )
 
 
 _COLLECTION = re.compile(r"collection\((\d{1,20})\)$")

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.document_facts import Costs, read_costs, whole_runs, with_costs, with_retrieved
+from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, warn_user
-from calipers.inputs import as_judgments, as_runs, depending_on_costs, kind_read, notes_on_reading
+from calipers.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
 from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import OF_LISTS, check_population, population_of
+from calipers.limits.normalisation import OF_LISTS, check_population, population_of, refuse_parts
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import Exactness, inexact
@@ -155,6 +155,7 @@ def bounds(
     condensed: bool = False,
     warn: bool = True,
     costs: Costs | None = None,
+    document_groups: GroupsLike | None = None,
 ) -> Bounds:
     """The ideal, worst and expected score of measures for each query, and the standard deviation of random rankings.
 
@@ -170,7 +171,7 @@ def bounds(
     depth, condensed: how lists are read where the population depends on them, as in `evaluate`.
     warn: a CalipersWarning with what is to be known of how the files were read.
     costs: what documents cost to read, as in `evaluate`; 1 where nothing is given. With runs, all documents that some
-        run retrieves are shuffled as well.
+        run retrieves are shuffled as well. document_groups: the groups that they belong to, likewise.
 
     Not everything has a closed form: `exactness` says of each bound how it was found; `error` and `sd_error` hold the
     standard errors of expected scores and of standard deviations that are sampled.
@@ -190,12 +191,15 @@ def bounds(
     rules = convention(like)
     asked = parse_all(measures, rules.defaults)
     known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in asked)))
-    if costs is not None:
-        depending_on_costs(dict(asked))
+    facts = DocumentFacts.read(costs, document_groups)
+    if facts is not None:
+        depending_on(facts, dict(asked))
+        judged = known
         if runs is not None:
             runs = whole_runs(as_runs(runs))
             known = known if condensed else with_retrieved(known, runs)
-        known = with_costs(known, read_costs(costs))
+        known = facts.added_to(known, judged)
+    refuse_parts(known.pool)
     named = {name: measure.bind(known.pool) for name, measure in asked}
     rules.check(known, named.values())
     for name, measure in named.items():

@@ -5,6 +5,7 @@
     Accuracy = the share of (relevant, other) pairs of retrieved documents that stand in the right order
 
 Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (Compat).
+MacAvaney, Macdonald & Ounis, Streamlining evaluation with ir-measures, ECIR 2022 (Accuracy).
 """
 
 from __future__ import annotations

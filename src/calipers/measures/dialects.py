@@ -255,10 +255,6 @@ REFUSED = dict.fromkeys(("runid", "relstring"), "it is text; `calipers trec_eval
 _OF_TEXT = re.compile(r"(v[12]?\()?(rouge|b[ae]rt_?score|bleu|chrf|meteor)[-_ ]?(\w*)", re.IGNORECASE)
 _NOT_OF_RANKINGS = {
     **dict.fromkeys(("kappa", "cohen", "krippendorff"), "it is about judges: see calipers judges"),
-    **dict.fromkeys(
-        ("awrf", "attention-weighted rank fairness"),
-        "it is of groups of documents, which judgments do not have: see calipers exposure --document-groups",
-    ),
     **dict.fromkeys(("tau", "kendall", "spearman", "rbo"), "it compares two rankings: see inform and metaeval"),
 }
 
@@ -285,6 +281,7 @@ _MEANINGS = {
     "fmeasure": "SetF", "fscore": "SetF", "f1 score": "F@10", "mean precision": "P@10", "inferred ap": "infAP",
     "graded average precision": "GAP", "subtopic recall": "StRecall@10", "prec": "P@10", "sensitivity": "Recall@1000",
     "avep": "AP", "avgprec": "AP", "gmap": "gm_map", "geometric map": "gm_map", "binary preference": "bpref",
+    "attention weighted rank fairness": "AWRF",
 }  # fmt: skip
 _BY_LENGTH = sorted(_MEANINGS, key=len, reverse=True)
 

@@ -16,11 +16,13 @@ documents above rank r that are:
 Intents that no judged document answers are left out, and P is 1 in all over the others.
 
 Clarke, Kolla, Cormack, Vechtomova, Ashkan, Büttcher & MacKinnon, Novelty and diversity in information retrieval
-evaluation, SIGIR 2008 (alpha-nDCG). Clarke, Kolla & Vechtomova, An effectiveness measure for ambiguous and
-underspecified queries, ICTIR 2009 (NRBP). Agrawal, Gollapudi, Halverson & Ieong, Diversifying search results, WSDM 2009
-(intent-aware measures). Chapelle, Ji, Liao, Velipasaoglu, Lai & Wu, Intent-based diversification of web search results,
-IR Journal 2011 (ERR-IA). Zhai, Cohen & Lafferty, Beyond independent relevance, SIGIR 2003 (StRecall). Sakai & Song,
-Evaluating diversified search results using per-intent graded relevance, SIGIR 2011 (D-nDCG, D#-nDCG).
+    evaluation, SIGIR 2008 (alpha-DCG, alpha-nDCG).
+Clarke, Kolla & Vechtomova, An effectiveness measure for ambiguous and underspecified queries, ICTIR 2009 (NRBP, nNRBP).
+Agrawal, Gollapudi, Halverson & Ieong, Diversifying search results, WSDM 2009 (P-IA, AP-IA).
+Chapelle, Ji, Liao, Velipasaoglu, Lai & Wu, Intent-based diversification of web search results, IR Journal 2011 (ERR-IA,
+    nERR-IA).
+Zhai, Cohen & Lafferty, Beyond independent relevance, SIGIR 2003 (StRecall).
+Sakai & Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011 (D-nDCG, D#-nDCG).
 """
 
 from __future__ import annotations

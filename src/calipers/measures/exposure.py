@@ -1,4 +1,4 @@
-"""Whether documents get the attention that they should: expected exposure.
+"""Whether documents, and groups of documents, get the attention that they should.
 
     EE-L = sum of (e - e*)^2
     EE-D = sum of e^2
@@ -7,7 +7,17 @@
 e is the attention that a document gets on average, e* what it should get: what it gets where documents of one grade are
 tied and better grades come first. All documents count that are judged or that the list retrieves.
 
-Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020.
+    AWRF = 1 - Jensen-Shannon divergence, in bits, of p from q
+    ExposureRatio = smallest p / q of a group as a share of the largest
+
+p is the share of each group in the attention of all documents that have one, q the share that it should have.
+
+Diaz, Mitra, Ekstrand, Biega & Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020 (EE-L, EE-D,
+    EE-R).
+Sapiezynski, Zeng, Robertson, Mislove & Wilson, Quantifying the impact of user attention on fair group representation in
+    ranked lists, WWW 2019 companion (AWRF).
+Ekstrand, McDonald, Raj & Johnson, Overview of the TREC 2021 Fair Ranking Track, TREC 2021 (AWRF).
+Singh & Joachims, Fairness of exposure in rankings, KDD 2018 (ExposureRatio).
 """
 
 from __future__ import annotations
@@ -15,6 +25,7 @@ from __future__ import annotations
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms import Form
 from calipers.measures.forms.exposure import ExposureSum, Readers
+from calipers.measures.forms.group_exposure import TARGETS, GroupExposure, Target
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.user_models import stop_of
 
@@ -37,6 +48,26 @@ def expected_exposure_disparity(patience: float, model: str, max_grade: float | 
 def expected_exposure_relevance(patience: float, model: str, max_grade: float | None) -> Form:
     """How far attention goes to the documents that should get it."""
     return ExposureSum("relevance", readers_of(model, patience, max_grade))
+
+
+@measure("AWRF", target="relevant", patience=0.5, model="rbp", max_grade=LARGEST, reads="groups")
+def attention_weighted_rank_fairness(target: str, patience: float, model: str, max_grade: float | None) -> Form:
+    """How near the shares of attention that groups of documents get are to those that they should get."""
+    return GroupExposure("divergence", readers_of(model, patience, max_grade), checked(target))
+
+
+@measure("ExposureRatio", target="relevant", patience=0.5, model="rbp", max_grade=LARGEST, reads="groups")
+def exposure_ratio(target: str, patience: float, model: str, max_grade: float | None) -> Form:
+    """What the group that gets least of its share of attention gets of it, against the one that gets most."""
+    return GroupExposure("ratio", readers_of(model, patience, max_grade), checked(target))
+
+
+def checked(target: str) -> Target:
+    """What the share of a group is taken of; refused where there is no such thing."""
+    for known in TARGETS:
+        if target == known:
+            return known
+    raise UnknownName.among("target", target, TARGETS)
 
 
 def readers_of(model: str, patience: float, max_grade: float | None) -> Readers:

@@ -113,8 +113,10 @@ PARAMETERS = {
         f"{name}.patience": Parameter(
             "how likely a reader goes on to the next document", takes="a number between 0 and 1"
         )
-        for name in ("EE-L", "EE-D", "EE-R")
+        for name in ("EE-L", "EE-D", "EE-R", "AWRF", "ExposureRatio")
     },
+    "target": Parameter("the share that a group should get: of the relevant documents, of the target exposure of what "
+                        "is judged, or the same for all", ("relevant", "exposure", "equal")),
     "model": Parameter("whether readers go on whatever they see, or unless a document satisfies them",
                        ("rbp", "cascade")),
     "halflife": Parameter("the cost over which attention halves, as seconds", takes=_ANY),

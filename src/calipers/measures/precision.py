@@ -17,6 +17,7 @@ Buckley & Voorhees, Retrieval system evaluation, in: TREC, MIT Press 2005 (P, Re
 Robertson, Kanoulas & Yilmaz, Extending average precision to graded relevance judgments, SIGIR 2010 (GAP).
 van Rijsbergen, Information Retrieval, Butterworths 1979 (F).
 Moffat, Seven numeric properties of effectiveness metrics, AIRS 2013 (SP, SN-AP).
+Harman, Evaluation issues in information retrieval, Information Processing & Management 1992 (TrAP).
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def average_precision(cutoff: int | None, rel: float, norm: str, ideal: str) -> 
     return Paired(rel, cutoff) / _norm(norm, RELEVANT(rel) if ideal == "pool" else OwnRelevant(rel), cutoff)
 
 
-@measure("SN-AP", cutoff=None, rel=1)
+@measure("SN-AP", cutoff=None, rel=1, aliases=("TrAP",))
 def self_normalised_average_precision(cutoff: int | None, rel: float) -> Form:
     """The mean precision at the relevant documents found in the top k."""
     return SelfNormalisedPrecision(rel, cutoff)

@@ -35,7 +35,7 @@ _NUMBERS = frozenset({"max_grade", "recall", "multiple"})  # whatever their defa
 CO_VARKEYWORDS = 8  # of a code object, as in `inspect`
 COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
 Average = Literal["arithmetic", "geometric", "sum"]
-Reads = Literal["grades", "subtopics", "preferences", "judges", "samples"]
+Reads = Literal["grades", "groups", "subtopics", "preferences", "judges", "samples"]
 
 
 class Declaration(Record):
@@ -49,7 +49,7 @@ class Declaration(Record):
     aliases: tuple[str, ...] = ()
     at: str = "cutoff"  # the parameter that follows the @
     average: Average = "arithmetic"  # what stands for all queries
-    reads: Reads = "grades"  # what judgments it needs: a key of SAID_OF
+    reads: Reads = "grades"  # what judgments it needs: a key of SAID_OF; or grades, and groups of documents
 
     @cached_property
     def sentence(self) -> str:
@@ -265,6 +265,11 @@ class Measure(Record):
         return of.reads if isinstance(of, Measure) and self.declaration.reads == "grades" else self.declaration.reads
 
     @property
+    def judgments(self) -> str:
+        """The kind of judgments that it needs, a key of SAID_OF: groups of documents are no part of them."""
+        return "grades" if self.reads == "groups" else self.reads
+
+    @property
     def exactness(self) -> Exactness:
         """Whether averages over ties, and so expected values, are exact, enumerated or sampled."""
         return self.form.exactness
@@ -281,7 +286,7 @@ class Measure(Record):
     def bind(self, pool: Pool) -> Measure:
         """The measure with what it takes from the judgments filled in: max_grade."""
         of = self.parameters.get("of")
-        if self.reads != pool.kind and not (isinstance(of, Measure) and self.declaration.reads == "grades"):
+        if self.judgments != pool.kind and not (isinstance(of, Measure) and self.declaration.reads == "grades"):
             raise CalipersError(_unlike(self, pool.kind))
         if isinstance(of, Measure):
             return self.with_(of=of.bind(pool.inner if self.declaration.reads == "judges" else pool))
@@ -320,7 +325,7 @@ FOR_WHAT = {
 
 def _unlike(measure: Measure, kind: str) -> str:
     """What is wrong where a measure meets judgments of another kind."""
-    needed = "one grade per document" if measure.reads == "grades" else SAID_OF[measure.reads]
+    needed = "one grade per document" if measure.judgments == "grades" else SAID_OF[measure.judgments]
     hint = f"; they are for {FOR_WHAT[kind]}" if kind in FOR_WHAT else ""
     return f"{measure!r} needs {needed}, but these look like {SAID_OF[kind]}{hint}"
 

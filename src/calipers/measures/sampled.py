@@ -10,7 +10,8 @@ and r_s(i) relevant; e = 0.00001.
     statAP    = sum over relevant documents at ranks i of N/n * (1 + relevant documents above, estimated) / i / R^
 
 statAP counts a relevant document above, of another stratum, N / n times, and of the same one (N - 1) / (n - 1) times:
-then its numerator has the right mean over all samples.
+then its numerator has the right mean over all samples. Prels give the chance of each document to be judged: 1 / chance
+is N / n, for a document above too, which is right where documents are drawn one by one.
 
 Yilmaz, Kanoulas & Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008
 (xinfAP, infNDCG).
@@ -78,6 +79,8 @@ class StratifiedPrecisions(Record):
 
     def __call__(self, lists: Lists) -> Floats:
         pool = samples_of(lists.pool)
+        if not pool.whole:
+            raise CalipersError("xinfAP needs strata, which prels do not have; statAP and infNDCG take them")
         stratum = pool.number[lists.document]
         relevant, judged = lists.grade >= self.rel, lists.grade >= 0
         found = np.zeros(len(stratum))

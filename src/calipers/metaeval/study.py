@@ -14,12 +14,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.collection.document_facts import Costs
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation import Measures, Policies, evaluate
-from calipers.inputs import as_judgments, as_runs, costs_where_read
+from calipers.inputs import as_judgments, as_runs, facts_where_read
 from calipers.limits.pool_bounds import bounds
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
@@ -447,7 +446,7 @@ def meta_evaluate(
     halves = document_halves(known, choices.seed) if set(wanted_sets) & set(HALVES) else {}
     types = {}
     if set(wanted_sets) & set(BY_DIFFERENCE):
-        types = _types_of_bases(known, systems, scores, found, policies.get("costs"))
+        types = _types_of_bases(known, systems, scores, found, policies)
     views: dict[str, tuple[Scores, ...]] = {}
     for name in wanted_sets:
         source, places = scores, everything
@@ -472,7 +471,7 @@ def meta_evaluate(
 
 
 def _types_of_bases(
-    judgments: Any, systems: Sequence[Run], scores: Scores, of: Sequence[Family], costs: Costs | None
+    judgments: Any, systems: Sequence[Run], scores: Scores, of: Sequence[Family], policies: Policies
 ) -> dict[str, QueryTypes]:
     """The types of the queries for each family, by the measures that it is made from."""
     how: dict[str, Any] = {key: scores.metadata[key] for key in ("depth", "condensed")}
@@ -484,8 +483,9 @@ def _types_of_bases(
         if bases not in found:
             places = [exact.index(base) for base in bases]
             part = Scores(bases, scores.systems, scores.queries, scores.values[places], scores.reasons[places])
-            how["costs"] = costs_where_read(costs, (scores.definitions[place] for place in places))
-            found[bases] = query_types(part, bounds(judgments, list(bases), population="union", runs=systems, **how))
+            facts = facts_where_read(policies, (scores.definitions[place] for place in places))
+            of_bases = bounds(judgments, list(bases), population="union", runs=systems, **how, **facts)
+            found[bases] = query_types(part, of_bases)
         result[family.name] = found[bases]
     return result
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack, overl
 
 import numpy as np
 
-from calipers.collection.document_facts import Costs
 from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run
@@ -22,7 +21,7 @@ from calipers.collection.texts import read_texts
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, CheckFailed, place_of
 from calipers.evaluation import Policies, evaluate
-from calipers.inputs import as_judgments, as_runs, costs_where_read, kind_read
+from calipers.inputs import FactsGiven, as_judgments, as_runs, facts_where_read, kind_read
 from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -245,10 +244,10 @@ class Material(ScoredMaterial):
     def query_texts(self) -> dict[str, str]:
         return self.texts.of_queries(self.scores.queries)
 
-    def _costs(self, measures: Sequence[str]) -> Costs | None:
-        """What documents cost to read, where one of these measures asks for it."""
+    def _facts(self, measures: Sequence[str]) -> FactsGiven:
+        """What documents cost to read and the groups that they belong to, where one of these measures asks for it."""
         definitions = (self.plain.definitions[self.plain.measures.index(name)] for name in measures)
-        return costs_where_read(self.policies.get("costs"), definitions)
+        return facts_where_read(self.policies, definitions)
 
     @once
     def bounds(self) -> Bounds:
@@ -259,7 +258,7 @@ class Material(ScoredMaterial):
             return bounds(
                 self.judgments, measures, population=self.choices.population, runs=self.runs,
                 like=self.policies.get("like"), depth=self.policies.get("depth"),
-                condensed=bool(self.policies.get("condensed")), costs=self._costs(measures),
+                condensed=bool(self.policies.get("condensed")), **self._facts(measures),
             )  # fmt: skip
 
         try:
@@ -330,12 +329,12 @@ class Material(ScoredMaterial):
         found = None
         if others and len(self.scores.systems) > MANY:
             with suppress(CalipersError):  # the first has none: then all are tried
-                found = ranges(self.judgments, runs, first, costs=self._costs([first]), warn=False, **taken)
+                found = ranges(self.judgments, runs, first, warn=False, **self._facts([first]), **taken)
                 self.unranged |= dict.fromkeys(
                     others, f"of more than {MANY} systems only the first measure has them here"
                 )
         if found is None:
-            taken["costs"] = self._costs(self.plain.measures)
+            taken |= self._facts(self.plain.measures)
             found = ranges(self.judgments, runs, self.plain.measures, refused=self.unranged, warn=False, **taken)
         with suppress(CalipersError):  # the pairs of the first measure are wanted in any case, and kept
             found.pair_ranges()
@@ -345,8 +344,10 @@ class Material(ScoredMaterial):
     def audit(self) -> Audit:
         from calipers.conventions.auditing.audit import audit
 
-        if self._costs(self.plain.measures[:1]) is not None:
-            raise CalipersError("tools' conventions are compared without costs: name a measure first that reads none")
+        if any(self._facts(self.plain.measures[:1]).values()):
+            raise CalipersError(
+                "tools' conventions are compared without costs and groups: name a measure first that reads none"
+            )
         return audit(
             self.judgments, self.runs, self.plain.measures[0], reference=self.policies.get("like") or "calipers",
             depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self.policies.get("jobs"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.document_facts import notes_on_costs
+from calipers.collection.document_facts import DocumentFacts
 from calipers.collection.id_codes import Words, as_words, coded, mixed, side_by_side
 from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
@@ -56,6 +56,7 @@ class OpenLists:
     ids: tuple[Ids, ...]  # of each system: all the ids of its file
     row: tuple[Ints, ...]  # of each system: where each of its rows is among them
     cost: Floats | None = field(default=None, kw_only=True)  # of these documents, where it is known what they cost
+    group: Ints | None = field(default=None, kw_only=True)  # the place of their group among all, where these are known
 
     @classmethod
     def of(
@@ -93,17 +94,17 @@ class OpenLists:
             tuple(each.row for each in read),
         )
 
-    def with_costs(self, costs: Mapping[str, float]) -> OpenLists:
-        """With what unjudged documents cost, 1 where that is not known."""
+    def with_facts(self, facts: DocumentFacts) -> OpenLists:
+        """With what is known of unjudged documents."""
         names = self.names(np.arange(int(self.offsets[-1])))
-        return replace(self, cost=np.array([costs.get(name, 1.0) for name in names]))
+        return replace(self, cost=facts.costs_of(names), group=facts.groups_of(names))
 
-    def notes_on_costs(self, costs: Mapping[str, float]) -> tuple[str, ...]:
-        """How many of the documents that are retrieved have no cost."""
+    def notes_on(self, facts: DocumentFacts) -> tuple[str, ...]:
+        """How many of the documents that are retrieved have no cost, or no group."""
         judged = np.unique(self.lists.document)
         names = self.judgments.document_names
         unjudged = self.names(np.arange(int(self.offsets[-1])))
-        return notes_on_costs(costs, chain(unjudged, (names[d] for d in judged.tolist())))
+        return facts.notes(chain(unjudged, (names[d] for d in judged.tolist())))
 
     @cached_property
     def shape(self) -> tuple[int, int]:
@@ -155,22 +156,20 @@ class OpenLists:
         if not more.any():
             return Unknown(
                 lists, np.concatenate([[0], np.cumsum(count)]), first, last, place, grades, int(self.most),
-                None if within is not None else self.cost,
+                *((None, None) if within is not None else (self.cost, self.group)),
             )  # fmt: skip
         offsets = np.concatenate([[0], np.cumsum(count + more)])
         shown = spread(offsets[:-1], count)
 
-        def wider(column: Ints) -> Ints:
-            found = np.zeros(int(offsets[-1]), np.int64)
+        def wider(column: Any, others: int = 0) -> Any:
+            found = np.full(int(offsets[-1]), others, column.dtype)
             found[shown] = column
             return found
 
         most = int(self.most + more.max(initial=0))
-        cost = None
-        if self.cost is not None and within is None:
-            cost = np.ones(int(offsets[-1]))
-            cost[shown] = self.cost
-        return Unknown(lists, offsets, wider(first), wider(last), wider(place), grades, most, cost)
+        cost = None if self.cost is None or within is not None else wider(self.cost, 1)
+        group = None if self.group is None or within is not None else wider(self.group, -1)
+        return Unknown(lists, offsets, wider(first), wider(last), wider(place), grades, most, cost, group)
 
     def _top(self, depth: int, rest: int) -> tuple[tuple[Ranks, ...], Ints]:
         """The rows whose tie begins in so many ranks, and of each list so many of the rest; how many each list has."""

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.collection.document_facts import UNJUDGED, Costs, read_costs, with_costs
+from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
-from calipers.inputs import as_judgments, as_runs, depending_on_costs, kind_read, notes_on_reading
+from calipers.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
 from calipers.limits.exactness import inexact_measures, sampling_errors
-from calipers.lists import TIE_RULES, Floats, Ints, Lists, Pool
+from calipers.lists import TIE_RULES, UNJUDGED, Floats, Ints, Lists, Pool
+from calipers.measures.forms import Form
 from calipers.measures.forms.gradings import NoRange, Unknown, enumerated, number_of_gradings
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -227,6 +228,7 @@ def ranges(
     depth: int | None = None,
     empty: float | str | None = None,
     costs: Costs | None = None,
+    document_groups: GroupsLike | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     refused: dict[str, str] | None = None,
@@ -240,7 +242,7 @@ def ranges(
     ties: `average`, `docid` or `input`.
     empty: what a grading counts that leaves a measure undefined (no relevant document), 0 by default. It must be a
         number: were such queries skipped, the range of a mean would not be the mean of ranges.
-    costs: what documents cost to read, as in `evaluate`; 1 where nothing is given.
+    costs, document_groups: what documents cost to read, and the groups that they belong to, as in `evaluate`.
     refused: gets the measures that have no ranges, with the reason; without it they are errors.
     warn: as for `evaluate`: give the notes as one CalipersWarning.
 
@@ -265,17 +267,17 @@ def ranges(
     known = rules.judgments(as_judgments(judgments))
     grades = possible_grades(known, max_grade)
     systems = [*rules.runs(as_runs(runs))]
-    if costs is not None:
-        depending_on_costs(dict(named))
-        paid = read_costs(costs)
-        known = with_costs(known, paid)
+    facts = DocumentFacts.read(costs, document_groups)
+    if facts is not None:
+        depending_on(facts, dict(named))
+        known = facts.added_to(known)
     opened = OpenLists.of(known, systems, depth, jobs, progress)
-    if costs is not None:
-        opened = opened.with_costs(paid)
+    if facts is not None:
+        opened = opened.with_facts(facts)
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), opened.retrieved, opened.lists)
-    unpaid = () if costs is None else opened.notes_on_costs(paid)
-    notes = (*notes_on_reading(known, systems), *unpaid, *notes_about(seen_in(coverage, systems), policy.ties))
+    lacking = () if facts is None else opened.notes_on(facts)
+    notes = (*notes_on_reading(known, systems), *lacking, *notes_about(seen_in(coverage, systems), policy.ties))
     warn_user(notes, warn)
     return _of_lists(opened, dict(named), grades, unseen, policy, notes, refused)
 
@@ -368,8 +370,10 @@ def _ranges_of(
 
 
 def _as_judged(measure: Measure, unknown: Unknown, policy: Policy) -> Floats:
-    """The score of each list with unjudged documents as they are: worthless, but what they cost is spent."""
-    if unknown.cost is None or not measure.form.reads_costs:
+    """The score of each list with unjudged documents as they are: worthless, but what they cost is spent, and the
+    attention that they get is their group's.
+    """
+    if not _told_apart(measure.form, unknown):
         return policy.scores(measure, unknown.lists)
     return policy.scores(measure, unknown.graded(unknown.all(UNJUDGED)))
 
@@ -435,8 +439,13 @@ def _range_of_one(measure: Measure, unknown: Unknown, policy: Policy) -> tuple[F
 def _rescored(measure: Measure, unknown: Unknown, grade: Floats, policy: Policy) -> Floats:
     """The score of each list once its unknown documents have these grades."""
     form = measure.form
-    paid = form.reads_costs and unknown.lists.pool.cost is not None  # then what is worthless has a cost
-    return policy.scores(measure, unknown.graded(grade, None if paid else form.matters))
+    return policy.scores(measure, unknown.graded(grade, None if _told_apart(form, unknown) else form.matters))
+
+
+def _told_apart(form: Form, unknown: Unknown) -> bool:
+    """Whether documents that are worth nothing differ from each other, by what they cost or by their group."""
+    pool = unknown.lists.pool
+    return (form.reads_costs and pool.cost is not None) or (form.reads_groups and pool.groups is not None)
 
 
 def _worthless(measure: Measure, unknown: Unknown) -> float:

@@ -269,6 +269,11 @@ class Form(Record):
         return False
 
     @property
+    def reads_groups(self) -> bool:
+        """Whether it is of groups of documents, and undefined where these are not known."""
+        return False
+
+    @property
     def of_each_judge(self) -> Form | None:
         """What is averaged over judges, if it is a mean over them."""
         return None
@@ -513,3 +518,7 @@ class Wrapper(Form):
     @property
     def reads_costs(self) -> bool:
         return self.of.reads_costs
+
+    @property
+    def reads_groups(self) -> bool:
+        return self.of.reads_groups

@@ -28,6 +28,7 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+NO_DEVIATION = "a random ranking is scored by its mean attention, not by the mean of the scores of its orders"
 NOBODY = 1e-18  # of the readers: ranks that fewer reach make no difference
 
 
@@ -57,6 +58,11 @@ class Readers(Record):
     def stops(self, lists: Lists) -> Floats:
         """Of each row, the chance that it satisfies a reader."""
         return np.zeros(len(lists.first)) if self.stop is None else lists.worth(self.stop)
+
+    @property
+    def sentence(self) -> str:
+        stops = "" if self.stop is None else ", unless satisfied, which is likelier by a better grade"
+        return f"Goes on from each document to the next with probability {self.patience:g}{stops}."
 
     @property
     def deepest(self) -> int:
@@ -291,7 +297,7 @@ class ExposureSum(Form):
         if self.sum == "relevance":
             return ""
         if normalisation == "Z":
-            return "a random ranking is scored by its mean attention, not by the mean of the scores of its orders"
+            return NO_DEVIATION
         if self.sum == "disparity" and normalisation == "V2s":
             return "random rankings are the best there are, or nearly so, and leave no room to the ideal; W takes it"
         if normalisation in ("U", "V1", "V2"):
@@ -394,8 +400,7 @@ class ExposureSum(Form):
 
     @property
     def reader(self) -> str:
-        goes_on = f"Goes on from each document to the next with probability {self.readers.patience:g}"
-        return f"{goes_on}." if self._by_rank else f"{goes_on}, unless satisfied, which is likelier by a better grade."
+        return self.readers.sentence
 
     @property
     def ties(self) -> str:

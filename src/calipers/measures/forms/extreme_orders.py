@@ -24,7 +24,7 @@ from calipers.lists import Floats, Ints
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-MOST_TRIED = 3_000  # prefixes of one set of documents
+MOST_TRIED = 50_000  # prefixes of one set of documents
 NOISE = 1e-12
 
 
@@ -89,8 +89,7 @@ class Satisfied:
         each = state[:, None] * chance[:, None] * (1 - chance[:, None]) ** times
         each[times >= (left @ (self.kinds > 0))[:, None]] = 0.0
         together = np.cumsum(np.sort(each.ravel())[::-1])
-        at_once = int((here > 0).sum(axis=1).max())
-        ends = np.minimum(at_once * np.arange(1, ranks + 1), len(together)) - 1
+        ends = np.minimum(_answers(self.kinds, left, ranks), len(together)) - 1
         return float(steps @ np.minimum(most, together[ends]))
 
 
@@ -155,7 +154,27 @@ class Precise:
         found = state[:, None] + np.minimum(np.arange(1, ranks + 1), there[:, None])  # [intent, rank]
         one_by_one = (self.kinds[left > 0] @ (self.value[:, None] * found)).max(axis=0) / over
         final = np.sort(np.repeat(self.kinds @ (self.value * found[:, -1]), np.minimum(left, ranks)))[::-1][:ranks]
-        return float(min(one_by_one.sum(), (final / over).sum()))
+        return float(min(one_by_one.sum(), (final / over).sum(), self._by_answers(state, found, left, over)))
+
+    def _by_answers(self, state: Floats, found: Floats, left: Ints, over: Ints) -> float:
+        """With c of the documents down to a rank relevant to an intent, it adds value * c (c + 1) / 2, were ranks all
+        the same. That is convex in c: with so many answers in all, some intents have as many as there are, and one may
+        have a part of that.
+        """
+        answers = (found - state[:, None]).T  # [rank, intent]: at most
+        total = self.value * (found.T * (found.T + 1) - state * (state + 1)) / 2
+        order = np.argsort(-total / np.maximum(answers, 1), axis=1)
+        answers, total = (np.take_along_axis(each, order, axis=1) for each in (answers, total))
+        room = _answers(self.kinds, left, len(over))[:, None] - np.cumsum(answers, axis=1) + answers
+        part = np.clip(room / np.maximum(answers, 1), 0.0, 1.0)
+        steps = 1 / over - np.append(1 / over[1:], 0.0)
+        return float(steps @ (part * total).sum(axis=1))
+
+
+def _answers(kinds: Floats, left: Ints, ranks: int) -> Ints:
+    """To how many intents the first documents can be relevant in all, those to most of them first."""
+    size = np.sort(np.repeat((kinds > 0).sum(axis=1), np.minimum(left, ranks)))[::-1][:ranks]
+    return np.cumsum(size)
 
 
 def extreme(parts: Sequence[Part], copies: Ints, first: int, last: int, best: bool) -> tuple[float, bool]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.errors import CalipersError
 from calipers.lazy import dataclass, field, replace
 from calipers.lazy import numpy as np
-from calipers.lists import Floats, Ints, Lists, Pool, once
+from calipers.lists import UNJUDGED, DocumentGroups, Floats, Ints, Lists, Pool, once
 from calipers.measures.values import Weights
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Unknown:
     grades: Floats  # what an unknown document may get, ascending
     most: int = 0  # unknown documents that a query could have, beside those of one list
     cost: Floats | None = None  # of each row, where it is known what documents cost to read
+    group: Ints | None = None  # of each row, its place among the groups of documents, where these are known
     memo: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -106,7 +107,8 @@ class Unknown:
         offsets = np.concatenate([[0], np.cumsum(self.seen)])[self.offsets]
         first, last, place = (column[self.seen] for column in (self.first, self.last, self.place))
         cost = None if self.cost is None else self.cost[self.seen]
-        return Unknown(self.lists, offsets, first, last, place, self.grades, cost=cost)
+        group = None if self.group is None else self.group[self.seen]
+        return Unknown(self.lists, offsets, first, last, place, self.grades, cost=cost, group=group)
 
     def part(self, start: int, stop: int) -> Unknown:
         """Some of the lists."""
@@ -133,6 +135,7 @@ class Unknown:
             self.place[rows],
             self.grades,
             cost=None if self.cost is None else self.cost[rows],
+            group=None if self.group is None else self.group[rows],
         )
 
     def graded(self, grade: Floats, matters: Callable[[Floats], Bools] | None = None) -> Lists:
@@ -159,15 +162,24 @@ class Unknown:
         own = size[lists.query]
         more = np.bincount(of_row, minlength=len(lists))
         offsets = np.concatenate([[0], np.cumsum(own + more)])
-        grades = np.empty(int(offsets[-1]))
-        grades[spread(offsets[:-1], own)] = pool.grade[judged][spread(start[lists.query], own)]
-        new = spread(offsets[:-1] + own, more)
-        grades[new] = grade[row]
-        cost = None
+        old, new = spread(offsets[:-1], own), spread(offsets[:-1] + own, more)
+        source = judged[spread(start[lists.query], own)]
+
+        def joined(known: Any, added: Any) -> Any:
+            column = np.empty(int(offsets[-1]), known.dtype)
+            column[old], column[new] = known[source], added
+            return column
+
+        grades = joined(pool.grade, grade[row])
+        cost = groups = None
         if pool.cost is not None:
-            cost = np.ones(len(grades))
-            cost[spread(offsets[:-1], own)] = pool.cost[judged][spread(start[lists.query], own)]
-            cost[new] = 1.0 if self.cost is None else self.cost[row]
+            cost = joined(pool.cost, 1.0 if self.cost is None else self.cost[row])
+        if pool.groups is not None:
+            groups = DocumentGroups(
+                pool.groups.names,
+                joined(pool.groups.of, -1 if self.group is None else self.group[row]),
+                joined(pool.groups.judged, grade[row] != UNJUDGED),
+            )
         of_shown = lists.list[shown]
         document = number[lists.document[shown]] + (offsets[:-1] - start[lists.query])[of_shown]
         seen = self.seen[row]
@@ -175,7 +187,7 @@ class Unknown:
         place = (lists.first if lists.docid_rank is None else lists.docid_rank)[shown]
         order = np.lexsort((np.concatenate([place, self.place[row][seen]]), member))
         return Lists(
-            pool=Pool(offsets, grades, cost=cost),
+            pool=Pool(offsets, grades, cost=cost, groups=groups),
             query=np.arange(len(lists)),
             length=lists.length,
             offsets=np.searchsorted(member[order], np.arange(len(lists) + 1)),
@@ -512,8 +524,8 @@ def _copies(one: Unknown, times: int) -> Unknown:
         all_ties=None if lists.all_ties is None else lists.all_ties.take(np.zeros(times, np.int64)),
         memo={},
     )
-    first, last, place, cost = (again(column) for column in (one.first, one.last, one.place, one.cost))
-    return Unknown(repeated, np.arange(times + 1) * len(one), first, last, place, one.grades, cost=cost)
+    first, last, place, cost, group = map(again, (one.first, one.last, one.place, one.cost, one.group))
+    return Unknown(repeated, np.arange(times + 1) * len(one), first, last, place, one.grades, cost=cost, group=group)
 
 
 def by_rank(unknown: Unknown, largest: bool) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Population
@@ -12,6 +12,9 @@ from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.paired import Paired, tie_precision
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import Value, Weights, described
+
+if TYPE_CHECKING:
+    from calipers.measures.forms.browsing import Browser
 
 MOST_COMPOSITIONS = 200_000
 DRAWS = 10_000
@@ -192,6 +195,11 @@ class SelfNormalisedPrecision(Form):
     reader = "Knows how many relevant documents are in the top k, and reads down to one of them."
     rel: float
     cutoff: int | None = None
+
+    @property
+    def browser(self) -> Browser:
+        """That of average precision, whose expected utility is this score."""
+        return Paired(self.rel, self.cutoff).browser
 
     def score(self, lists: Lists) -> Floats:
         relevant = lists.where(lists.grade >= self.rel).top(self.cutoff)

@@ -1,0 +1,177 @@
+"""How the attention that groups of documents get compares with what they should get.
+
+p  the share of each group in the attention of all documents that have a group
+q  the share that it should have: of the relevant documents, of the target exposure of what is judged, or equal shares
+
+The attention is that of `exposure`, on average over the orders of ties. p is NaN where no document with a group is
+seen, q where no document with a group is relevant: there is nothing to share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
+
+from calipers.errors import CalipersError
+from calipers.lazy import numpy as np
+from calipers.lists import DocumentGroups, Floats, Ints, Lists, Pool, Population
+from calipers.measures.forms.base import Exactness, Form
+from calipers.measures.forms.exposure import NO_DEVIATION, Readers, seen, targets
+from calipers.measures.forms.gradings import Unknown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Target = Literal["relevant", "exposure", "equal"]
+TARGETS: tuple[Target, ...] = ("relevant", "exposure", "equal")
+Comparison = Literal["divergence", "ratio"]
+
+
+def shares(weight: Floats, of: Ints, group: Ints, lists: int, groups: int) -> Floats:
+    """[list, group]: the share of each group in the weights of the documents of each list.
+
+    >>> shares(np.array([3.0, 1.0, 9.0]), np.array([0, 0, 0]), np.array([1, 0, -1]), 1, 2)
+    array([[0.25, 0.75]])
+    """
+    inside = group >= 0
+    sums = np.bincount(of[inside] * groups + group[inside], weight[inside], lists * groups).reshape(lists, groups)
+    total = sums.sum(axis=1, keepdims=True)
+    return np.where(total > 0, sums / np.where(total > 0, total, 1.0), np.nan)
+
+
+def wanted_shares(pool: Pool, readers: Readers, target: Target) -> Floats:
+    """[query, group]: what share of the attention each group should have, which only what is judged decides."""
+    return pool.once(("wanted shares", readers, target), lambda: _wanted_shares(pool, readers, target))
+
+
+def _wanted_shares(pool: Pool, readers: Readers, target: Target) -> Floats:
+    groups = groups_of(pool)
+    shape = (pool.queries, len(groups.names))
+    if target == "equal":
+        return np.full(shape, 1.0 / max(len(groups.names), 1))
+    if target == "relevant":
+        return shares((pool.grade > 0).astype(np.float64), pool.query, groups.of, *shape)
+    judged = Pool(np.append(0, np.cumsum(pool.count(groups.judged))), pool.grade[groups.judged])
+    return shares(targets(judged, readers), judged.query, groups.of[groups.judged], *shape)
+
+
+def groups_of(pool: Pool) -> DocumentGroups:
+    if pool.groups is None:
+        raise CalipersError(
+            "AWRF and ExposureRatio need the groups of documents: --document-groups FILE, document_groups= in Python"
+        )
+    return pool.groups
+
+
+def divergence_kept(got: Floats, wanted: Floats) -> Floats:
+    """1 less Jensen and Shannon's divergence, in bits.
+
+    >>> divergence_kept(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [0.5, 0.5]]))
+    array([0., 1.])
+    """
+    middle = (got + wanted) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = [
+            np.where(x > 0, x * np.log2(x / middle), np.where(np.isnan(x), np.nan, 0.0)).sum(axis=-1)
+            for x in (got, wanted)
+        ]
+    return np.asarray(1.0 - np.clip((parts[0] + parts[1]) / 2, 0.0, 1.0))
+
+
+def smallest_to_largest(got: Floats, wanted: Floats) -> Floats:
+    """The smallest of the ratios of what groups get to what they should get, as a share of the largest.
+
+    Of the groups that should get something; 0 where none of them gets anything.
+
+    >>> smallest_to_largest(np.array([[0.5, 0.25, 0.25]]), np.array([[0.5, 0.5, 0.0]]))
+    array([0.5])
+    """
+    asked = wanted > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = got / wanted
+        low = np.where(asked, ratio, np.inf).min(axis=-1)
+        high = np.where(asked, ratio, 0.0).max(axis=-1)
+        found = np.where(high > 0, low / high, 0.0)
+    return np.where(np.isnan(got).any(axis=-1) | np.isnan(wanted).any(axis=-1), np.nan, found)
+
+
+COMPARED: dict[Comparison, Callable[[Floats, Floats], Floats]] = {
+    "divergence": divergence_kept,
+    "ratio": smallest_to_largest,
+}
+
+
+class GroupExposure(Form):
+    """A function of the shares of attention that groups get and should get, which is 1 where they are the same.
+
+    A tie, and a random ranking, which is one tie, is scored by the attention that it gives on average. Lists need not
+    rank everything, and samples of a ranking may be averaged, so that any shares of the groups that have a document can
+    be had, or come near. So the bounds are those of all shares: none passes them, and a ranking need not attain them.
+    """
+
+    reads_groups = True
+    averages_attention = True
+    comparison: Comparison
+    readers: Readers
+    target: Target
+
+    def score(self, lists: Lists) -> Floats:
+        groups = groups_of(lists.pool)
+        got = seen(lists, self.readers).row
+        found = shares(got, lists.list, groups.of[lists.document], len(lists), len(groups.names))
+        return self.compared(found, lists.pool, lists.query)
+
+    def compared(self, got: Floats, pool: Pool, query: Ints) -> Floats:
+        """The score of these shares of attention, [list, group], for lists of these queries."""
+        return COMPARED[self.comparison](got, wanted_shares(pool, self.readers, self.target)[query])
+
+    def unfit_for(self, normalisation: str) -> str:
+        if normalisation in ("V1", "V2", "V2s"):
+            return "a random ranking gives each group the share of its documents, which may be ideal; U and W take it"
+        return NO_DEVIATION if normalisation == "Z" else ""
+
+    @property
+    def extremes(self) -> Exactness:
+        return "bound"
+
+    def ideal(self, population: Population) -> Floats:
+        """Attention as it should be, among the groups that have a document: of all divergences of the kind, which are
+        sums of q f(p / q) for a convex f, the smallest has p in proportion to q there.
+        """
+        there, wanted = self._there(population)
+        kept = np.where(there, wanted, 0.0)
+        kept = np.where(kept.sum(axis=1, keepdims=True) > 0, kept, there)
+        with np.errstate(invalid="ignore"):
+            best = kept / kept.sum(axis=1, keepdims=True)
+        return self.compared(best, population.pool, population.query)
+
+    def worst(self, population: Population) -> Floats:
+        """All attention to the group that should get least: the divergence is convex, so that it is largest at a
+        corner, and a ratio is 0 there unless there is but one group.
+        """
+        there, wanted = self._there(population)
+        with np.errstate(invalid="ignore"):
+            least = np.where(there, wanted, np.inf).argmin(axis=1)
+        alone = np.where(there.any(axis=1, keepdims=True), np.eye(there.shape[1])[least], np.nan)
+        return self.compared(alone, population.pool, population.query)
+
+    def _there(self, population: Population) -> tuple[NDArray[np.bool_], Floats]:
+        """[set, group]: whether it has a document; and what share it should get."""
+        groups = groups_of(population.pool)
+        lists, group = population.shuffled.list, groups.of[population.document]
+        count = shares(np.ones(len(group)), lists, group, len(population.size), len(groups.names))
+        return np.asarray(count > 0), wanted_shares(population.pool, self.readers, self.target)[population.query]
+
+    @property
+    def reader(self) -> str:
+        return self.readers.sentence
+
+    @property
+    def ties(self) -> str:
+        return "attention is averaged over all orders by a closed form, exact, before shares are taken of it"
+
+    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
+        """By ranks alone and with equal targets, grades make no difference."""
+        if self.target == "equal" and self.readers.stop is None:
+            return unknown.all(float(unknown.grades[0]))
+        return super().extreme(unknown, largest)
