@@ -1,8 +1,7 @@
 """Charts as plain Vega-Lite specifications, put together with the words of Altair that charts here are written in.
 
 A page of dozens of charts spends a second on Altair's objects: on their import, and on copies of them. Here a part of a
-chart is a dictionary from the start. What comes out is what Altair would write, key by key in the same order; a test
-compares the two.
+chart is a dictionary from the start. What comes out is what Altair would write; a test compares the two.
 """
 
 from __future__ import annotations
