@@ -22,7 +22,7 @@ from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.results.notes import some
 
-ROWS_AT_ONCE = 2_000_000  # judged documents whose lists are scored in one go
+ROWS_AT_ONCE = 500_000  # judged documents whose lists are scored in one go
 NEEDS = {
     "grades": "one grade per document",
     "subtopics": "judgments by subtopic",

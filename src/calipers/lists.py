@@ -544,8 +544,10 @@ def _ties_by_query(runs: Sequence[Retrieved], queries: int) -> TieSpans | None:
     if not any(len(run.all_ties.first) for run in runs):
         return None
     place = np.full((len(runs), queries), -1)
+    start = 0
     for s, run in enumerate(runs):
-        place[s, run.query] = sum(len(before.query) for before in runs[:s]) + np.arange(len(run.query))
+        place[s, run.query] = np.arange(start, start + len(run.query))
+        start += len(run.query)
     joined = TieSpans.joined([*(run.all_ties for run in runs), TieSpans.none(1)])  # the last for what a run lacks
     return joined.take(place.ravel())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ import calipers as cal
 from calipers import plot
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
+from calipers.plot.drawing import altair, specified
 from calipers.plot.systems import placed
+from calipers.text.charts import agreement_chart
+from calipers.text.human_agreement import Agreement, HumanCorrelation
 from conftest import Require
 
 Require().module("altair")
@@ -53,6 +57,43 @@ NAMES = [
     "tool_causes", "dendrogram", "heat_map", "power_curves", "budget_frontier", "difference_scatter",
     "user_models",
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("systems", [3, 14])
+def test_a_page_has_the_specifications_that_altair_would_write(systems: int) -> None:
+    """All charts of a report."""
+    simulation = simulate(topics=6, systems=systems, retrieved=20, ties=0.1, unjudged=0.2, seed=5)
+    qrels, runs = simulation.qrels, simulation.runs
+    scores = cal.evaluate(qrels, runs, ["nDCG@10"])
+    bounds, difference = cal.bounds(qrels, ["nDCG@10"]), cal.information_difference(qrels, runs)
+    types = cal.query_types(scores.of_measures(["nDCG@10"]), bounds)
+    old, new = list(runs)[:2]
+    change = cal.difference(qrels, {old: runs[old]}, {new: runs[new]}, "AP")
+    turned = {query: {d: 2 - grade for d, grade in graded.items()} for query, graded in qrels.items()}
+    aspects = [Agreement(measure, "people", "system", "tau-b", 0.5, 0.1, 0.9, 4, 0.75) for measure in ("AP", "RR")]
+    people = HumanCorrelation(tuple(aspects), 6, 3, 0, 0)
+    study = cal.judges(qrels, {"turned": turned, "same": qrels}, runs, ["AP"], warn=False)
+    confusions = list(study.confusion.values())
+    compared, to_baseline = cal.compare(scores), cal.compare(scores, baseline=old)
+    audit, power, plan = cal.audit(qrels, runs, "nDCG@10"), cal.discriminative_power(scores), cal.plan(scores, 0.1)
+    ranges = cal.ranges(qrels, runs, "nDCG@10")
+    made: list[Callable[[], Any]] = [
+        lambda: plot.means(scores), lambda: plot.between_bounds(scores, bounds, "nDCG@10"),
+        lambda: plot.differences(compared), lambda: plot.against_baseline(to_baseline), lambda: plot.unjudged(scores),
+        lambda: plot.query_map(types), lambda: plot.significance_curves(power), lambda: plot.tool_causes(audit),
+        lambda: plot.dendrogram(difference), lambda: plot.heat_map(difference), lambda: plot.power_curves(plan),
+        lambda: plot.gains_and_losses(change), lambda: plot.score_ranges(ranges), lambda: plot.slopes(study.effect),
+        lambda: plot.stacked(*map(plot.confusion, confusions)), lambda: plot.stacked(plot.confusion(confusions[0])),
+        lambda: agreement_chart(people),
+    ]  # fmt: skip
+    for make in made:
+        with altair().data_transformers.enable(consolidate_datasets=False):
+            expected = make().to_dict()
+        for name in ("$schema", "config"):
+            expected.pop(name, None)
+        with specified():
+            found = make().specification(lambda data: {"values": data.values})
+        assert json.loads(json.dumps(found)) == expected
 
 
 def layers(spec: dict[str, Any]) -> list[dict[str, Any]]:

@@ -245,7 +245,10 @@ def test_nothing_is_cut_off_collides_or_keeps_anybody_out(
         wide = "all => all.filter(f => f.scrollWidth > f.clientWidth + 1).map(f => f.dataset.chart)"
         assert page.eval_on_selector_all(".chart", wide) == []
     scrolls = "all => all.map(s => [s.scrollHeight > s.clientHeight + 4, s.parentElement.classList.contains('longer')])"
-    assert all(more == cue for more, cue in page.eval_on_selector_all(".scroll", scrolls))
+    assert all(more == cue for more, cue in page.eval_on_selector_all(".scroll, .chart", scrolls))
+    if systems == 24:  # charts that are too long for their place scroll, and say so
+        page.eval_on_selector_all(".chart.tall", "all => all.forEach(f => { f.style.maxHeight = '8rem'; })")
+        page.wait_for_function("[...document.querySelectorAll('.chart.tall')].every(f => f.closest('.longer'))")
     bars = "all => all.map(each => getComputedStyle(each).backgroundSize)"
     assert all(size.endswith(" 3px") for size in page.eval_on_selector_all("td.bar", bars))  # below the digits
     page.locator('[data-grid="queries"] .open').first.click()

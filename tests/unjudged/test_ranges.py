@@ -20,9 +20,11 @@ import calipers as cal
 import oracle
 from calipers.cli.commands import root
 from calipers.collection.simulate import simulate
+from calipers.conventions.auditing.two_precisions import read_once
 from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.shares import Share
 from calipers.measures.registry import examples
+from calipers.metaeval.query_sets import RememberedRun
 
 Number = Fraction | float
 CLOSE = 1e-12
@@ -463,6 +465,39 @@ def test_ties_by_docid_and_depth_are_as_in_evaluate() -> None:
 
 
 # -- the command ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", ["average", "docid", "input"])
+def test_a_file_whose_judged_documents_are_known_gives_the_same(tmp_path: Any, ties: str) -> None:
+    """Lists that tie, lists of very different lengths, queries in any order or without judgments."""
+    chance = random.Random(7)
+    names = [f"d{i:02}" for i in range(30)]
+    judged = {f"q{q}": {d: chance.randrange(3) for d in chance.sample(names, 12)} for q in range(6)}
+    paths = []
+    for system in range(6):
+        lists = {
+            f"q{q}": {
+                d: chance.randrange(4 if system % 2 else 40) for d in chance.sample(names, chance.choice((3, 9, 25)))
+            }
+            for q in chance.sample(range(8), 7)
+        }
+        lines = [f"{q} Q0 {d} 1 {score} tag" for q, found in lists.items() for d, score in found.items()]
+        if system == 4:
+            chance.shuffle(lines)
+        path = tmp_path / f"{system}.run"
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        paths.append(str(path))
+    measures = ["nDCG@4", "P@3", "nDCG@20", "AP"]
+    known = cal.Judgments.from_dict(judged)
+    fresh = cal.ranges(known, paths, measures, ties=ties, warn=False)
+    remembered = [RememberedRun(run) for run in read_once(cal.read_runs(paths), whole=True)]
+    again = cal.ranges(known, remembered, measures, ties=ties, warn=False)
+    assert (fresh.unknown == again.unknown).all()
+    for name in measures:
+        for one, other in ((fresh.low, again.low), (fresh.score, again.score), (fresh.high, again.high)):
+            assert (one[name] == other[name]).all()
+        assert fresh.pairs(name) == again.pairs(name)
+    assert fresh.certificate("nDCG@4", "4") == again.certificate("nDCG@4", "4")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from calipers.plurals import counted
 
 MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(nDCG@10)"
 QUALITY = {"ideal": 1.0, "strong": 0.6, "fair": 0.4, "weak": 0.2, "random": 0.0}
-EXTRA = ("altair", "jinja2", "vl_convert")
+EXTRA = ("jinja2", "vl_convert")
 
 
 @click.command("demo")

@@ -356,11 +356,17 @@ def by_score_then_id(score: Floats, offsets: Ints, words: Callable[[Ints], Words
 
 def _first_rows(score: Floats, offsets: Ints, depth: int, words: Callable[[Ints], Words]) -> tuple[Ints, Ints]:
     """The first rows of each segment, and where those of each begin."""
-    order, first, last, starts, _ = top_segments(np.ascontiguousarray(score), np.asarray(offsets, np.int64), depth)
-    _ties_by_id(order, first, last, starts, words)
+    order, starts = top_rows(score, offsets, depth, words)
     length = np.diff(starts)
     kept = np.arange(len(order)) - np.repeat(starts[:-1], length) < depth
     return order[kept], np.concatenate([[0], np.cumsum(np.minimum(length, depth))])
+
+
+def top_rows(score: Floats, offsets: Ints, depth: int, words: Callable[[Ints], Words]) -> tuple[Ints, Ints]:
+    """The rows of each segment whose tie begins in the first ranks, and where those of each begin."""
+    order, first, last, starts, _ = top_segments(np.ascontiguousarray(score), np.asarray(offsets, np.int64), depth)
+    _ties_by_id(order, first, last, starts, words)
+    return order, starts
 
 
 def ranked_segments(score: Floats, offsets: Ints, words: Callable[[Ints], Words]) -> tuple[Ints, Ints, Ints]:

@@ -126,13 +126,13 @@ def smallest_effect(n: int, power: float, alpha: float, design: str = "t", syste
     >>> round(smallest_effect(34, 0.8, 0.05), 4)
     0.495
     """
-    from scipy.optimize import brentq
-
     of = DESIGNS[design]
-    high = 1.0
+    low, high = 0.0, 1.0
     while of(high, n, alpha, systems) < power:
-        high *= 2
-    return float(brentq(lambda effect: of(effect, n, alpha, systems) - power, 0.0, high, xtol=1e-15, rtol=1e-14))
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:  # until no number lies between them
+        low, high = (low, middle) if of(middle, n, alpha, systems) >= power else (middle, high)
+    return high
 
 
 # -- the deviation that a pilot shows ----------------------------------------------------------------------------------

@@ -9,12 +9,14 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CalipersError
 from calipers.extras import load, missing
+from calipers.plot import specifications
 from calipers.plot.page import chart_page
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -26,7 +28,7 @@ TYPE_COLOURS = {
     "easy": "#E69F00",
 }
 BETTER, WORSE, NEITHER = "#0072B2", "#D55E00", "#999999"
-RULE = "#888888"
+RULE, GREY = "#888888", "#c4c8ce"
 EXTRA = "charts need the extra `report`: pip install 'calipers[report]'"
 FORMATS = ("html", "svg", "png", "json")
 SCALE = 2  # pixels of a PNG for each of the chart's
@@ -50,20 +52,26 @@ STYLE: dict[str, Any] = {
 }
 
 
+_specified: ContextVar[bool] = ContextVar("specified", default=False)
+
+
 def altair() -> Any:
-    """The charting library, which only some users need."""
+    """The charting library, which only some users need; inside `specified` what stands in for it."""
+    if _specified.get():
+        return specifications
     found = load("altair", extra="report", what="charts")
     found.data_transformers.disable_max_rows()
     return found
 
 
 @contextmanager
-def unchecked() -> Iterator[None]:
-    """While charts are made that tests have checked: the library compares each part with its schema, which takes most
-    of the time.
-    """
-    with altair().utils.schemapi.debug_mode(False):
+def specified() -> Iterator[None]:
+    """Charts are plain specifications (see there), not Altair's."""
+    before = _specified.set(True)
+    try:
         yield
+    finally:
+        _specified.reset(before)
 
 
 def rows_of(rows: list[dict[str, Any]]) -> Any:
@@ -73,9 +81,15 @@ def rows_of(rows: list[dict[str, Any]]) -> Any:
     return data
 
 
-def palette(names: Sequence[str]) -> Any:
-    """A scale with one colour for each of these, in their order; colours come again where there are many."""
-    return altair().Scale(domain=list(names), range=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+def palette(names: Sequence[str], rest: str | None = None) -> Any:
+    """A scale with one colour for each of these, in their order; colours come again where there are many.
+
+    rest: what all that has no name of its own is called; it is grey.
+    """
+    colours = [COLOURS[i % len(COLOURS)] for i in range(len(names))]
+    if rest is None:
+        return altair().Scale(domain=list(names), range=colours)
+    return altair().Scale(domain=[*names, rest], range=[*colours, GREY])
 
 
 def numbers(*fields: str, format: str = ".4f") -> list[Any]:

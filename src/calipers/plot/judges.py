@@ -79,8 +79,7 @@ def slopes(effects: Effects, measure: str | None = None) -> Any:
     others = "the other systems"
     for row in rows:
         row["line"] = row["system"] if row["system"] in named else others
-    scale = palette([*map(str, named), others])
-    scale.range[-1] = "#c4c8ce"
+    scale = palette([*map(str, named)], others)
     order = [human, *effects.judges]
     base = alt.Chart(rows_of(rows)).encode(
         x=alt.X("judge:N", sort=order, title=None, axis=alt.Axis(labelAngle=-20, labelLimit=160, orient="top")),

@@ -6,45 +6,33 @@ puts them together again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
+
+from calipers.plot.specifications import Chart, InlineData
 
 DIGITS = 6  # significant ones: no screen shows more
 
 
-def chart_spec(chart: Any) -> dict[str, Any]:
+def chart_spec(chart: Chart) -> dict[str, Any]:
     """A chart as the page draws it: without title (the section has one), as wide as its place allows."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    _take_rows(chart, rows)
-    spec: dict[str, Any] = chart.to_dict(validate=False)
-    for name in ("$schema", "title", "config"):
-        spec.pop(name, None)
+    known: dict[InlineData, Any] = {}
+
+    def columns(data: InlineData) -> Any:
+        if data not in known:
+            known[data] = {"columns": by_column(data.values) if data.values else {}}
+        return known[data]
+
+    spec = chart.specification(columns)
+    spec.pop("title", None)
     if not isinstance(spec.get("width"), dict):  # a step for each system: then it scrolls where it is too wide
         spec["width"] = "container"
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
-    for part in (spec, *spec.get("layer", ())):
-        if "data" in part:
-            taken = rows[part["data"]["name"]]
-            part["data"] = {"columns": by_column(taken) if taken else {}}
     return spec
 
 
-def _take_rows(chart: Any, rows: dict[str, list[dict[str, Any]]]) -> None:
-    """Replace the rows of a chart and of its layers by names: what is large need not go through the library."""
-    from calipers.plot.drawing import altair
-
-    alt = altair()
-    data = chart.data
-    if data is not alt.Undefined and isinstance(data, alt.InlineData):
-        name = f"rows{len(rows)}"
-        rows[name] = data.values
-        chart.data = alt.NamedData(name=name)
-    if isinstance(chart, alt.LayerChart):
-        for layer in chart.layer:
-            _take_rows(layer, rows)
-
-
-def by_column(rows: list[dict[str, Any]]) -> dict[str, Any]:
+def by_column(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Rows with the same fields as one list a field.
 
     >>> by_column([{"a": "x", "b": 0.12345678}, {"a": "x", "b": 1.0}])

@@ -20,7 +20,7 @@ from calipers.evaluation import Policies
 from calipers.extras import load, missing
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
-from calipers.plot.drawing import unchecked
+from calipers.plot.drawing import specified
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
 from calipers.report.material import ReportOptions, Texts, gather
@@ -167,8 +167,8 @@ def no_collections() -> Iterator[None]:
             gc.enable()
 
 
-PACKAGES = ("jinja2", "altair", "vl_convert")
-LATER = ("scipy.special", "scipy.cluster.hierarchy", "scipy.optimize", "numpy.ma")  # what sections import
+PACKAGES = ("jinja2", "vl_convert")
+LATER = ("scipy.special", "scipy.cluster.hierarchy", "numpy.ma")  # what sections import
 
 
 def check_packages() -> None:
@@ -217,7 +217,7 @@ def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None
 def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """The sections; one that cannot be made says why."""
     placed = []
-    with unchecked():
+    with specified():
         for key, kind in material.sections().items():
             try:
                 placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))

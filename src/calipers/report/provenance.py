@@ -14,7 +14,7 @@ from calipers._version import __version__
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 
-PACKAGES = ("numpy", "scipy", "altair", "vl-convert-python")
+PACKAGES = ("numpy", "scipy", "vl-convert-python")
 BLOCK = 1 << 20
 
 

@@ -116,9 +116,9 @@ def influence_warnings(found: Table, comparison: Comparison, unit: str = "query"
             continue
         many = int(comparison.significant[m].sum())
         named = ", ".join(f"{a} and {b} ({unit} {q})" for _, a, b, q, *_ in rows[:NAMED])
-        more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
+        more = f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else ""
         texts.append(
-            f"{len(rows)} of {many} significant {'pair' if many == 1 else 'pairs'} under {measure} would not be "
+            f"{len(rows):,} of {many:,} significant {'pair' if many == 1 else 'pairs'} under {measure} would not be "
             f"significant without one {unit}{by}: {named}{more}"
         )
     return texts

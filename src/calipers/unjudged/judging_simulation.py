@@ -25,10 +25,11 @@ from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
+from calipers.native.ids import Ids
 from calipers.results.tables import Table
 from calipers.stats.correlation import kendall_b
 from calipers.unjudged.next_to_judge import values_of
-from calipers.unjudged.open_lists import OpenLists, Ranks, possible_grades
+from calipers.unjudged.open_lists import OpenLists, Ranks, Standing, possible_grades
 from calipers.unjudged.score_ranges import Policy, Ranges
 
 WAYS = ("next", "depth", "mtf")
@@ -156,16 +157,14 @@ class _World:
             kept.docid_rank,
             all_ties=kept.all_ties,
         )
-        row, by_id = np.flatnonzero(~seen), lists.docid_rank
+        row, columns = np.flatnonzero(~seen), (lists.first, lists.last, lists.docid_rank, lists.docid_rank)
         hidden = HiddenLists(
             Judgments(self.opened.judgments.name, self.opened.judgments.queries, fewer, None),
             self.opened.systems,
             (),
             known,
             np.searchsorted(row, lists.offsets),
-            (Ranks(*(column[row].astype(np.int64) for column in (lists.first, lists.last, by_id, by_id))),),
-            (),
-            (),
+            (Standing(lambda: (Ranks(*(column[row].astype(np.int64) for column in columns)), Ids.of([]), row)),),
             hidden=lists.document[row],
         )
         score = self._scores(known)

@@ -66,7 +66,7 @@ def next_pool(
     taken[order] = True
     for name in found.measures:
         shares += _shares(found, name, rows, taken[code])
-    query = opened.list[one[order]] % opened.shape[1]
+    query = opened.list(one[order]) % opened.shape[1]
     return JudgingPool(
         "next",
         tuple(judged.queries[q] for q in query.tolist()),
@@ -112,7 +112,7 @@ def values_of(
     """
     opened = found.lists
     weight = unit_weights(found, measure)[rows] / opened.shape[1]
-    system = opened.list[rows] // opened.shape[1]
+    system = opened.list(rows) // opened.shape[1]
     degree = open_pairs.sum(axis=1).astype(np.float64)
     bound = np.bincount(code, weight * degree[system], len(one))  # |w_A - w_B| <= w_A + w_B
     order = np.argsort(-bound, kind="stable")

@@ -20,7 +20,7 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import ArrayRun, Run, ScoreFile
 from calipers.errors import CalipersError
-from calipers.fusion.candidates import WholeRun, ranked_segments, whole_run
+from calipers.fusion.candidates import WholeRun, ranked_segments, top_rows, whole_run
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms.gradings import Unknown, spread
 from calipers.native.columns import Retrieved, TieSpans
@@ -39,6 +39,127 @@ class Ranks:
     place: Ints  # its rank where ties go by document id
     input_place: Ints  # its rank where ties keep the order of the input
 
+    def rows(self, row: Ints) -> Ranks:
+        return Ranks(self.first[row], self.last[row], self.place[row], self.input_place[row])
+
+
+class Standing:
+    """Where the unjudged documents of some lists stand, list by list, and which documents they are."""
+
+    def __init__(self, read: Callable[[], tuple[Ranks, Ids, Ints]]) -> None:
+        """read: gives the ranks, the ids of the whole run, and where each document is among them."""
+        self._read = read
+
+    @cached_property
+    def _known(self) -> tuple[Ranks, Ids, Ints]:
+        return self._read()
+
+    @property
+    def ranks(self) -> Ranks:
+        return self._known[0]
+
+    def top(self, depth: int, rest: int, count: Ints, ties: str) -> tuple[Ranks, Ints]:
+        """The documents whose tie begins in so many ranks, and of each list so many of the rest; how many each list
+        has. count: the unjudged documents of each list.
+        """
+        bounds = np.concatenate([[0], np.cumsum(count)])
+        inside = np.diff(np.searchsorted(np.flatnonzero(self.ranks.first <= depth), bounds))
+        kept = np.minimum(count, inside + rest)
+        return self.ranks.rows(spread(bounds[:-1], kept)), kept
+
+    def documents(self, rows: Ints) -> Ids:
+        """The ids of some rows."""
+        _, ids, row = self._known
+        return ids.take(row[rows])
+
+
+class FoundStanding(Standing):
+    """The same of a run whose judged documents are known: their ranks tell those of the others, so that lists are only
+    sorted where it is asked who stands there.
+    """
+
+    def __init__(self, run: Run, judged: _Judged, found: Retrieved) -> None:
+        super().__init__(lambda: _read_all(run, judged, None, found).standing._known)
+        self._run, self._judged, self._found = run, judged, found
+        order = np.argsort(found.query, kind="stable")
+        held = np.diff(found.offsets)[order]  # judged documents of each list
+        row = spread(found.offsets[:-1][order], held)
+        assert found.docid_rank is not None  # files have ids
+        self.query, self.count = found.query[order], found.length[order] - held
+        self._held, self._length = held, found.length[order]
+        self._taken, self._of = found.docid_rank[row], np.repeat(np.arange(len(held)), held)
+        self._ties = found.all_ties.take(order)
+        self._first = found.first[row]
+
+    @cached_property
+    def _lists(self) -> _WholeLists:
+        return _WholeLists.of(self._run, self._judged)
+
+    def top(self, depth: int, rest: int, count: Ints, ties: str) -> tuple[Ranks, Ints]:
+        if ties == "input":  # which asks who is who inside ties
+            return super().top(depth, rest, count, ties)
+        each = np.arange(len(self.count))
+        _, end = _tie_of(self._ties, each, np.minimum(self._length, depth))
+        judged = np.bincount(self._of[self._first <= depth], minlength=len(each))
+        kept = np.minimum(self.count, end - judged + rest)
+        place, of = self._places(kept)
+        first, last = _tie_of(self._ties, of, place)
+        counts = np.zeros_like(count)
+        counts[self.query] = kept
+        return Ranks(first, last, place, place), counts
+
+    def _places(self, wanted: Ints) -> tuple[Ints, Ints]:
+        """The ranks of the first unjudged documents of each list, and the list of each."""
+        return _free_ranks(
+            self._of, self._taken, wanted, np.where(wanted > 0, np.minimum(wanted + self._held, self._length), 0)
+        )
+
+    def documents(self, rows: Ints) -> Ids:
+        lists, start = self._lists, np.cumsum(self.count) - self.count
+        of = np.searchsorted(start + self.count, rows, side="right")
+        wanted = np.zeros(len(start), np.int64)
+        np.maximum.at(wanted, of, rows - start[of] + 1)
+        place = self._places(wanted)[0][(np.cumsum(wanted) - wanted)[of] + rows - start[of]]
+        some = np.flatnonzero(wanted)
+        row = spread(lists.starts[some], self._length[some])
+        cuts = np.concatenate([[0], np.cumsum(self._length[some])])
+
+        def words(of_row: Ints) -> Words:
+            return as_words(lists.documents.take(row[of_row]))
+
+        order, starts = top_rows(lists.score[row], cuts, int(place.max(initial=1)), words)
+        return lists.documents.take(row[order[starts[np.searchsorted(some, of)] + place - 1]])
+
+
+def _free_ranks(segment: Ints, taken: Ints, wanted: Ints, enough: Ints) -> tuple[Ints, Ints]:
+    """The first ranks of each list that are not taken, as many as are wanted, and the list of each.
+
+    segment, taken: the list and the rank of each judged document. enough: in so many ranks there are as many.
+
+    >>> _free_ranks(np.array([0, 0, 1]), np.array([1, 3, 2]), np.array([2, 1]), np.array([4, 3]))
+    (array([2, 4, 1]), array([0, 0, 1]))
+    """
+    offsets = np.concatenate([[0], np.cumsum(enough)])
+    free = np.ones(int(offsets[-1]), bool)
+    near = taken <= enough[segment]
+    free[offsets[segment[near]] + taken[near] - 1] = False
+    row = np.flatnonzero(free)
+    bounds = np.searchsorted(row, offsets)
+    row = row[spread(bounds[:-1], wanted)]
+    of = np.repeat(np.arange(len(wanted)), wanted)
+    return row - offsets[of] + 1, of
+
+
+def _tie_of(ties: TieSpans, of: Ints, rank: Ints) -> tuple[Ints, Ints]:
+    """The ranks that the tie of each rank spans; itself where it is in none. of: the list of each rank."""
+    if not len(ties.first):
+        return rank, rank
+    most = int(max(rank.max(initial=0), ties.last.max(initial=0))) + 1
+    member = np.repeat(np.arange(len(ties.offsets) - 1), np.diff(ties.offsets))
+    at = np.searchsorted(member * most + ties.first, of * most + rank, side="right") - 1
+    tied = (at >= 0) & (member[at] == of) & (ties.last[at] >= rank)
+    return np.where(tied, ties.first[at], rank), np.where(tied, ties.last[at], rank)
+
 
 @dataclass(frozen=True, eq=False)
 class OpenLists:
@@ -52,9 +173,7 @@ class OpenLists:
     retrieved: tuple[Retrieved, ...]  # the judged documents of each system
     lists: Lists  # the same as one block, ties averaged
     offsets: Ints  # list i has the unjudged documents of rows offsets[i] to offsets[i + 1], by rank
-    ranks: tuple[Ranks, ...]  # of these documents, in parts of equally many systems
-    ids: tuple[Ids, ...]  # of each system: all the ids of its file
-    row: tuple[Ints, ...]  # of each system: where each of its rows is among them
+    standings: tuple[Standing, ...]  # of these documents, in parts of equally many systems
     cost: Floats | None = field(default=None, kw_only=True)  # of these documents, where it is known what they cost
     group: Ints | None = field(default=None, kw_only=True)  # the place of their group among all, where these are known
 
@@ -89,9 +208,7 @@ class OpenLists:
             tuple(each.found for each in read),
             Lists.of(judgments.pool, [each.found for each in read]),
             np.concatenate([[0], np.cumsum(count)]),
-            tuple(each.ranks for each in read),
-            tuple(each.ids for each in read),
-            tuple(each.row for each in read),
+            tuple(each.standing for each in read),
         )
 
     def with_facts(self, facts: DocumentFacts) -> OpenLists:
@@ -115,10 +232,9 @@ class OpenLists:
         """[system, query]: how many documents of a list are unjudged."""
         return np.diff(self.offsets).reshape(self.shape)
 
-    @cached_property
-    def list(self) -> Ints:
-        """The list of each row."""
-        return np.repeat(np.arange(len(self.lists)), self.count.ravel())
+    def list(self, rows: Ints) -> Ints:
+        """The list of each of these rows."""
+        return np.searchsorted(self.offsets, rows, side="right") - 1
 
     @cached_property
     def unjudged_queries(self) -> Ints:
@@ -128,12 +244,12 @@ class OpenLists:
     @cached_property
     def first(self) -> Ints:
         """Of each row: the first rank of its tie."""
-        return np.concatenate([part.first for part in self.ranks])
+        return np.concatenate([part.ranks.first for part in self.standings])
 
     @cached_property
     def place(self) -> Ints:
         """Of each row: its rank where ties go by document id."""
-        return np.concatenate([part.place for part in self.ranks])
+        return np.concatenate([part.ranks.place for part in self.standings])
 
     def unknown(
         self, grades: Floats, unseen: Ints | int = 0, ties: str = "average", within: tuple[int, int] | None = None
@@ -143,9 +259,13 @@ class OpenLists:
         unseen: documents beside those of the list, one number for all lists or one for each.
         within: only the documents whose tie begins in so many ranks, and of each list so many of the rest.
         """
-        lists, ranks, count = self.lists, self.ranks, self.count.ravel()
-        if within is not None:
-            ranks, count = self._top(*within)
+        lists, count = self.lists, self.count.ravel()
+        if within is None:
+            ranks = [each.ranks for each in self.standings]
+        else:
+            parts = count.reshape(len(self.standings), -1)
+            tops = [each.top(*within, part, ties) for each, part in zip(self.standings, parts, strict=True)]
+            ranks, count = [top for top, _ in tops], np.concatenate([kept for _, kept in tops])
         names = ("first", "last", "place")
         if ties != "average":  # every document has a rank of its own
             names = (("input_place" if ties == "input" else "place"),) * 3
@@ -171,19 +291,6 @@ class OpenLists:
         group = None if self.group is None or within is not None else wider(self.group, -1)
         return Unknown(lists, offsets, wider(first), wider(last), wider(place), grades, most, cost, group)
 
-    def _top(self, depth: int, rest: int) -> tuple[tuple[Ranks, ...], Ints]:
-        """The rows whose tie begins in so many ranks, and of each list so many of the rest; how many each list has."""
-        kept, counts = [], []
-        lists = len(self.lists) // max(len(self.ranks), 1)
-        for p, part in enumerate(self.ranks):
-            bounds = self.offsets[p * lists : (p + 1) * lists + 1]
-            bounds = bounds - bounds[0]
-            inside = np.diff(np.searchsorted(np.flatnonzero(part.first <= depth), bounds))
-            counts.append(np.minimum(np.diff(bounds), inside + rest))
-            row = spread(bounds[:-1], counts[-1])
-            kept.append(Ranks(part.first[row], part.last[row], part.place[row], part.input_place[row]))
-        return tuple(kept), np.concatenate(counts)
-
     @cached_property
     def most(self) -> int:
         """The most unjudged documents that two lists of a query could have together."""
@@ -196,10 +303,10 @@ class OpenLists:
 
         The rows are ascending; numbers go query by query.
         """
-        query = self.list[rows] % self.shape[1]
+        query = self.list(rows) % self.shape[1]
         if not len(rows):
             return rows.astype(np.int64), rows.astype(np.int64)
-        words = [as_words(self.ids[s].take(self.row[s][local])) for s, local in self._by_system(rows)]
+        words = [as_words(self.standings[s].documents(local)) for s, local in self._by_system(rows)]
         code, one = coded(query, side_by_side(words))
         by_query = np.argsort(query[one], kind="stable")
         place = np.empty_like(by_query)
@@ -211,7 +318,7 @@ class OpenLists:
         order = np.argsort(rows, kind="stable")
         found: Any = []
         for s, local in self._by_system(rows[order]):
-            found += self.ids[s].take(self.row[s][local]).texts()
+            found += self.standings[s].documents(local).texts()
         names = [""] * len(rows)
         for place, name in zip(order.tolist(), found, strict=True):
             names[place] = name
@@ -248,9 +355,7 @@ class _OfRun:
     found: Retrieved
     query: Ints  # that it answers, ascending
     count: Ints  # unjudged documents of each
-    ranks: Ranks
-    ids: Ids
-    row: Ints
+    standing: Standing
 
 
 class _Judged:
@@ -304,27 +409,74 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
     if isinstance(run, ArrayRun | ScoreFile):  # one score per label: nothing is unjudged
         found = run.retrieved(judged.judgments, depth or 0)
         none = np.zeros(0, np.int64)
-        return _OfRun(found, none, none, Ranks(*[none] * 4), Ids.of([]), none)
-    known_lists = run.retrieved(judged.judgments) if depth is None and hasattr(run, "whole_file") else None
-    whole = whole_run(run)
-    index = judged.judgments.index
-    known = np.array([index.query(query) for query in whole.queries], np.int64)
-    at = known[whole.query] if len(known) else np.zeros(0, np.int64)
-    rows = np.flatnonzero(at >= 0)
-    rows = rows[np.argsort(at[rows], kind="stable")] if (np.diff(at[rows]) < 0).any() else rows
-    all_in_order = len(rows) == len(at) and bool((rows[1:] > rows[:-1]).all())
-    query, documents, score = (
-        (at, whole.documents, whole.score)
-        if all_in_order
-        else (at[rows], whole.documents.take(rows), whole.score[rows])
-    )
-    starts = np.append(np.flatnonzero(np.diff(query, prepend=-1)), len(rows))
-    answered = query[starts[:-1]]
-    length = np.diff(starts)
+        return _OfRun(found, none, none, Standing(lambda: (Ranks(*[none] * 4), Ids.of([]), none)))
+    if depth is None and hasattr(run, "whole_file"):
+        found = run.retrieved(judged.judgments)
+        standing = FoundStanding(run, judged, found)
+        return _OfRun(found, standing.query, standing.count, standing)
+    return _read_all(run, judged, depth, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _WholeLists:
+    """The lists of a run for queries with judgments, one after another, each in the order of the file."""
+
+    whole: WholeRun
+    documents: Ids
+    score: Floats
+    starts: Ints  # list i has the rows starts[i] to starts[i + 1]
+    answered: Ints  # the query of each list, ascending
+    unjudged: list[bytes]  # queries without judgments
+    chosen: Ints | None  # the rows of the file, where these are not all of them in their order
+
+    @classmethod
+    def of(cls, run: Run, judged: _Judged) -> _WholeLists:
+        whole = whole_run(run)
+        index = judged.judgments.index
+        known = np.array([index.query(query) for query in whole.queries], np.int64)
+        unjudged = [query for query, row in zip(whole.queries, known.tolist(), strict=True) if row < 0]
+        if not len(known):
+            return cls(whole, whole.documents, whole.score, np.zeros(1, np.int64), known, unjudged, None)
+        starts = _starts(whole.query)
+        answered = known[whole.query[starts[:-1]]]
+        if answered[0] >= 0 and (answered[1:] > answered[:-1]).all():
+            return cls(whole, whole.documents, whole.score, starts, answered, unjudged, None)
+        at = known[whole.query]
+        rows = np.flatnonzero(at >= 0)
+        rows = rows[np.argsort(at[rows], kind="stable")]
+        starts = _starts(at[rows])
+        answered = at[rows][starts[:-1]]
+        return cls(whole, whole.documents.take(rows), whole.score[rows], starts, answered, unjudged, rows)
+
+    @cached_property
+    def length(self) -> Ints:
+        return np.diff(self.starts)
+
+    @property
+    def query(self) -> Ints:
+        """Of each row."""
+        return np.repeat(self.answered, self.length)
+
+    @property
+    def rows(self) -> Ints:
+        """The rows of the file."""
+        return np.arange(len(self.score)) if self.chosen is None else self.chosen
+
+
+def _starts(group: Ints) -> Ints:
+    """Where each group of the same numbers starts, and where the last one ends."""
+    return np.append(np.flatnonzero(np.diff(group, prepend=group[:1] - 1)), len(group))
+
+
+def _read_all(run: Run, judged: _Judged, depth: int | None, known_lists: Retrieved | None) -> _OfRun:
+    """Every document of every list; known_lists: what is known of the judged ones."""
+    lists = _WholeLists.of(run, judged)
+    query, documents, score, starts = lists.query, lists.documents, lists.score, lists.starts
+    answered, length = lists.answered, lists.length
     if known_lists is None:
         words = as_words(documents)
         pool_row, hashed = judged.rows(query, words, documents)
-        _refuse_repetitions(whole, rows, query, words, hashed)
+        _refuse_repetitions(lists.whole, lists.rows, query, words, hashed)
         order, first, last = ranked_segments(score, starts, words.__getitem__)
         pool_row = pool_row[order]
     else:  # the scanner has found what is judged, and no document twice
@@ -358,13 +510,13 @@ def _read(run: Run, judged: _Judged, depth: int | None) -> _OfRun:
         input_rank=by_input[hit],
         all_ties=TieSpans.of(member, first, last, len(answered)),
         tag=encode(run.name),
-        unjudged=Ids.of(query for query, at in zip(whole.queries, known.tolist(), strict=True) if at < 0),
+        unjudged=Ids.of(lists.unjudged),
         scattered=False,
     )
     count = np.bincount(member[miss], minlength=len(answered))
     row, standing = order[miss], place[miss]
     ranks = Ranks(first[miss], last[miss], standing, standing if by_input is place else by_input[miss])
-    return _OfRun(found, answered, count, ranks, documents, row)
+    return _OfRun(found, answered, count, Standing(lambda: (ranks, documents, row)))
 
 
 def _pool_rows(found: Retrieved, answered: Ints, starts: Ints) -> Ints:

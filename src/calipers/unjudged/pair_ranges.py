@@ -236,7 +236,7 @@ class _Linear:
         self.start = np.concatenate([[0], np.cumsum(self.size)])
         # The block may hold the first documents of each list only.
         self.code, one = found.lists.codes(spread(found.lists.offsets[:-1], block.count)[weighs])
-        query = found.lists.list[one] % self.shape[1]
+        query = found.lists.list(one) % self.shape[1]
         self.first_code = np.searchsorted(query, np.arange(self.shape[1] + 1))
         self.unions = _Unions(found)
 

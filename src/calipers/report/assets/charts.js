@@ -28,7 +28,10 @@ function colour(name) {
   return getComputedStyle(probe).color;
 }
 
-function config(figure) {
+// Below a chart with names on its left there is room for one column of a legend only.
+const hasNames = (spec) => [spec, ...(spec.layer ?? [])].some((part) => part.encoding?.y?.type === "nominal");
+
+function config(figure, spec) {
   const text = colour("--text"), muted = colour("--muted"), line = colour("--line");
   const font = getComputedStyle(document.body).fontFamily;
   const words = { labelFont: font, titleFont: font, labelColor: muted, titleColor: muted, labelFontSize: 11, titleFontSize: 12, titleFontWeight: "normal" };
@@ -36,7 +39,7 @@ function config(figure) {
     background: "transparent", font, view: { stroke: null },
     axis: { ...words, labelColor: text, domainColor: line, gridColor: line, tickColor: line, titlePadding: 10 },
     axisQuantitative: { tickCount: narrow() ? 4 : 8, labelOverlap: "greedy", labelSeparation: 6 },
-    legend: { ...words, disable: "plain" in figure.dataset, orient: narrow() ? "bottom" : "right", columns: narrow() ? 2 : 1, labelLimit: narrow() ? 130 : 220 },
+    legend: { ...words, disable: "plain" in figure.dataset, orient: narrow() ? "bottom" : "right", columns: narrow() && !hasNames(spec) ? 2 : 1, labelLimit: narrow() ? 130 + 70 * hasNames(spec) : 220 },
     text: { color: text, font },
   };
 }
@@ -108,7 +111,7 @@ async function draw(figure) {
   const renderer = marks(spec) > MANY ? "canvas" : "svg";
   before?.view?.finalize();
   const result = await window.vegaEmbed(figure, renderer === "canvas" ? inTheme(spec) : spec, {
-    renderer, config: config(figure), ast: true, logLevel: 1,
+    renderer, config: config(figure, spec), ast: true, logLevel: 1,
     actions: { export: true, source: false, compiled: false, editor: false },
     downloadFileName: figure.dataset.chart,
   });
@@ -119,6 +122,7 @@ async function draw(figure) {
   });
   drawn.set(figure, { measure, renderer, view: result.view, width: figure.clientWidth, steps: Boolean(spec.width?.step) });
   named(figure);
+  figure.dispatchEvent(new Event("scroll"));  // whether it goes on beyond its frame is told anew
   figure.dataset.drawn = measure;
 }
 

@@ -71,14 +71,14 @@ for (const grid of document.querySelectorAll(".grid")) {
   grid.querySelector(".csv")?.addEventListener("click", () => download(`${grid.dataset.grid}.csv`, csv(grid)));
 }
 
-// -- a cue where rows or columns are hidden ------------------------------------------------------------------------
+// -- a cue where rows, columns or parts of a chart are hidden ------------------------------------------------------------------------
 function cue(scroll) {
   const frame = scroll.parentElement;
   frame.classList.toggle("longer", scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight > 4);
   frame.classList.toggle("wider", scroll.scrollWidth - scroll.scrollLeft - scroll.clientWidth > 4);
 }
 const sized = new ResizeObserver((entries) => { for (const entry of entries) cue(entry.target); });
-for (const scroll of document.querySelectorAll(".scroll")) {
+for (const scroll of document.querySelectorAll(".scroll, .frame > .chart")) {
   scroll.addEventListener("scroll", () => cue(scroll), { passive: true });
   sized.observe(scroll);
   cue(scroll);

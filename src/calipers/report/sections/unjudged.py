@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from calipers import plot
 from calipers.errors import CalipersError
 from calipers.plurals import counted, verb
@@ -24,7 +26,10 @@ def section(material: Material, detail: Detail) -> Section:
         return Section("Every retrieved document is judged: no further judgment can change a score.")
     decided, total = _decided(material, first)
     said = finding = None
-    if total:
+    if total == 1:
+        said = f" {'No judgment' if decided else 'Judgments'} can change which of the two systems is better."
+        finding = ("decided" if decided else "open", f"which system is better in {first}, whatever is unjudged")
+    elif total:
         said = (
             f" Of {counted(total, 'pair')} of systems, {decided:,} {verb(decided, 'is', 'are')} decided: no judgment "
         )
@@ -37,13 +42,25 @@ def section(material: Material, detail: Detail) -> Section:
         values={
             "grid": _grid(material),
             "pairs": _pairs(material),
-            "unranged": material.unranged,
+            "unranged": _together(material.unranged),
             "grade": f"{found.grades[-1]:g}",
             "documents": f"{open_documents:,}",
         },
         charts={"ranges": by_measure(charts)},
         finding=finding,
     )
+
+
+def _together(reasons: Mapping[str, str]) -> dict[str, str]:
+    """The reasons, each with all measures that it is given for.
+
+    >>> _together({"AP": "too many", "RR": "too many", "bpref": "no range"})
+    {'AP, RR': 'too many', 'bpref': 'no range'}
+    """
+    measures: dict[str, list[str]] = {}
+    for measure, reason in reasons.items():
+        measures.setdefault(reason, []).append(measure)
+    return {", ".join(names): reason for reason, names in measures.items()}
 
 
 def _decided(material: Material, measure: str) -> tuple[int, int]:
