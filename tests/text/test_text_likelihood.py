@@ -120,6 +120,19 @@ def test_parts_that_nobody_asked_for_are_not_worked_out(generator: Generator, mo
     assert {first for first, _ in seen} == {document.source for document in GIVEN.documents}
 
 
+def test_a_text_is_read_once_for_all_that_is_written_from_it(model: str) -> None:
+    fresh = Generator(model, device="cpu", batch=4)
+    rows: list[int] = []
+    fresh._network.get_encoder().register_forward_pre_hook(
+        lambda _, given, named: rows.append(len(named["input_ids"])), with_kwargs=True
+    )
+    pairs = [(given, f"{word} sat") for word in WORDS[4:8] for given in ("the cat sat on the mat", "rain fell")]
+    found = fresh.log_likelihoods(pairs)
+    assert rows == [1, 1]
+    assert list(found) == pairs
+    assert list(found.values()) == pytest.approx([alone(fresh, *pair) for pair in pairs], abs=1e-5)
+
+
 def test_long_texts_and_mixed_precision(model: str, generator: Generator) -> None:
     long = "the cat " * 30
     generator.log_likelihoods([(long, "rain")])
