@@ -130,7 +130,7 @@ class BartScorer(Scorer):
         for task in tasks:
             parts = np.full((len(task.texts), len(PARTS)), np.nan)
             if "faithfulness" in self._parts:
-                parts[:, 0] = [found[needed_source(task.document), text] for text in task.texts]
+                parts[:, 0] = [found[self._source(task), text] for text in task.texts]
             each = np.full((len(task.texts), len(task.document.references), 3), np.nan)
             for part, column in (("precision", 0), ("recall", 1)):
                 if part in self._parts:
@@ -148,12 +148,16 @@ class BartScorer(Scorer):
     def _pairs(self, task: TextTask) -> Iterable[Pair]:
         for text in task.texts:
             if "faithfulness" in self._parts:
-                yield needed_source(task.document), text
+                yield self._source(task), text
             for reference in task.document.references:
                 if "precision" in self._parts:
                     yield reference, text
                 if "recall" in self._parts:
                     yield text, reference
+
+    @staticmethod
+    def _source(task: TextTask) -> str:
+        return needed_source(task.document, f"{WHAT}(part=faithfulness) needs")
 
     @property
     def cut(self) -> int:
