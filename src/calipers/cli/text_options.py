@@ -177,8 +177,8 @@ class Bert:
 measures_options = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAMES",
     help="Measures: ROUGE-1 to -9, -L, -Lsum, -W, -S4, -SU4 (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, "
-         "METEOR, BERTScore, BARTScore; of answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall; U(..) V1(..) "
-         f"V2(..) E(..) of them [default: {ROUGES}, with --encoder BERTScore's].",
+         "METEOR, BERTScore, BARTScore; of answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall; U(..) "
+         f"V1(..) V2(..) E(..) of them [default: {ROUGES}, with --encoder BERTScore's].",
 )  # fmt: skip
 data_options = together(
     "data", SummaryFiles,

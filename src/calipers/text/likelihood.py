@@ -106,9 +106,7 @@ class Generator(PretrainedModel):
         with self.inference():
             read = self._network.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state[place]
             output = self._transformers.modeling_outputs.BaseModelOutput(last_hidden_state=read)
-            logits = self._network(
-                encoder_outputs=output, attention_mask=mask[place], decoder_input_ids=before
-            ).logits
+            logits = self._network(encoder_outputs=output, attention_mask=mask[place], decoder_input_ids=before).logits
         every = torch.log_softmax(logits.float(), dim=-1).gather(2, labels[..., None])[..., 0]
         means = (every * there).sum(dim=1) / there.sum(dim=1)
         return [float(mean) for mean in means.cpu()]
