@@ -1,7 +1,8 @@
-"""Writes the figures of text_study.md: `python docs/figures_text_study.py DATA MODEL [CACHE]`.
+"""Writes the figures of text_study.md: `python docs/figures_text_study.py DATA ENCODER GENERATOR [CACHE]`.
 
-DATA is a folder with summaries/SummEval.json.xz, MODEL a folder of all-MiniLM-L6-v2, CACHE a folder for the scores of
-texts, so that a second time, or one after a stop, is quick. The first time takes some 15 minutes of CPU time.
+DATA is a folder with summaries/SummEval.json.xz, ENCODER a folder of all-MiniLM-L6-v2, GENERATOR the folder that
+packaged_t5.py makes, CACHE a folder for the scores of texts, so that a second time, or one after a stop, is quick. The
+first time takes about an hour of CPU time, most of it for BARTScore.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ from calipers.results.tables import Cell, Table
 
 PAGE = "text_study.md"
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++ TER"
-TEXTS = 2  # random texts for each summary under BERTScore, which takes longest
+TEXTS = 2  # random texts for each summary under BERTScore and BARTScore, which take longest
 SHOWN = {
     "all": ("by-chance", "chosen", "by-measure", "plain"),
     "abstractive": ("by-chance", "chosen", "by-measure"),
     "bert": ("by-chance", "chosen", "plain"),
     "bert-abstractive": ("by-chance", "chosen"),
+    "bart": ("by-chance", "chosen", "plain"),
+    "bart-abstractive": ("by-chance", "chosen"),
 }
 
 
@@ -82,16 +85,27 @@ def gains_without(measure: str, study: TextStudy, abstractive: TextStudy) -> str
 def vectors(given: text.Summaries, model: str, cache: Path | None) -> None:
     """BERTScore: all systems, and the abstractive ones."""
     options, matcher = text.TextOptions(texts=TEXTS), text.matcher(text.Encoder(model))
-    every = normalised_texts(given, "BERTScore", options=options, matcher=matcher, cache=cache)
-    write("bert", every.study())
-    write("bert-abstractive", every.of_systems(ABSTRACTIVE).study())
+    write_both("bert", normalised_texts(given, "BERTScore", options=options, matcher=matcher, cache=cache))
 
 
-def main(data: Path, model: str, cache: Path | None) -> None:
+def likelihoods(given: text.Summaries, model: str, cache: Path | None) -> None:
+    """BARTScore from the source: all systems, and the abstractive ones."""
+    options, generator = text.TextOptions(texts=TEXTS), text.Generator(model)
+    name = "BARTScore(part=faithfulness)"
+    write_both("bart", normalised_texts(given, name, options=options, generator=generator, cache=cache))
+
+
+def write_both(mark: str, every: NormalisedTexts) -> None:
+    write(mark, every.study())
+    write(f"{mark}-abstractive", every.of_systems(ABSTRACTIVE).study())
+
+
+def main(data: Path, encoder: str, generator: str, cache: Path | None) -> None:
     given = text.read_summaries(data / "summaries/SummEval.json.xz")
     words_and_characters(given, cache)
-    vectors(given, model, cache)
+    vectors(given, encoder, cache)
+    likelihoods(given, generator, cache)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]) if len(sys.argv) > 3 else None)
+    main(Path(sys.argv[1]), *sys.argv[2:4], Path(sys.argv[4]) if len(sys.argv) > 4 else None)

@@ -193,21 +193,34 @@ def test_bad_models(model: str, tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_not_on_this_machine(require: Require, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where connections are forbidden nobody is asked; else the hub is, once, and nothing is tried again."""
+    """Where connections are forbidden nobody is asked; else the hub is, once, before torch is loaded for nothing."""
     asked = []
 
     def no_connection(hub: object, model: str, *, timeout: float) -> None:
         asked.append((model, timeout))
         raise OSError("no connection")
 
-    monkeypatch.setattr(require.module("huggingface_hub").HfApi, "model_info", no_connection)
-    with pytest.raises(CalipersError, match=r"no-such-model: the tokenizer is not on .* HF_HUB_OFFLINE is set"):
+    hub = require.module("huggingface_hub")
+    monkeypatch.setattr(hub.HfApi, "model_info", no_connection)
+    with monkeypatch.context() as early:
+        early.setattr("calipers.text.pretrained.libraries", lambda *given: pytest.fail("loaded torch"))
+        with pytest.raises(CalipersError, match=r"no-such-model: the model is not on .* HF_HUB_OFFLINE is set"):
+            Encoder("nobody/no-such-model", device="cpu")
+        assert not asked
+        early.setenv("HF_HUB_OFFLINE", "0")
+        with pytest.raises(CalipersError, match=r"no-such-model: no model can be loaded: no connection\. Name a m"):
+            Encoder("nobody/no-such-model", device="cpu")
+        with pytest.raises(CalipersError, match="no model can be loaded: Repo id must"):
+            Encoder("no such model", device="cpu")
+    assert asked == [("nobody/no-such-model", 10.0)]
+    # Half of a model was fetched, and the rest cannot be.
+    monkeypatch.setattr(hub, "try_to_load_from_cache", lambda *given: "config.json")
+    with pytest.raises(CalipersError, match=r"the tokenizer is not on .* HF_HUB_OFFLINE is set"):
         Encoder("nobody/no-such-model", device="cpu")
-    assert not asked
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
     with pytest.raises(CalipersError, match=r"no-such-model: no tokenizer can be loaded: no connection\. Name a m"):
         Encoder("nobody/no-such-model", device="cpu")
-    assert asked == [("nobody/no-such-model", 10.0)]
+    assert asked == 2 * [("nobody/no-such-model", 10.0)]
 
 
 def test_mixed_precision(model: str, encoder: Encoder, tmp_path: Path) -> None:
@@ -238,7 +251,7 @@ def test_texts_of_like_length_go_together(model: str, monkeypatch: pytest.Monkey
 def test_offline_a_folder_is_read_and_nothing_is_fetched(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CALIPERS_OFFLINE", "1")
     assert Encoder(model, device="cpu").layers > 0
-    with pytest.raises(CalipersError, match="the tokenizer is not on this machine, and CALIPERS_OFFLINE is set"):
+    with pytest.raises(CalipersError, match="the model is not on this machine, and CALIPERS_OFFLINE is set"):
         Encoder("nobody/no-such-model", device="cpu")
 
 

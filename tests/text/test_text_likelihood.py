@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,8 @@ from click.testing import CliRunner
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.limits.normalisation import Limits, v2
-from calipers.text import Document, Generator, Summaries, TextOptions, evaluate_summaries
+from calipers.papers.text_study import normalised_texts
+from calipers.text import Document, Generator, Summaries, TextOptions, evaluate_summaries, read_summaries
 from conftest import Require
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the first model is opened
@@ -120,6 +122,19 @@ def test_parts_that_nobody_asked_for_are_not_worked_out(generator: Generator, mo
     assert {first for first, _ in seen} == {document.source for document in GIVEN.documents}
 
 
+def test_a_text_is_read_once_for_all_that_is_written_from_it(model: str) -> None:
+    fresh = Generator(model, device="cpu", batch=4)
+    rows: list[int] = []
+    fresh._network.get_encoder().register_forward_pre_hook(
+        lambda _, given, named: rows.append(len(named["input_ids"])), with_kwargs=True
+    )
+    pairs = [(given, f"{word} sat") for word in WORDS[4:8] for given in ("the cat sat on the mat", "rain fell")]
+    found = fresh.log_likelihoods(pairs)
+    assert rows == [1, 1]
+    assert list(found) == pairs
+    assert list(found.values()) == pytest.approx([alone(fresh, *pair) for pair in pairs], abs=1e-5)
+
+
 def test_long_texts_and_mixed_precision(model: str, generator: Generator) -> None:
     long = "the cat " * 30
     generator.log_likelihoods([(long, "rain")])
@@ -132,9 +147,33 @@ def test_long_texts_and_mixed_precision(model: str, generator: Generator) -> Non
     assert half.name == "tiny-bart mixed"
 
 
+def test_the_study(tmp_path: Path, model: str) -> None:
+    """`study text --generator`; documents of the same references are told apart by their sources."""
+    sources = ["the cat sat on the mat", "rain fell on the dog", "a dog ran", "the rain fell"]
+    texts = {"a": "a cat ran", "b": "rain fell", "c": "the dog sat on the cat"}
+    lines = [
+        {"id": f"d{d}", "system": system, "summary": text, "references": ["the cat sat"], "source": source,
+         "human": {"good": d * len(text) % 7}}
+        for d, source in enumerate(sources) for system, text in texts.items()
+    ]  # fmt: skip
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    call = ["study", "text", str(tmp_path / "data.jsonl"), "-m", "BARTScore(part=faithfulness)", "--generator", model,
+            "--samples", "20", "--no-charts", "-o", str(tmp_path / "study")]  # fmt: skip
+    done = CliRunner().invoke(root, call)
+    assert done.exit_code == 0, done.output
+    assert "1 measure x 5 kinds of random text" in (tmp_path / "study" / "study.md").read_text()
+    given, generator = read_summaries(tmp_path / "data.jsonl"), Generator(model, device="cpu")
+    found = normalised_texts(given, "BARTScore(part=faithfulness)", ["lead"], generator=generator).plain[0]
+    for s, text in enumerate(texts.values()):
+        assert found[s] == pytest.approx([alone(generator, source, text) for source in sources], abs=1e-5)
+
+
 def test_it_needs_a_model(tmp_path: Path, model: str) -> None:
     with pytest.raises(CalipersError, match="BARTScore needs an encoder-decoder model"):
         evaluate_summaries(GIVEN, "BARTScore")
+    no_source = replace(GIVEN, documents=tuple(replace(document, source=None) for document in GIVEN.documents))
+    with pytest.raises(CalipersError, match=r"'d1' has no source, which BARTScore\(part=faithfulness\) needs"):
+        evaluate_summaries(no_source, "BARTScore(part=faithfulness)", generator=Generator(model, device="cpu"))
     path = tmp_path / "data.jsonl"
     lines = [
         {"id": "d1", "system": "a", "summary": "a cat ran", "references": ["the cat sat"], "source": "the cat sat"}

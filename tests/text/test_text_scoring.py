@@ -613,7 +613,7 @@ def test_correlate_command(file: Path, tmp_path: Path) -> None:
     assert "no human scores for 'style'" in str(run("text", "correlate", file, "--human", "style").exception)
 
 
-def test_compare_command(file: Path) -> None:
+def test_compare_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tests of `calipers compare`, over documents."""
     shown = run("text", "compare", file, "-m", "ROUGE-2 V2(ROUGE-2)", "--baseline", "b", "--format", "csv")
     found = evaluate_summaries(read_summaries(file), "ROUGE-2 V2(ROUGE-2)")
@@ -622,6 +622,7 @@ def test_compare_command(file: Path) -> None:
     matrix = run("text", "compare", file, "-m", "ROUGE-2", "--test", "randomization", "--seed", "7", "--samples", "50",
                  "--show", "matrix")  # fmt: skip
     assert "seed 7" in matrix.stderr
+    monkeypatch.setattr("calipers.text.scoring.evaluate_summaries", lambda *given, **named: pytest.fail("scored first"))
     assert "unknown baseline 'c'; there are a, b" in str(run("text", "compare", file, "--baseline", "c").exception)
 
 

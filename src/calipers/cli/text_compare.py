@@ -44,7 +44,7 @@ def command(
     """
     from calipers.stats.comparison import compare
 
-    _, scores, _ = all_scored(data, scoring, bert, strict)
+    _, scores, _ = all_scored(data, scoring, bert, strict, method.baseline)
     compared = compare(scores, **vars(replace(method, seed=scoring.rouge.seed)))
     note(
         f"{counted(len(scores.systems), 'system')}, {counted(len(scores.queries), 'document')}, in the place of queries"

@@ -12,7 +12,7 @@ import click
 from calipers.cli.option_groups import LibraryChoice, declared, together
 from calipers.cli.options import FILE, max_unpacked_option, note, progress, warn, words
 from calipers.collection.run_names import named_files, stem_of
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, place_of
 
 if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
@@ -177,7 +177,8 @@ class Bert:
 measures_options = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAMES",
     help="Measures: ROUGE-1 to -9, -L, -Lsum, -W, -S4, -SU4 (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, "
-         f"METEOR, BERTScore; U(..) V1(..) V2(..) E(..) of them [default: {ROUGES}, with --encoder BERTScore's].",
+         "METEOR, BERTScore, BARTScore; of answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall; U(..) "
+         f"V1(..) V2(..) E(..) of them [default: {ROUGES}, with --encoder BERTScore's].",
 )  # fmt: skip
 data_options = together(
     "data", SummaryFiles,
@@ -252,14 +253,19 @@ details_of_measures = declared(rouge_options, bert_options)
 
 
 def all_scored(
-    data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool
+    data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool, baselines: Iterable[str] = ()
 ) -> tuple[Summaries, Scores, TextScores | None]:
-    """The texts, their scores under all measures, and those of texts with their bounds."""
+    """The texts, their scores under all measures, and those of texts with their bounds.
+
+    A baseline that is none of the systems is an error before anything takes long.
+    """
     import numpy as np
 
     from calipers.text.answer_retrieval import retrieval_scores, side_by_side, split_measures
 
     summaries = data.open()
+    for baseline in baselines:
+        place_of("baseline", baseline, summaries.systems)
     texts, rankings = split_measures(scoring.measures)
     found: list[Scores] = []
     of_texts = None

@@ -50,7 +50,7 @@ def command(
     from calipers.report.texts import text_report_page
 
     check_packages()
-    summaries, scores, found = all_scored(data, scoring, bert, strict)
+    summaries, scores, found = all_scored(data, scoring, bert, strict, filter(None, [choices.baseline]))
     options = scoring.options
     with progress(SECTIONS, "sections") as advance:
         page, notes = text_report_page(
@@ -63,6 +63,7 @@ def command(
                 "random texts": options.chance or "those of each measure",
                 "upper bound": options.upper,
                 "encoder": bert.encoder or "none",
+                "generator": bert.generator or "none",
             },
         )  # fmt: skip
     warn(notes, strict)

@@ -374,24 +374,32 @@ def _mean(values: Floats) -> float:
     return float(there.mean()) if there.size else math.nan
 
 
+Given = tuple[tuple[str, ...], str | None]  # references, source
+
+
+def _given(task: TextTask) -> Given:
+    """What a text of this task is scored against."""
+    return task.document.references, task.document.source
+
+
 class _Remembering(Scorer):
     """A scorer that scores no text of a document twice: kinds of random texts share the candidates."""
 
     def __init__(self, scorer: Scorer, kept: ScoreCache | None) -> None:
         self._scorer, self._kept, self.name = scorer, kept, scorer.name
-        self._known: dict[tuple[tuple[str, ...], str], Floats] = {}
+        self._known: dict[tuple[Given, str], Floats] = {}
 
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
         wanted = []
         for task in tasks:
-            known = task.document.references
-            missing = tuple(text for text in dict.fromkeys(task.texts) if (known, text) not in self._known)
+            given = _given(task)
+            missing = tuple(text for text in dict.fromkeys(task.texts) if (given, text) not in self._known)
             if missing:
                 wanted.append(replace(task, texts=missing, systems=()))
         made = self._scorer.scores(wanted) if self._kept is None else self._kept.scores(self._scorer, wanted)
         for task, found in zip(wanted, made, strict=True):
-            self._known.update({(task.document.references, t): f for t, f in zip(task.texts, found, strict=True)})
-        return [np.array([self._known[task.document.references, text] for text in task.texts]) for task in tasks]
+            self._known.update({(_given(task), t): f for t, f in zip(task.texts, found, strict=True)})
+        return [np.array([self._known[_given(task), text] for text in task.texts]) for task in tasks]
 
     def attainable(self, task: TextTask, words: Any) -> Floats | None:
         return self._scorer.attainable(task, words)

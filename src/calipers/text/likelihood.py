@@ -75,8 +75,8 @@ class Generator(PretrainedModel):
         wanted = dict.fromkeys(pairs)
         missing = [pair for pair in wanted if pair not in self._known]
         tokens = self._tokens({text for pair in missing for text in pair})
-        # Pairs of like length go together: little is wasted on padding.
-        missing.sort(key=lambda pair: (-len(tokens[pair[1]]), -len(tokens[pair[0]])))
+        # Pairs from one text go together: it is read once. So do those of like length: little is wasted on padding.
+        missing.sort(key=lambda pair: (-len(tokens[pair[0]]), pair[0], -len(tokens[pair[1]])))
         for start in range(0, len(missing), self.batch):
             together = missing[start : start + self.batch]
             means = self._means([tokens[first] for first, _ in together], [tokens[second] for _, second in together])
@@ -98,11 +98,15 @@ class Generator(PretrainedModel):
         torch = self._torch
         if any(not row for row in given):
             raise CalipersError("the tokenizer makes no tokens of an empty text", file=self.model)
-        ids, mask = self.padded(given)
+        once = {tuple(row): i for i, row in enumerate(dict.fromkeys(map(tuple, given)))}
+        place = torch.tensor([once[tuple(row)] for row in given], device=self.device)
+        ids, mask = self.padded(list(once))
         labels, there = self.padded(targets)
         before = self._network.prepare_decoder_input_ids_from_labels(labels)
         with self.inference():
-            logits = self._network(input_ids=ids, attention_mask=mask, decoder_input_ids=before).logits
+            read = self._network.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state[place]
+            output = self._transformers.modeling_outputs.BaseModelOutput(last_hidden_state=read)
+            logits = self._network(encoder_outputs=output, attention_mask=mask[place], decoder_input_ids=before).logits
         every = torch.log_softmax(logits.float(), dim=-1).gather(2, labels[..., None])[..., 0]
         means = (every * there).sum(dim=1) / there.sum(dim=1)
         return [float(mean) for mean in means.cpu()]
@@ -124,7 +128,7 @@ class BartScorer(Scorer):
         for task in tasks:
             parts = np.full((len(task.texts), len(PARTS)), np.nan)
             if "faithfulness" in self._parts:
-                parts[:, 0] = [found[needed_source(task.document), text] for text in task.texts]
+                parts[:, 0] = [found[self._source(task), text] for text in task.texts]
             each = np.full((len(task.texts), len(task.document.references), 3), np.nan)
             for part, column in (("precision", 0), ("recall", 1)):
                 if part in self._parts:
@@ -142,12 +146,16 @@ class BartScorer(Scorer):
     def _pairs(self, task: TextTask) -> Iterable[Pair]:
         for text in task.texts:
             if "faithfulness" in self._parts:
-                yield needed_source(task.document), text
+                yield self._source(task), text
             for reference in task.document.references:
                 if "precision" in self._parts:
                     yield reference, text
                 if "recall" in self._parts:
                     yield text, reference
+
+    @staticmethod
+    def _source(task: TextTask) -> str:
+        return needed_source(task.document, f"{WHAT}(part=faithfulness) needs")
 
     @property
     def cut(self) -> int:

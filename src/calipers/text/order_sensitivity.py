@@ -106,7 +106,7 @@ def document_profiles(
     if keywords.k == "candidate" or keywords.choose == "random":
         raise CalipersError("documents are compared by their most and least similar tokens: k a number, or reference")
     encoder = matcher.encoder
-    sources = [needed_source(document) for document in summaries.documents]
+    sources = [needed_source(document, "its profile needs") for document in summaries.documents]
     texts = [text for document in summaries.documents for text in document.references]
     encoded = encoder.encode([*sources, *texts], progress)
     for document, source in zip(summaries.documents, sources, strict=True):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.extras import load
+from calipers.extras import load, missing
 from calipers.network import may_download, offline_by
 
 SECONDS = 10.0  # that the hub has to answer in
@@ -29,10 +29,10 @@ class PretrainedModel:
     ) -> None:
         """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
         self.model, self.batch = expanded(model), batch
+        check_model(self.model)
         self._torch, self._transformers = libraries(self.model, what)
         self.device = device_of(self._torch, device)
         self.mixed = self.device.type == "cuda" if mixed is None else mixed
-        check_model(self.model)
         self.tokenizer = open_pretrained(self._transformers, "AutoTokenizer", self.model)
 
     @property
@@ -62,9 +62,11 @@ def libraries(model: str, what: str) -> tuple[Any, Any]:
 
 
 def check_model(model: str) -> None:
-    """Whether a folder holds a model; names of the hub are looked up when they are opened."""
+    """Whether there is such a model: asked before torch is loaded for it, which takes seconds."""
     if _looks_like_a_folder(model):
         _check_folder(Path(model))
+    elif not missing("torch", "transformers", "huggingface_hub"):
+        _check_name(model)
 
 
 def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) -> Any:
@@ -80,11 +82,8 @@ def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) ->
     try:
         with quiet(transformers), may_download("the model"):
             return loader(model, local_files_only=True, **options)
-    except Exception as error:  # the same
-        if (variable := offline_by()) is not None:
-            why = f"is not on this machine, and {variable} is set: name a model folder, or fetch the model first"
-            raise CalipersError(f"the {what} {why}", file=model) from None
-        _ask_hub(model, what, error)
+    except Exception:  # the same
+        _ask_hub(model, what)
     try:
         with quiet(transformers):
             return loader(model, **options)
@@ -92,12 +91,24 @@ def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) ->
         raise _cannot_be_had(model, what, error) from None
 
 
-def _ask_hub(model: str, what: str, at_home: Exception) -> None:
-    """Whether the hub has such a model, asked once."""
+def _check_name(model: str) -> None:
+    with may_download(f"the model {model}"):
+        from huggingface_hub import try_to_load_from_cache
     try:
-        from huggingface_hub import HfApi
-    except ImportError:
-        raise _cannot_be_had(model, what, at_home) from None
+        kept = try_to_load_from_cache(model, "config.json")
+    except ValueError as error:
+        raise _cannot_be_had(model, "model", error) from None
+    if not isinstance(kept, str):
+        _ask_hub(model, "model")
+
+
+def _ask_hub(model: str, what: str) -> None:
+    """Whether the hub has such a model, asked once."""
+    from huggingface_hub import HfApi
+
+    if (variable := offline_by()) is not None:
+        why = f"is not on this machine, and {variable} is set: name a model folder, or fetch the model first"
+        raise CalipersError(f"the {what} {why}", file=model)
     try:
         HfApi().model_info(model, timeout=SECONDS)
     except Exception as error:  # of the hub's library, or of the network

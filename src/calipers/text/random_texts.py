@@ -189,8 +189,8 @@ def lengths_beside(texts: Sequence[str], document: Document, words: Tokenizer, o
     return np.array([len(words(text)) or mean for text in texts], dtype=np.int64)
 
 
-def needed_source(document: Document) -> str:
-    """The source of a document, which an expected score needs."""
+def needed_source(document: Document, need: str = "expected scores (V1, V2, E) need") -> str:
+    """The source of a document, and where it has none an error that says what needs it."""
     if document.source is None:
-        raise CalipersError(f"document '{document.id}' has no source, which expected scores (V1, V2, E) need")
+        raise CalipersError(f"document '{document.id}' has no source, which {need}")
     return document.source
