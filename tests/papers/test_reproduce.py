@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from calipers.fusion.pairwise import condorcet_order
 from calipers.fusion.study import FUSIONS, fused_score
 from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats
+from calipers.native import plain, scanner
 from calipers.papers import golbus2013, golbus2013_groups
 from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
 from calipers.papers.normalisation_tables import _pad_interval, averages_of
@@ -394,9 +396,11 @@ def test_groups_that_are_dealt_have_smaller_errors() -> None:
     assert dealt == pytest.approx(np.std(means), rel=0.5)
 
 
+@pytest.mark.parametrize("module", [scanner, plain], ids=["compiled", "plain"])
 @pytest.mark.parametrize("most", [1, 3])
-def test_ric_of_groups_is_the_measure(most: int) -> None:
+def test_ric_of_groups_is_the_measure(most: int, module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """RIC that is counted from the order of fused lists, against the measure: ties, short lists, grades, both cuts."""
+    monkeypatch.setattr(golbus2013_groups, "fused_pairs", module.fused_pairs)
     draw = np.random.default_rng(most)
     names = [f"d{i}" for i in range(30)]
     qrels = {f"q{q}": {d: int(draw.integers(-1, most + 1)) for d in draw.permutation(names)[:22]} for q in range(4)}
