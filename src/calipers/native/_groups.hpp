@@ -434,4 +434,19 @@ inline void fused_pairs(const Lists& lists, const int64_t* groups, size_t count,
     }
 }
 
+// Of each group: how many bits one of its rows has.
+inline void union_sizes(const uint64_t* bits, size_t words, const int64_t* groups, size_t count, size_t members,
+                        int64_t* sizes) {
+    std::vector<uint64_t> any(words);
+    for (size_t g = 0; g < count; g++, groups += members) {
+        std::fill(any.begin(), any.end(), uint64_t{0});
+        for (size_t i = 0; i < members; i++) {
+            const uint64_t* row = bits + static_cast<size_t>(groups[i]) * words;
+            for (size_t k = 0; k < words; k++) any[k] |= row[k];
+        }
+        sizes[g] = 0;
+        for (uint64_t each : any) sizes[g] += count_bits(each);
+    }
+}
+
 }  // namespace calipers

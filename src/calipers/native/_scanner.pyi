@@ -108,6 +108,7 @@ def fused_pairs(
     fusions: Sequence[tuple[int, int, int, int, float, bool, bool]],
     shown: Sequence[tuple[int, int]],
 ) -> NDArray[np.float64]: ...
+def union_sizes(bits: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int64]: ...
 def sort_by_votes(
     start: ArrayLike,
     offsets: ArrayLike,

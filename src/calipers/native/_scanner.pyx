@@ -70,6 +70,9 @@ cdef extern from "_groups.hpp" namespace "calipers" nogil:
     void count_fused "calipers::fused_pairs"(
         const GroupedLists&, const int64_t*, size_t, size_t, const vector[Fusion]&, const vector[Shown]&, double*
     ) except +
+    void count_unions "calipers::union_sizes"(
+        const uint64_t*, size_t, const int64_t*, size_t, size_t, int64_t*
+    ) except +
 
 
 cdef extern from "_scanner.hpp" namespace "calipers" nogil:
@@ -1759,6 +1762,26 @@ def fused_pairs(starts, document, score, grade, level, size, groups, fusions, sh
             lists, <const int64_t*> members.view.buf, count, lists_of_group, ways, read, <double*> pairs.view.buf
         )
     return found.reshape(count, ways.size(), read.size(), 2)
+
+
+def union_sizes(bits, groups):
+    """[group]: how many bits one of a group's rows has; rows are 64-bit words."""
+    import numpy
+
+    chosen = numpy.ascontiguousarray(groups, "int64")
+    if bits.ndim != 2 or chosen.ndim != 2 or not all_places(chosen, len(bits)):
+        raise ValueError("expected rows of bits, and groups of their places")
+    cdef size_t words = bits.shape[1], count = chosen.shape[0], members = chosen.shape[1]
+    cdef Borrowed rows = Borrowed(numpy.ascontiguousarray(bits).reshape(-1), "uint64")
+    cdef Borrowed places = Borrowed(chosen.reshape(-1), "int64")
+    found = numpy.empty(count, "int64")
+    cdef Borrowed sizes = Borrowed(found, "int64", True)
+    with nogil:
+        count_unions(
+            <const uint64_t*> rows.view.buf, words, <const int64_t*> places.view.buf, count, members,
+            <int64_t*> sizes.view.buf,
+        )
+    return found
 
 
 def all_places(numbers, size):

@@ -836,6 +836,18 @@ def _ordered_pairs(
     return right, wrong
 
 
+def union_sizes(bits: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    """[group]: how many bits one of a group's rows has; rows are 64-bit words.
+
+    >>> union_sizes(np.array([[3], [6]], np.uint64), np.array([[0, 0], [0, 1]])).tolist()
+    [2, 3]
+    """
+    if bits.ndim != 2 or groups.ndim != 2 or not _all_places(groups, len(bits)):
+        raise ValueError("expected rows of bits, and groups of their places")
+    one = np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), axis=1).astype(bool)
+    return np.array([one[group].any(axis=0).sum() for group in groups], np.int64)
+
+
 def _all_places(numbers: NDArray[np.integer], size: int) -> bool:
     """Whether all of these are places of something of that size."""
     return not numbers.size or bool(numbers.min() >= 0 and numbers.max() < size)

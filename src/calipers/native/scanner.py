@@ -47,3 +47,4 @@ shared_bits = scanner.shared_bits
 sort_by_votes = scanner.sort_by_votes
 symmetric_means = scanner.symmetric_means
 top_segments = scanner.top_segments
+union_sizes = scanner.union_sizes

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -58,10 +59,15 @@ def agreement(joint: Floats, ric: Floats) -> tuple[float, float, float]:
 
 def errors_of_agreement(joint: Floats, ric: Floats, block: Ints) -> tuple[float, float, float]:
     """The standard errors of tau, rho and RMSE: the jackknife, leaving out one block of groups after the other."""
-    without = np.array([agreement(joint[block != b], ric[block != b]) for b in range(int(block.max()) + 1)])
-    apart = np.nan_to_num(without - without.mean(axis=0))
+    without = without_each_block(joint, ric, block)
+    apart = without - without.mean(axis=0)
     tau, rho, rmse = np.sqrt((len(without) - 1) / len(without) * (apart**2).sum(axis=0)).tolist()
     return tau, rho, rmse
+
+
+def without_each_block(joint: Floats, ric: Floats, block: Ints) -> Floats:
+    """[block, figure]: tau, rho and RMSE without each block of groups; 0 where there is none."""
+    return np.nan_to_num([agreement(joint[block != b], ric[block != b]) for b in range(int(block.max()) + 1)])
 
 
 def blocks_of_deals(samples: int, hands: int) -> Ints:
@@ -173,7 +179,9 @@ def _rics(
     grades = np.unique(pool.grade[pool.grade >= 0])
     ways = [_way(fusion, scalings, groups.shape[1]) for fusion in fusions]
     least = [int(np.searchsorted(grades, each.cut)) for each in shown]
-    read = [(ALL_DOCUMENTS if each.length is None else each.length, low) for each, low in zip(shown, least, strict=True)]
+    read = [
+        (ALL_DOCUMENTS if each.length is None else each.length, low) for each, low in zip(shown, least, strict=True)
+    ]
     level = np.where(ballots.grade >= 0, np.searchsorted(grades, ballots.grade), -1)  # NaN: not judged
     grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
     size = np.array([pool.count(pool.grade == each) for each in grades])  # [grade, query]
@@ -215,3 +223,11 @@ def _way(fusion: PaperFusion, scalings: Sequence[str], runs: int) -> tuple[int, 
     if fusion.name == "condorcet":
         return NO_SCORES, 0, start, 1, NOISE * runs, False, False
     return NO_SCORES, 0, start, 2, *rule_of_votes(fusion.name, fusion.votes, runs)
+
+
+def spread_of_scores(ballots: Ballots, normalisation: str) -> Floats:
+    """Of each run: the median over queries of the standard deviation of its scores."""
+    scores = scaled(ballots, normalisation)
+    spread = np.array([scores[a:b].std() for a, b in pairwise(ballots.starts.tolist()) if b > a])
+    run = ballots.run[ballots.length > 0]
+    return np.array([np.median(spread[run == r]) if (run == r).any() else 0.0 for r in range(len(ballots.runs))])
