@@ -717,7 +717,9 @@ def order_bits(
 
 
 def bits_of_groups(
-    sides: Sequence[tuple[NDArray[np.int16], NDArray[np.int16]]], groups: NDArray[np.integer], missing: int
+    sides: Sequence[tuple[NDArray[np.int16], NDArray[np.int16]]],
+    groups: NDArray[np.integer],
+    missing: int,  # noqa: ARG001  that the compiled one leaves out
 ) -> NDArray[np.float64]:
     """What the patterns of each group of at most ten lists tell, in bits: [group].
 
@@ -776,7 +778,7 @@ def fused_pairs(
         or len(grade) != len(level)
         or not _all_places(document, len(level))
         or not _all_places(groups, len(starts) - 1)
-        or max(level, default=-1) >= len(size)
+        or level.max(initial=-1) >= len(size)
         or (starts[0], starts[-1]) != (0, len(document))
         or (np.diff(starts) < 0).any()
     ):
@@ -803,8 +805,8 @@ def fused_pairs(
             tied = scale >= 0
             if tied:
                 entries = np.concatenate([score[scale, each] for each in lists])
-                by = np.bincount(place, entries, len(own))
-                by = by * count if power > 0 else by / count if power < 0 else by
+                summed = np.bincount(place, entries, len(own)).astype(np.float64, copy=False)
+                by: NDArray[np.float64] = summed * count if power > 0 else summed / count if power < 0 else summed
             else:
                 by = (np.zeros(len(own)), borda, grade[own])[start]
             order = np.argsort(-by, kind="stable")
@@ -830,7 +832,7 @@ def _ordered_pairs(
     for better in range(1, len(size)):
         for worse in range(better):
             below, above = (np.sort(tie[level == each]) for each in (better, worse))
-            before = sum(np.searchsorted(above, below, side).sum() for side in ("left", "right")) / 2
+            before = (np.searchsorted(above, below, "left").sum() + np.searchsorted(above, below, "right").sum()) / 2
             right += len(below) * int(size[worse]) - before
             wrong += before + (int(size[better]) - len(below)) * len(above)
     return right, wrong

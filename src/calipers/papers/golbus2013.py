@@ -429,13 +429,13 @@ def agreements(known: Collection, fusion: PaperFusion, shown: ShownRanks, sample
 
 
 def refined_agreements(
-    known: Collection, fusion: str, reading: Reading, plain: Sequence[Agreed], samples: int
-) -> list[Agreed]:
+    known: Collection, fusion: str, reading: Reading, plain: tuple[Agreed, ...], samples: int
+) -> tuple[Agreed, ...]:
     """The same with the help of predictions, where these make it more precise."""
     better = _refined(known, tuple(reading.items()), samples)
     place = list(printed("golbus2013")["table-3"]["cells"]).index(fusion)
     pairs = zip(plain, better.value[place].tolist(), better.error[place].tolist(), strict=True)
-    return [one._replace(value=value, error=error) if error < one.error else one for one, value, error in pairs]
+    return tuple(one._replace(value=value, error=error) if error < one.error else one for one, value, error in pairs)
 
 
 @cache

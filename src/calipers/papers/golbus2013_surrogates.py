@@ -9,16 +9,15 @@ groups. Whatever the predictions are worth,
 is expected to be what T is, and its error is smaller the better they are. b is the slope of T on P, over blocks that
 are left out. Each half of the groups is predicted by what the other half taught.
 
-A prediction is a ridge regression: on who is in a group, on each two that are, on the two largest scales of scores with
-each other member (which decide where scores are added up as they are), and on RIC of the documents that the group finds,
-relevant ones first, which is quick to count.
+A prediction is a ridge regression: on who is in a group; on each two that are; on the members with the largest scales
+of scores, which decide where scores are added up as they are, with each other member; and on RIC of the documents that
+the group finds, relevant ones first, which is quick to count.
 
 Owen, Monte Carlo theory, methods and examples, 2013, chapter 8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -82,7 +81,8 @@ class Features:
             if self.length is not None:
                 relevant = np.minimum(relevant, self.length)
                 other = np.minimum(other, self.length - relevant)
-            right, wrong = relevant * float(each.others), (each.relevants - relevant) * other.astype(np.float64)
+            right = np.asarray(relevant * each.others, np.float64)
+            wrong = np.asarray((each.relevants - relevant) * other, np.float64)
             total += order_information(right, wrong) / max(each.relevants * each.others, 1)
         return total / max(len(self.found), 1)
 
@@ -143,7 +143,7 @@ def refined(features: Features, groups: Ints, values: Floats, seed: int) -> Refi
     chunks = max(2, PREDICTED * len(groups) // CHUNK)
     with ThreadPoolExecutor(processors()) as workers:
         many = np.array(list(workers.map(predicted, range(chunks))))
-    value = np.zeros(many.shape[2:])
+    value = np.zeros((values.shape[1] - 1, many.shape[-1]))
     own_error, shared_error = np.zeros_like(value), np.zeros_like(value)
     for half, (own, weight) in enumerate(zip(halves, learnt, strict=True)):
         of_block = np.unique(block[own], return_inverse=True)[1]
@@ -168,5 +168,5 @@ def _learnt(features: Any, values: Floats) -> Floats:
     """[feature, column]: the weights of a ridge regression."""
     from scipy.sparse.linalg import lsmr
 
-    columns: Sequence[Floats] = values.T
-    return np.column_stack([lsmr(features, each, damp=RIDGE**0.5, maxiter=ITERATIONS)[0] for each in columns])
+    columns = [lsmr(features, each, damp=RIDGE**0.5, maxiter=ITERATIONS)[0] for each in values.T]
+    return np.column_stack(columns)
