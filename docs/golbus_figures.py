@@ -4,7 +4,8 @@ DATA is a folder with trec/trec8-adhoc, trec/trec9-web, trec/dl19-passage and tr
 
     figure-2 figure-3 figure-5   the pictures of reproduce.md; figure 3 has the first 240 groups of systems
     weights estimators           tables of information.md
-    FILE.csv                     verdicts of reproduce.md: `calipers reproduce golbus2013 --format csv -o FILE.csv`
+    FILE.csv                     verdicts of reproduce.md: `calipers reproduce golbus2013 --format csv -o FILE.csv`,
+                                 or of some of its tables
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ from calipers.results.tables import Table
 IMAGES = Path(__file__).resolve().parent / "images"
 SPLITS = 60
 DRAWN = 240  # groups in the picture of figure 3
-TABLE_3 = ("interval", "if 100 were drawn", "drawn at most", "shuffled", "corrected")
+TABLE_3 = ("interval", "groups for all digits", "if 100 were drawn", "drawn at most", "shuffled", "corrected")
 _NUMBER = r"(-?[\d.]+)"
 TABLE_3_REASON = (
-    r"groups give (\S+ to [^;]+); 100 groups would give (\S+ to [^;]+); "
+    r"groups give (\S+ to [^,]+), (narrower|which takes about [\d,]+ groups)[^;]*; "
+    r"100 groups would give (\S+ to [^;]+); "
     r"what is printed may come of (?:at most )?([^;]+);"
     rf".* ranks {_NUMBER}, .* one {_NUMBER}"
 )
@@ -180,8 +182,12 @@ def verdicts(file: Path) -> None:
                 columns = ["cell", "printed", "computed", "verdict", *TABLE_3]
                 match = re.search(TABLE_3_REASON, row["reason"])
                 assert match, row
-                about = list(match.groups())
+                about = [
+                    re.sub(r"narrower|which takes about | groups", "", each) or "enough" for each in match.groups()
+                ]
             rows.append((row["cell"], row["printed"], _short(row["computed"], 4), row["verdict"], *about))
+        if not rows:
+            continue
         if not any(row[4] for row in rows):
             columns, rows = columns[:4], [row[:4] for row in rows]
         replace("reproduce.md", f"golbus-{name}", Table(tuple(columns), tuple(rows)).to_markdown())

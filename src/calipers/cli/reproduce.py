@@ -36,7 +36,17 @@ Result = TypeVar("Result")
     "--grid", is_flag=True, help="Search the readings of what a paper leaves open; one row per reading, best first."
 )
 @click.option("--cells", is_flag=True, help="With --grid: one row per printed figure, and how many readings give it.")
-@click.option("--cache", metavar="FOLDER", help="With --grid: keep what is done here, and go on from it later.")
+@click.option(
+    "--groups",
+    metavar="N",
+    type=click.IntRange(min=2),
+    help="How many groups of systems golbus2013/table-3 and figure-3 draw: more give narrower intervals.",
+)
+@click.option(
+    "--cache",
+    metavar="FOLDER",
+    help="Keep what is done of --grid, or of the groups of systems, here, and go on from it later.",
+)
 @output
 def command(
     tables: tuple[str, ...],
@@ -44,6 +54,7 @@ def command(
     data: str | None,
     grid: bool,
     cells: bool,
+    groups: int | None,
     cache: str | None,
     output: Output,
 ) -> None:
@@ -60,6 +71,7 @@ def command(
     calipers reproduce karmaker2022 feng2023 --format csv
     calipers reproduce golbus2013/table-2 --data scores/
     calipers reproduce karmaker2022/table-19 --grid --cache done/
+    calipers reproduce golbus2013/table-3 --data FOLDER --groups 300000 --cache done/
     """  # fmt: skip
     from calipers.papers.printed_figures import VERDICTS
     from calipers.papers.registry import listing as list_of_tables
@@ -72,15 +84,21 @@ def command(
     if not tables:
         raise CalipersError("name a table, as in calipers reproduce karmaker2022/table-9; --list shows what there is")
     chosen = reproductions(*tables)
-    if (cells or cache) and not grid:
-        raise CalipersError("--cells and --cache are for --grid, the search of readings")
+    draws = any(each.groups for each in chosen)
+    if not grid and (cells or (cache and not draws)):
+        raise CalipersError(
+            "--cells and --cache are for --grid, the search of readings; --cache also for tables that draw groups, "
+            "golbus2013/table-3 and figure-3"
+        )
+    if groups and (grid or not draws):
+        raise CalipersError("--groups is for tables that draw groups, golbus2013/table-3 and figure-3, without --grid")
     if grid:
         output.write(_searched(chosen, data, cells, cache))
         return
     found = []
     with progress(len(chosen), "tables") as advance:
         for each in chosen:
-            found.append(_with_data(each.table, data))
+            found.append(_with_data(partial(each.table, groups=groups, cache=cache), data))
             advance(1)
     joined = Table(found[0].columns, tuple(row for table in found for row in table.rows))
     counts = {verdict: sum(row[4] == verdict for row in joined.rows) for verdict in VERDICTS}

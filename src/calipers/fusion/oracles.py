@@ -167,10 +167,16 @@ def sorted_score(ballots: Ballots, kind: str, start: Ints | None = None, votes: 
     order = ballots.ordered(grade) if start is None or kind == "naive" else start
     if kind == "naive":
         return places(ballots, order)
-    part = 1.0 if kind == "pareto" else 0.5
     runs = len(ballots.runs)
-    share, half_stays = votes != VOTES[0], votes == VOTES[2]
-    return sorted_by_votes(ballots, order, np.ones(runs), part if share else part * runs, grade, share, half_stays)
+    needed, share, half_stays = rule_of_votes(kind, votes, runs)
+    return sorted_by_votes(ballots, order, np.ones(runs), needed, grade, share, half_stays)
+
+
+def rule_of_votes(kind: str, votes: str, runs: int) -> tuple[float, bool, bool]:
+    """What `sort_by_votes` takes for an oracle: the votes needed, whether that is a share, whether half is enough."""
+    part = 1.0 if kind == "pareto" else 0.5
+    share = votes != VOTES[0]
+    return part if share else part * runs, share, votes == VOTES[2]
 
 
 def stays_above(rank: Ranks, missing: int, unanimous: bool) -> tuple[Ints, Above]:

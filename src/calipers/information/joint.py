@@ -29,9 +29,10 @@ from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.information.rankings import QueryRankings, Rankings, in_parallel
-from calipers.information.sign_patterns import Tally, check_number_of_lists, told
+from calipers.information.sign_patterns import MOST_NATIVE, Tally, check_number_of_lists, told
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
+from calipers.native.scanner import bits_of_groups
 from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table
 
@@ -204,8 +205,11 @@ def known_together(query: QueryRankings, rank: NDArray[np.int32]) -> float:
 
 def known_by_groups(query: QueryRankings, groups: Ints) -> Floats:
     """The joint RIC of many groups of a query's systems, [group, member]: lists are cut and compared once for all."""
-    rank = query.until_last_relevant()
-    sides = list(query.sides(rank, *query.ties))
+    sides = list(query.sides(query.until_last_relevant(), *query.ties))
+    if groups.shape[1] <= MOST_NATIVE and all(better.dtype == np.int16 and better.ndim == 3 for better, _ in sides):
+        blocks = [(better[:, :, 0], worse[:, 0, :]) for better, worse in sides]
+        pairs = query.size * len(query.ties)
+        return np.asarray(bits_of_groups(blocks, groups, np.iinfo(np.int16).max) / pairs)
     counted = Tally(groups.shape[1], query.size)
     found = np.empty(len(groups))
     for i, group in enumerate(groups):

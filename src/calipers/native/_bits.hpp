@@ -175,11 +175,16 @@ template <typename Count>
 inline double pattern_bits(const Count* counts, size_t size) {
     const size_t middle = size / 2;
     double bits = 0;
-    for (size_t k = 1; k <= middle; k++) {
-        const double one = static_cast<double>(counts[middle + k]), other = static_cast<double>(counts[middle - k]);
-        if (one == 0 && other == 0) continue;
-        bits += one + other;  // all of it where only one of the two occurs
-        if (one > 0 && other > 0) bits += times_log(one) + times_log(other) - times_log(one + other);
+    for (size_t start = 1; start <= middle; start += 16) {
+        const size_t end = std::min(start + 16, middle + 1);
+        Count any = 0;
+        for (size_t k = start; k < end; k++) any |= counts[middle + k] | counts[middle - k];
+        if (any == 0) continue;  // most patterns do not occur
+        for (size_t k = start; k < end; k++) {
+            const double one = static_cast<double>(counts[middle + k]), other = static_cast<double>(counts[middle - k]);
+            bits += one + other;  // all of it where only one of the two occurs
+            if (one > 0 && other > 0) bits += times_log(one) + times_log(other) - times_log(one + other);
+        }
     }
     return bits;
 }

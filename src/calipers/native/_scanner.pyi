@@ -1,5 +1,6 @@
 """The types of the compiled scanner; what it does, `plain.py` says."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,21 @@ def pattern_bits(counts: NDArray[np.int32 | np.int64]) -> float: ...
 def order_bits(
     better: NDArray[np.int16], worse: NDArray[np.int16], missing: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]: ...
+def bits_of_groups(
+    sides: Sequence[tuple[NDArray[np.int16], NDArray[np.int16]]], groups: NDArray[np.integer], missing: int
+) -> NDArray[np.float64]: ...
+def fused_pairs(
+    starts: NDArray[np.integer],
+    document: NDArray[np.integer],
+    score: NDArray[np.float64],
+    grade: NDArray[np.float64],
+    level: NDArray[np.integer],
+    size: NDArray[np.integer],
+    groups: NDArray[np.integer],
+    fusions: Sequence[tuple[int, int, int, int, float, bool, bool]],
+    shown: Sequence[tuple[int, int]],
+) -> NDArray[np.float64]: ...
+def union_sizes(bits: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int64]: ...
 def sort_by_votes(
     start: ArrayLike,
     offsets: ArrayLike,

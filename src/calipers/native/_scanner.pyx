@@ -39,6 +39,42 @@ cdef extern from "_bits.hpp" namespace "calipers" nogil:
     ) except +
 
 
+cdef extern from "_groups.hpp" namespace "calipers" nogil:
+    cppclass Sides:
+        const int16_t* better
+        size_t betters
+        const int16_t* worse
+        size_t worses
+
+    cppclass Fusion:
+        int64_t scores, power, start, votes, share, half_stays
+        double needed
+
+    cppclass Shown:
+        int64_t length, least
+
+    cppclass GroupedLists "calipers::Lists":
+        const int64_t* starts
+        const int32_t* document
+        const double* score
+        size_t entries
+        const double* grade
+        const int32_t* level
+        size_t documents
+        const int64_t* size
+        size_t levels
+
+    void count_groups "calipers::bits_of_groups"[Count](
+        const vector[Sides]&, const int64_t*, size_t, size_t, int16_t, double*
+    ) except +
+    void count_fused "calipers::fused_pairs"(
+        const GroupedLists&, const int64_t*, size_t, size_t, const vector[Fusion]&, const vector[Shown]&, double*
+    ) except +
+    void count_unions "calipers::union_sizes"(
+        const uint64_t*, size_t, const int64_t*, size_t, size_t, int64_t*
+    ) except +
+
+
 cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     cbool is_blank(uint8_t c) noexcept
     cbool is_digit(uint8_t c) noexcept
@@ -1634,6 +1670,123 @@ def sort_by_votes(start, offsets, rank, weight, double needed, grade=None, bint 
                 <const double*> weights.view.buf, runs, needed, worth, share, half_stays,
             )
     return order
+
+
+def bits_of_groups(sides, groups, missing):
+    """What the patterns of each group of at most ten lists tell, in bits: [group].
+
+    sides: pairs of [list, document] numbers of 16 bits, those of better documents and those of worse ones, as for
+    `count_patterns`; what is not in a list has the number `missing`. groups: [group, member] places of lists.
+    """
+    import numpy
+
+    chosen = numpy.ascontiguousarray(groups, "int64")
+    if chosen.ndim != 2 or chosen.shape[1] > 10:
+        raise ValueError("expected groups of at most ten lists")
+    cdef vector[Sides] both
+    cdef Sides one
+    cdef Borrowed first, second
+    cdef size_t total = 0, count = chosen.shape[0], lists = chosen.shape[1]
+    cdef int16_t absent = missing
+    held = []
+    for better, worse in sides:
+        if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse) or not all_places(chosen, len(better)):
+            raise ValueError("expected the numbers of all lists of the groups")
+        first = Borrowed(numpy.ascontiguousarray(better).reshape(-1), "int16")
+        second = Borrowed(numpy.ascontiguousarray(worse).reshape(-1), "int16")
+        if first.view.itemsize != 2 or second.view.itemsize != 2:
+            raise ValueError("expected numbers of 16 bits")
+        held.append((first, second))
+        one.better, one.betters = <const int16_t*> first.view.buf, better.shape[1]
+        one.worse, one.worses = <const int16_t*> second.view.buf, worse.shape[1]
+        total += one.betters * one.worses
+        both.push_back(one)
+    found = numpy.empty(count, "float64")
+    cdef Borrowed members = Borrowed(chosen.reshape(-1), "int64")
+    cdef Borrowed bits = Borrowed(found, "float64", True)
+    cdef cbool few = total < 2**31
+    with nogil:
+        if few:
+            count_groups[int32_t](
+                both, <const int64_t*> members.view.buf, count, lists, absent, <double*> bits.view.buf
+            )
+        else:
+            count_groups[int64_t](
+                both, <const int64_t*> members.view.buf, count, lists, absent, <double*> bits.view.buf
+            )
+    return found
+
+
+def fused_pairs(starts, document, score, grade, level, size, groups, fusions, shown):
+    """[group, fusion, shown, 2]: pairs of one query's judged documents that fused lists have in the right and the
+    wrong order; see plain.py.
+    """
+    import numpy
+
+    bounds, chosen = (numpy.ascontiguousarray(each, "int64") for each in (starts, groups))
+    if (chosen.ndim != 2 or chosen.shape[1] > 15 or score.ndim != 2 or score.shape[1] != len(document)
+            or len(grade) != len(level) or not all_places(document, len(level)) or not all_places(chosen, len(bounds) - 1)
+            or (len(level) and numpy.max(level) >= len(size))):
+        raise ValueError("lists, documents, scores, grades and groups do not fit each other")
+    cdef Borrowed ends = Borrowed(bounds, "int64")
+    if not cuts(<const int64_t*> ends.view.buf, ends.count, len(document)):
+        raise ValueError("lists, documents, scores, grades and groups do not fit each other")
+    if numpy.diff(bounds).max(initial=0) >= 2**15 - 1:
+        raise ValueError("a list is too long")
+    cdef Borrowed documents = Borrowed(numpy.ascontiguousarray(document, "int32"), "int32")
+    cdef Borrowed scores = Borrowed(numpy.ascontiguousarray(score, "float64").reshape(-1), "float64")
+    cdef Borrowed grades = Borrowed(numpy.ascontiguousarray(grade, "float64"), "float64")
+    cdef Borrowed levels = Borrowed(numpy.ascontiguousarray(level, "int32"), "int32")
+    cdef Borrowed sizes = Borrowed(numpy.ascontiguousarray(size, "int64"), "int64")
+    cdef Borrowed members = Borrowed(chosen.reshape(-1), "int64")
+    cdef GroupedLists lists
+    lists.starts, lists.document = <const int64_t*> ends.view.buf, <const int32_t*> documents.view.buf
+    lists.score, lists.entries = <const double*> scores.view.buf, len(document)
+    lists.grade, lists.level = <const double*> grades.view.buf, <const int32_t*> levels.view.buf
+    lists.documents, lists.size, lists.levels = len(level), <const int64_t*> sizes.view.buf, len(size)
+    cdef vector[Fusion] ways
+    cdef Fusion way
+    for way.scores, way.power, way.start, way.votes, way.needed, way.share, way.half_stays in fusions:
+        if way.scores >= <int64_t> len(score):
+            raise ValueError("a fusion wants scores that are not there")
+        ways.push_back(way)
+    cdef vector[Shown] read
+    cdef Shown each
+    for each.length, each.least in shown:
+        read.push_back(each)
+    cdef size_t count = chosen.shape[0], lists_of_group = chosen.shape[1]
+    found = numpy.empty(count * ways.size() * read.size() * 2, "float64")
+    cdef Borrowed pairs = Borrowed(found, "float64", True)
+    with nogil:
+        count_fused(
+            lists, <const int64_t*> members.view.buf, count, lists_of_group, ways, read, <double*> pairs.view.buf
+        )
+    return found.reshape(count, ways.size(), read.size(), 2)
+
+
+def union_sizes(bits, groups):
+    """[group]: how many bits one of a group's rows has; rows are 64-bit words."""
+    import numpy
+
+    chosen = numpy.ascontiguousarray(groups, "int64")
+    if bits.ndim != 2 or chosen.ndim != 2 or not all_places(chosen, len(bits)):
+        raise ValueError("expected rows of bits, and groups of their places")
+    cdef size_t words = bits.shape[1], count = chosen.shape[0], members = chosen.shape[1]
+    cdef Borrowed rows = Borrowed(numpy.ascontiguousarray(bits).reshape(-1), "uint64")
+    cdef Borrowed places = Borrowed(chosen.reshape(-1), "int64")
+    found = numpy.empty(count, "int64")
+    cdef Borrowed sizes = Borrowed(found, "int64", True)
+    with nogil:
+        count_unions(
+            <const uint64_t*> rows.view.buf, words, <const int64_t*> places.view.buf, count, members,
+            <int64_t*> sizes.view.buf,
+        )
+    return found
+
+
+def all_places(numbers, size):
+    """Whether all of these are places of something of that size."""
+    return not numbers.size or (numbers.min() >= 0 and numbers.max() < size)
 
 
 def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, precision):

@@ -13,7 +13,7 @@ import re
 import struct
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise, repeat
 from typing import Any
 
@@ -687,6 +687,145 @@ def order_bits(
         below[s, :, :width] = np.packbits(one > other, axis=1)
     one, two, three = (bits.view(np.uint64).reshape(len(better), -1) for bits in (above, tied, below))
     return one, two, three
+
+
+def bits_of_groups(
+    sides: Sequence[tuple[NDArray[np.int16], NDArray[np.int16]]],
+    groups: NDArray[np.integer],
+    missing: int,  # noqa: ARG001  that the compiled one leaves out
+) -> NDArray[np.float64]:
+    """What the patterns of each group of at most ten lists tell, in bits: [group].
+
+    sides: pairs of [list, document] numbers of 16 bits, those of better documents and those of worse ones, as for
+    `count_patterns`; what is not in a list has the number `missing`. groups: [group, member] places of lists.
+
+    >>> better, worse = np.array([[1], [3]], np.int16), np.array([[2, 9], [1, 9]], np.int16)
+    >>> bits_of_groups([(better, worse)], np.array([[0], [1]]), 9).tolist()
+    [2.0, 0.0]
+    """
+    if groups.ndim != 2 or groups.shape[1] > 10:
+        raise ValueError("expected groups of at most ten lists")
+    for better, worse in sides:
+        if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse) or not _all_places(groups, len(better)):
+            raise ValueError("expected the numbers of all lists of the groups")
+    found = np.empty(len(groups))
+    counts = np.empty(3 ** groups.shape[1], np.int64)
+    for g, group in enumerate(groups):
+        counts.fill(0)
+        for better, worse in sides:
+            count_patterns(better[group], worse[group], counts)
+        found[g] = pattern_bits(counts)
+    return found
+
+
+def fused_pairs(
+    starts: NDArray[np.integer],
+    document: NDArray[np.integer],
+    score: NDArray[np.float64],
+    grade: NDArray[np.float64],
+    level: NDArray[np.integer],
+    size: NDArray[np.integer],
+    groups: NDArray[np.integer],
+    fusions: Sequence[tuple[int, int, int, int, float, bool, bool]],
+    shown: Sequence[tuple[int, int]],
+) -> NDArray[np.float64]:
+    """[group, fusion, shown, 2]: pairs of one query's judged documents that fused lists have in the right and the
+    wrong order; of a tied pair half each. A document that is not shown stands below all that are.
+
+    starts, document, score: list i has the entries starts[i] to starts[i + 1], best first; of each entry its document,
+    numbered by descending id, and [scale, entry] its scores. grade, level: of each document; its level is the place of
+    its grade among those that count, or -1. size: of each level, judged documents. groups: [group, member] places of
+    lists, at most 15 each.
+
+    fusions: (scale, power, start, votes, needed, share, half_stays). By the sum of the scores, times a power of the
+    number of lists that have the document; or, where the scale is -1, from a start (0 ids, 1 Borda, 2 grades) by votes
+    (0 none, 1 plain, 2 with grades; the rest is as for `sort_by_votes`). shown: (documents or -1 for all, level): the
+    list ends after the last document of that level or a higher one.
+    """
+    wrong = "lists, documents, scores, grades and groups do not fit each other"
+    if (
+        groups.ndim != 2
+        or groups.shape[1] > 15
+        or score.ndim != 2
+        or score.shape[1] != len(document)
+        or len(grade) != len(level)
+        or not _all_places(document, len(level))
+        or not _all_places(groups, len(starts) - 1)
+        or level.max(initial=-1) >= len(size)
+        or (starts[0], starts[-1]) != (0, len(document))
+        or (np.diff(starts) < 0).any()
+    ):
+        raise ValueError(wrong)
+    if np.diff(starts).max(initial=0) >= 2**15 - 1:
+        raise ValueError("a list is too long")
+    if any(each[0] >= len(score) for each in fusions):
+        raise ValueError("a fusion wants scores that are not there")
+    found = np.empty((len(groups), len(fusions), len(shown), 2))
+    for g, group in enumerate(groups.tolist()):
+        lists = [slice(int(starts[i]), int(starts[i + 1])) for i in group]
+        own, place = np.unique(np.concatenate([document[each] for each in lists]), return_inverse=True)
+        rank = np.full((len(own), len(group)), 0xFFFF, np.uint16)
+        borda = np.zeros(len(own))
+        at = 0
+        for i, each in enumerate(lists):
+            length = each.stop - each.start
+            here = place[at : at + length]
+            rank[here, i] = np.arange(1, length + 1)
+            borda[here] += len(own) + 1 + length - 2 * np.arange(1, length + 1)
+            at += length
+        count = (rank != 0xFFFF).sum(axis=1)
+        for f, (scale, power, start, votes, *rule) in enumerate(fusions):
+            tied = scale >= 0
+            if tied:
+                entries = np.concatenate([score[scale, each] for each in lists])
+                summed = np.bincount(place, entries, len(own)).astype(np.float64, copy=False)
+                by: NDArray[np.float64] = summed * count if power > 0 else summed / count if power < 0 else summed
+            else:
+                by = (np.zeros(len(own)), borda, grade[own])[start]
+            order = np.argsort(-by, kind="stable")
+            if votes:
+                worth = grade[own] if votes == 2 else None
+                segment = np.array([0, len(own)])
+                order = sort_by_votes(order, segment, rank, np.ones(len(group)), rule[0], worth, *map(bool, rule[1:]))
+            tie = -by[order] if tied else np.arange(len(own))
+            for s, (length, least) in enumerate(shown):
+                found[g, f, s] = _ordered_pairs(level[own[order]], tie, size, length, least)
+    return found
+
+
+def _ordered_pairs(
+    level: NDArray[np.integer], tie: NDArray[Any], size: NDArray[np.integer], length: int, least: int
+) -> tuple[float, float]:
+    """Pairs in the right and in the wrong order of one list, given by the levels of its documents and their ties."""
+    level, tie = (each if length < 0 else each[:length] for each in (level, tie))
+    if least > 0:
+        kept = tie <= tie[level >= least].max() if (level >= least).any() else np.zeros(len(tie), bool)
+        level, tie = level[kept], tie[kept]
+    right = wrong = 0.0
+    for better in range(1, len(size)):
+        for worse in range(better):
+            below, above = (np.sort(tie[level == each]) for each in (better, worse))
+            before = (np.searchsorted(above, below, "left").sum() + np.searchsorted(above, below, "right").sum()) / 2
+            right += len(below) * int(size[worse]) - before
+            wrong += before + (int(size[better]) - len(below)) * len(above)
+    return right, wrong
+
+
+def union_sizes(bits: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    """[group]: how many bits one of a group's rows has; rows are 64-bit words.
+
+    >>> union_sizes(np.array([[3], [6]], np.uint64), np.array([[0, 0], [0, 1]])).tolist()
+    [2, 3]
+    """
+    if bits.ndim != 2 or groups.ndim != 2 or not _all_places(groups, len(bits)):
+        raise ValueError("expected rows of bits, and groups of their places")
+    one = np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), axis=1).astype(bool)
+    return np.array([one[group].any(axis=0).sum() for group in groups], np.int64)
+
+
+def _all_places(numbers: NDArray[np.integer], size: int) -> bool:
+    """Whether all of these are places of something of that size."""
+    return not numbers.size or bool(numbers.min() >= 0 and numbers.max() < size)
 
 
 def sort_by_votes(

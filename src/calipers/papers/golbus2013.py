@@ -41,9 +41,11 @@ from calipers.papers.golbus2013_groups import (
     numbered_by_id,
     rics_of_groups,
     scattered_blocks,
+    spread_of_scores,
 )
+from calipers.papers.golbus2013_surrogates import Features, Refined, refined
 from calipers.papers.printed_figures import CONSISTENT, DIFFERS, EXACT, NEEDS_DATA, Figure, judged
-from calipers.papers.readings import Reading, readings_of
+from calipers.papers.readings import Kept, Reading, readings_of
 from calipers.papers.registry import printed, reproduction, reproduction_of_readings
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell
@@ -51,10 +53,13 @@ from calipers.stats.correlation import rank_correlation
 
 SEEDS = range(42, 52)
 SIZE = 10  # systems of a group in table 3; the paper does not say how many groups it drew
-SAMPLES = 12_000  # groups for the figures: a thousand deals, minutes on two cores
+SAMPLES = 30_000  # groups for the figures: 2,500 deals, minutes on two cores
+STEP = 1_200  # groups that are fused, and kept, at a time
+A_GROUP = 0.027  # seconds of one processor for a group, measured where others were at work too
 SEARCHED = 60  # groups for each reading of a search
 BY_CHANCE = 240  # groups for what is chance in the joint value
 HALF_A_DIGIT = 0.0005  # of table 3
+REFINED = 2_400  # groups from which predictions can be learnt
 DRAWN_THEN = 100  # groups that the paper is taken to have drawn, where the error of its own figures matters
 SEED = 42
 FOLDERS = {"TREC 8": "trec/trec8-adhoc", "TREC 9": "trec/trec9-web"}
@@ -78,6 +83,7 @@ class Collection:
     judgments: Judgments
     runs: tuple[RememberedRun, ...]
     fused: dict[tuple[PaperFusion, ShownRanks, int], Floats] = field(default_factory=dict)  # see fused_rics
+    joint: dict[tuple[int, int], Floats] = field(default_factory=dict)  # see joint_values
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
@@ -340,35 +346,39 @@ class Drawn:
     LAYOUT,
     axes=TABLE_3,
     best=BEST_3,
-    thorough={"samples": SAMPLES},
+    groups=SAMPLES,
 )
-def table_3(folder: Path | None, reading: Reading, samples: int = SEARCHED) -> Sequence[Figure]:
+def table_3(
+    folder: Path | None, reading: Reading, groups: int = SEARCHED, cache: str | Path | None = None
+) -> Sequence[Figure]:
     cells = printed("golbus2013")["table-3"]["cells"]
     known = collection(folder, "TREC 8")
     if known is None:
         each = ((fusion, pair) for fusion, figures in cells.items() for pair in zip(AGREEMENT, figures, strict=True))
         return needs_data((f"{fusion}: {what}", figure) for fusion, (what, figure) in each)
-    if samples == SEARCHED:  # each group is drawn once for all readings
+    if groups == SEARCHED:  # each group is drawn once for all readings
         every = readings_of(TABLE_3)
         fused_rics(
             known,
             [fusion_under(name, each) for each in every for name in cells],
             [shown_under(each) for each in every],
-            samples,
+            groups,
         )
     else:
-        fused_rics(known, [fusion_under(name, reading) for name in cells], [shown_under(reading)], samples)
+        fuse_in_steps(known, reading, groups, cache)
     found = []
     for fusion, figures in cells.items():
-        known_of = agreements(known, fusion_under(fusion, reading), shown_under(reading), samples)
+        known_of = agreements(known, fusion_under(fusion, reading), shown_under(reading), groups)
+        if groups >= REFINED:
+            known_of = refined_agreements(known, fusion, reading, known_of, groups)
         for what, figure, one in zip(AGREEMENT, figures, known_of, strict=True):
-            low, high = one.value - 2 * one.error, one.value + 2 * one.error
             least, most = one.value - 2 * one.chance, one.value + 2 * one.chance
             apart = max(abs(one.value - float(figure)) - HALF_A_DIGIT, 0.0)
             drawn = f"at most {(2 * one.chance / apart) ** 2 * DRAWN_THEN:.0f}" if apart else "any number"
             about = (
-                f"{samples} groups give {low:.4f} to {high:.4f}; {DRAWN_THEN} groups would give {least:.3f} to "
-                f"{most:.3f}; what is printed may come of {drawn}; of the first {min(samples, BY_CHANCE)}, against the "
+                f"{groups} groups give {one.value - 2 * one.error:.4f} to {one.value + 2 * one.error:.4f}, "
+                f"{precision(one.error, groups)}; {DRAWN_THEN} groups would give {least:.3f} to "
+                f"{most:.3f}; what is printed may come of {drawn}; of the first {min(groups, BY_CHANCE)}, against the "
                 f"joint value of shuffled ranks {one.null:.3f}, of the corrected one {one.corrected:.3f}"
             )
             error = float(np.hypot(one.error, one.chance))
@@ -376,6 +386,23 @@ def table_3(folder: Path | None, reading: Reading, samples: int = SEARCHED) -> S
             verdict = judged(f"{fusion}: {what}", figure, one.value, reach, about, about, 3, rounds=True)
             found.append(replace(verdict, error=error))
     return found
+
+
+def precision(error: float, groups: int) -> str:
+    """Whether an interval of two standard errors is within half of the last printed digit; if not, what it takes.
+
+    >>> precision(0.0002, 1000)
+    'narrower than the printed digits'
+    >>> precision(0.001, 90_000)
+    'which takes about 1,400,000 groups, 10.5 hours of a processor, to be narrower than the printed digits'
+    """
+    if 2 * error <= HALF_A_DIGIT:
+        return "narrower than the printed digits"
+    needed = float(f"{groups * (2 * error / HALF_A_DIGIT) ** 2:.2g}")
+    return (
+        f"which takes about {needed:,.0f} groups, {needed * A_GROUP / 3600:.1f} hours of a processor, to be narrower "
+        "than the printed digits"
+    )
 
 
 class Agreed(NamedTuple):
@@ -401,11 +428,59 @@ def agreements(known: Collection, fusion: PaperFusion, shown: ShownRanks, sample
     return tuple(Agreed(*each) for each in zip(agreement(joint, ric), own, chance, null, corrected, strict=True))
 
 
-def drawn_groups(known: Collection, reading: Reading, samples: int) -> Drawn:
-    """The groups under one reading; what two readings share is computed once."""
-    shown = shown_under(reading)
-    wanted = [fusion_under(name, reading) for name in printed("golbus2013")["table-3"]["cells"]]
-    fused_rics(known, wanted, [shown], samples)
+def refined_agreements(
+    known: Collection, fusion: str, reading: Reading, plain: tuple[Agreed, ...], samples: int
+) -> tuple[Agreed, ...]:
+    """The same with the help of predictions, where these make it more precise."""
+    better = _refined(known, tuple(reading.items()), samples)
+    place = list(printed("golbus2013")["table-3"]["cells"]).index(fusion)
+    pairs = zip(plain, better.value[place].tolist(), better.error[place].tolist(), strict=True)
+    return tuple(one._replace(value=value, error=error) if error < one.error else one for one, value, error in pairs)
+
+
+@cache
+def _refined(known: Collection, reading: tuple[tuple[str, str], ...], samples: int) -> Refined:
+    """tau, rho and RMSE of all fusions, in the order of the table."""
+    under = dict(reading)
+    shown, wanted = shown_under(under), fusions_under(under)
+    ballots = known.ballots(under["unjudged"])
+    spread = spread_of_scores(ballots, under["normalisation"])
+    features = Features.of(replace(known.rankings("docid"), rel=shown.cut), spread, shown.length)
+    values = [joint_values(known, samples, shown.cut), *(known.fused[fusion, shown, samples] for fusion in wanted)]
+    return refined(features, groups_of_systems(known, samples), np.column_stack(values), SEED)
+
+
+def fuse_in_steps(known: Collection, reading: Reading, samples: int, cache: str | Path | None = None) -> None:
+    """Remember the joint RIC of each group and RIC of its fusions; what the cache folder has is not computed again."""
+    shown, wanted = shown_under(reading), fusions_under(reading)
+    if all((fusion, shown, samples) in known.fused for fusion in wanted):
+        return
+    options = {"reading": dict(reading), "size": SIZE, "seed": SEED, "step": STEP}
+    kept = Kept(cache, "golbus2013/groups", options, known.folder)
+    groups = groups_of_systems(known, samples)
+    rankings = replace(known.rankings("docid"), rel=shown.cut)
+    ballots = {reading["unjudged"]: known.ballots(reading["unjudged"])}
+    parts = []
+    for start in range(0, samples, STEP):
+        part = groups[start : start + STEP]
+        done = kept.get(str(start))
+        if done is None:
+            rics = rics_of_groups(ballots, known.judgments.pool, wanted, part, [shown])
+            columns = [joint_of_groups(rankings, part), *(rics[fusion, shown] for fusion in wanted)]
+            done = np.column_stack(columns).tolist()
+            if len(part) == STEP:
+                kept.put(str(start), done)
+        parts.append(np.array(done[: len(part)]))
+    values = np.concatenate(parts)
+    known.joint[samples, shown.cut] = values[:, 0]
+    for i, fusion in enumerate(wanted, 1):
+        known.fused[fusion, shown, samples] = values[:, i]
+
+
+def drawn_groups(known: Collection, reading: Reading, samples: int, cache: str | Path | None = None) -> Drawn:
+    """The groups under one reading."""
+    shown, wanted = shown_under(reading), fusions_under(reading)
+    fuse_in_steps(known, reading, samples, cache)
     ric = {fusion.name: known.fused[fusion, shown, samples] for fusion in wanted}
     chance = chance_values(known, min(samples, BY_CHANCE), shown.cut)
     return Drawn(joint_values(known, samples, shown.cut), ric, *chance)
@@ -426,16 +501,23 @@ def fusion_under(name: str, reading: Reading) -> PaperFusion:
     return PaperFusion(name, how, votes, reading["unjudged"])
 
 
+def fusions_under(reading: Reading) -> list[PaperFusion]:
+    """Those of the table, in its order."""
+    return [fusion_under(name, reading) for name in printed("golbus2013")["table-3"]["cells"]]
+
+
 def groups_of_systems(known: Collection, samples: int) -> Ints:
     if len(known.runs) < SIZE:
         raise CalipersError(f"groups of {SIZE} systems cannot be drawn from {len(known.runs)}", file=str(known.folder))
     return dealt_groups(len(known.runs), samples, SIZE, SEED)
 
 
-@cache
 def joint_values(known: Collection, samples: int, cut: int) -> Floats:
-    """The joint RIC of each group."""
-    return joint_of_groups(replace(known.rankings("docid"), rel=cut), groups_of_systems(known, samples))
+    """The joint RIC of each group, computed once."""
+    if (samples, cut) not in known.joint:
+        groups = groups_of_systems(known, samples)
+        known.joint[samples, cut] = joint_of_groups(replace(known.rankings("docid"), rel=cut), groups)
+    return known.joint[samples, cut]
 
 
 @cache
@@ -470,8 +552,9 @@ def fused_rics(known: Collection, wanted: Iterable[PaperFusion], shown: Iterable
     "RIC of fusions of ten systems of TREC 8 against their joint RIC: what the text says",
     DATA,
     LAYOUT,
+    groups=SAMPLES,
 )
-def figure_3(folder: Path | None) -> Sequence[Figure]:
+def figure_3(folder: Path | None, groups: int = SAMPLES, cache: str | Path | None = None) -> Sequence[Figure]:
     claims: dict[str, Callable[[dict[str, float], dict[str, float]], bool]] = {
         "combanz correlates least": lambda tau, rmse: min(tau, key=tau.__getitem__) == "combanz",
         "naive correlates best": lambda tau, rmse: max(tau, key=tau.__getitem__) == "naive",
@@ -484,7 +567,7 @@ def figure_3(folder: Path | None) -> Sequence[Figure]:
     known = collection(folder, "TREC 8")
     if known is None:
         return needs_data((claim, "as the text says") for claim in claims)
-    drawn = drawn_groups(known, BEST_3, SAMPLES)
+    drawn = drawn_groups(known, BEST_3, groups, cache)
     values = {name: agreement(drawn.joint, ric) for name, ric in drawn.ric.items()}
     tau, rmse = ({name: each[i] for name, each in values.items()} for i in (0, 2))
     shown = "tau " + ", ".join(f"{name} {value:.3f}" for name, value in tau.items())

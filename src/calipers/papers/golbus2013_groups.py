@@ -2,35 +2,36 @@
 
 A figure of the table is a rank correlation, or a root mean square error, over groups that are drawn at random, so its
 error falls with the root of their number only. What all groups share (scaled scores, lists that are cut, orders by id)
-is therefore computed once, and a group costs some hundredths of a second. RIC of a fused list is counted here from the
-order of its documents; tests compare that with the measure.
+is therefore computed once, groups are fused query by query by compiled code, and a group costs some hundredths of a
+second. RIC of a fused list is counted from the order of its documents; tests compare that with the measure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from calipers.collection.reader import processors
-from calipers.fusion.candidates import Ballots, ranked_segments
-from calipers.fusion.methods import METHODS, Votes
-from calipers.fusion.oracles import UNJUDGED, sorted_score
-from calipers.fusion.pairwise import condorcet_order
+from calipers.fusion.candidates import Ballots
+from calipers.fusion.oracles import UNJUDGED, rule_of_votes
+from calipers.fusion.pairwise import NOISE
+from calipers.fusion.scaling import scaled
 from calipers.information.joint import known_by_groups
 from calipers.information.rankings import Rankings, in_parallel
 from calipers.lists import Floats, Ints, Pool
 from calipers.measures.information import order_information
 from calipers.native.ids import Ids
+from calipers.native.scanner import fused_pairs
 from calipers.stats.correlation import rank_correlation
 
 AGREEMENT = ("tau", "rho", "RMSE")
 BLOCKS = 100  # of groups, each left out once for a standard error
 FEW_DEALS = 20  # below which single groups are left out
-SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 # -- drawing -------------------------------------------------------------------------------------------------------
@@ -58,10 +59,15 @@ def agreement(joint: Floats, ric: Floats) -> tuple[float, float, float]:
 
 def errors_of_agreement(joint: Floats, ric: Floats, block: Ints) -> tuple[float, float, float]:
     """The standard errors of tau, rho and RMSE: the jackknife, leaving out one block of groups after the other."""
-    without = np.array([agreement(joint[block != b], ric[block != b]) for b in range(int(block.max()) + 1)])
-    apart = np.nan_to_num(without - without.mean(axis=0))
+    without = without_each_block(joint, ric, block)
+    apart = without - without.mean(axis=0)
     tau, rho, rmse = np.sqrt((len(without) - 1) / len(without) * (apart**2).sum(axis=0)).tolist()
     return tau, rho, rmse
+
+
+def without_each_block(joint: Floats, ric: Floats, block: Ints) -> Floats:
+    """[block, figure]: tau, rho and RMSE without each block of groups; 0 where there is none."""
+    return np.nan_to_num([agreement(joint[block != b], ric[block != b]) for b in range(int(block.max()) + 1)])
 
 
 def blocks_of_deals(samples: int, hands: int) -> Ints:
@@ -117,23 +123,9 @@ class ShownRanks(NamedTuple):
     cut: int
 
 
-@dataclass(frozen=True, eq=False)
-class PairsOfGroup:
-    """What RIC needs of the judgments."""
-
-    query: Ints  # of each judged document
-    level: Ints  # of each judged document: the place of its grade among the grades; -1 where that is below 0
-    grades: Floats  # ascending
-    size: Ints  # [grade, query]: documents
-    pairs: Floats  # of each query: pairs of documents with different grades
-
-    @classmethod
-    def of(cls, pool: Pool) -> PairsOfGroup:
-        grades = np.unique(pool.grade[pool.grade >= 0])
-        level = np.where(pool.grade >= 0, np.searchsorted(grades, pool.grade), -1).astype(np.int16)
-        size = np.array([pool.count(level == each) for each in range(len(grades))])
-        pairs = (size.sum(axis=0) ** 2 - (size**2).sum(axis=0)) / 2
-        return cls(pool.query, level, grades, size, pairs)
+STARTS = ("ids", "borda", "grades")  # the order of the candidates that a sort starts from, as `fused_pairs` counts
+POWERS = {"combanz": -1, "combmnz": 1}  # of the number of runs that retrieve a document
+NO_SCORES, ALL_DOCUMENTS = -1, -1
 
 
 def numbered_by_id(ballots: Ballots) -> Ballots:
@@ -165,104 +157,78 @@ def rics_of_groups(
 ) -> dict[tuple[PaperFusion, ShownRanks], Floats]:
     """RIC of each fusion of each group, the mean over queries.
 
-    ballots: `numbered_by_id`, under what becomes of unjudged documents.
+    ballots: `numbered_by_id`, under what becomes of unjudged documents. Of a tied pair half is in the right order; a
+    document that is not shown stands below all that are.
     """
-    known = PairsOfGroup.of(pool)
-
-    def of_group(group: Ints) -> list[float]:
-        drawn = {unjudged: whole.only(group.tolist()) for unjudged, whole in ballots.items()}
-        starts: dict[tuple[str, str], Ints] = {}
-        found = []
-        for fusion in fusions:
-            own = drawn[fusion.unjudged]
-            if fusion.how in STARTS and (fusion.how, fusion.unjudged) not in starts:
-                starts[fusion.how, fusion.unjudged] = STARTS[fusion.how](own)
-            order, first = fused_order(own, fusion, starts.get((fusion.how, fusion.unjudged)))
-            found += [ric_of_order(own, order, first, known, each) for each in shown]
-        return found
-
-    with ThreadPoolExecutor(processors()) as workers:
-        values = np.array(list(workers.map(of_group, groups)))
-    columns = [(fusion, each) for fusion in fusions for each in shown]
-    return {column: values[:, i] for i, column in enumerate(columns)}
+    found: dict[tuple[PaperFusion, ShownRanks], Floats] = {}
+    for unjudged, whole in ballots.items():
+        own = [fusion for fusion in fusions if fusion.unjudged == unjudged]
+        values = _rics(whole, pool, own, groups, shown)
+        found |= {(fusion, each): values[:, f, s] for f, fusion in enumerate(own) for s, each in enumerate(shown)}
+    return found
 
 
-def fused_order(ballots: Ballots, fusion: PaperFusion, start: Ints | None) -> tuple[Ints, Ints | None]:
-    """The candidates query by query, the best first; and the rank where the tie of each starts, if any can be tied."""
-    if fusion.name == "naive":
-        return _by_grade(ballots), None
-    ones = np.ones(len(ballots.runs))
-    if fusion.name.startswith("comb"):
-        score = METHODS[fusion.name].fuse(Votes(ballots, ones, fusion.how))
-        order, first, _ = ranked_segments(score, ballots.offsets, ballots.words.__getitem__)
-        return order, first
-    assert start is not None
-    if fusion.name == "condorcet":
-        score = condorcet_order(ballots, ones, start)
-    else:
-        score = sorted_score(ballots, fusion.name, start, fusion.votes)
-    order = np.empty(len(score), np.int64)  # the score is n for the first of n candidates, 1 for the last
-    order[np.repeat(ballots.offsets[1:], np.diff(ballots.offsets)) - score.astype(np.int64)] = np.arange(len(score))
-    return order, None
-
-
-def _by_grade(ballots: Ballots) -> Ints:
-    """The candidates query by query, by grade, then by id."""
+def _rics(
+    ballots: Ballots, pool: Pool, fusions: Sequence[PaperFusion], groups: Ints, shown: Sequence[ShownRanks]
+) -> Floats:
+    """[group, fusion, shown ranks]: RIC, the mean over queries."""
     assert ballots.grade is not None
-    grades, level = np.unique(np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade), return_inverse=True)
-    query = np.repeat(np.arange(len(ballots.queries)), np.diff(ballots.offsets))
-    key = (query + 1) * len(grades) - level.reshape(-1)
-    # Small numbers are sorted much faster.
-    return np.argsort(key.astype(np.uint16 if key.max(initial=0) < 2**16 else np.int64), kind="stable")
+    row_of: Ints | None = ballots.row
+    assert row_of is not None
+    scalings = list(dict.fromkeys(fusion.how for fusion in fusions if fusion.name in POWERS))
+    scores = np.array([scaled(ballots, how) for how in scalings]).reshape(len(scalings), len(ballots.candidate))
+    grades = np.unique(pool.grade[pool.grade >= 0])
+    ways = [_way(fusion, scalings, groups.shape[1]) for fusion in fusions]
+    least = [int(np.searchsorted(grades, each.cut)) for each in shown]
+    read = [
+        (ALL_DOCUMENTS if each.length is None else each.length, low) for each, low in zip(shown, least, strict=True)
+    ]
+    level = np.where(ballots.grade >= 0, np.searchsorted(grades, ballots.grade), -1)  # NaN: not judged
+    grade = np.where(np.isnan(ballots.grade), UNJUDGED, ballots.grade)
+    size = np.array([pool.count(pool.grade == each) for each in grades])  # [grade, query]
+    pairs = (size.sum(axis=0) ** 2 - (size**2).sum(axis=0)) / 2
+    counted = np.array([(pairs > 0) & (size[low:].sum(axis=0) > 0) for low in least])  # [shown, query]
+
+    def of_query(q: int) -> Floats | None:
+        """[group, fusion, shown ranks], 0 for a query that does not count."""
+        here = slice(int(ballots.offsets[q]), int(ballots.offsets[q + 1]))
+        rows = row_of[here]
+        if rows.max(initial=-1) < 0:
+            return None
+        place = pool.query[rows.max()]
+        lists = np.flatnonzero(ballots.query == q)  # run by run
+        length = np.zeros(len(ballots.runs), np.int64)
+        length[ballots.run[lists]] = ballots.length[lists]
+        entries = np.concatenate([np.arange(*ballots.starts[i : i + 2]) for i in lists.tolist()])
+        starts = np.concatenate([[0], np.cumsum(length)])
+        judged = (grade[here], level[here], size[:, place])
+        candidates = ballots.candidate[entries] - here.start
+        ordered = fused_pairs(starts, candidates, scores[:, entries], *judged, groups, ways, read)
+        known = order_information(ordered[..., 0], ordered[..., 1]) / max(float(pairs[place]), 1.0)
+        return np.asarray(known * counted[:, place])
+
+    total = np.zeros((len(groups), len(fusions), len(shown)))
+    with ThreadPoolExecutor(processors()) as workers:
+        for values in workers.map(of_query, range(len(ballots.queries))):
+            total += 0.0 if values is None else values
+    return np.asarray(total / counted.sum(axis=1))
 
 
-def _by_borda(ballots: Ballots) -> Ints:
-    return ballots.ordered(METHODS["borda"].fuse(Votes(ballots, np.ones(len(ballots.runs)), "minmax")))
+def _way(fusion: PaperFusion, scalings: Sequence[str], runs: int) -> tuple[int, int, int, int, float, bool, bool]:
+    """A fusion as `fused_pairs` takes it: scores, power, start, votes, needed, share, half stays."""
+    if fusion.name in POWERS:
+        return scalings.index(fusion.how), POWERS[fusion.name], 0, 0, 0.0, False, False
+    if fusion.name == "naive":
+        return NO_SCORES, 0, STARTS.index("grades"), 0, 0.0, False, False
+    start = STARTS.index(fusion.how)
+    if fusion.name == "condorcet":
+        return NO_SCORES, 0, start, 1, NOISE * runs, False, False
+    return NO_SCORES, 0, start, 2, *rule_of_votes(fusion.name, fusion.votes, runs)
 
 
-# The order of the candidates that a sort starts from.
-STARTS: dict[str, Callable[[Ballots], Ints]] = {
-    "grades": _by_grade,
-    "ids": lambda ballots: np.arange(len(ballots)),
-    "borda": _by_borda,
-}
-
-
-def ric_of_order(ballots: Ballots, order: Ints, first: Ints | None, known: PairsOfGroup, shown: ShownRanks) -> float:
-    """RIC of fused lists, the mean over queries; of a tied pair half is in the right order.
-
-    As many worse documents as stand above a better one are in the wrong order with it; a document that is not shown
-    stands below all that are.
-    """
-    assert ballots.row is not None
-    row = ballots.row[order]
-    segment = np.repeat(np.arange(len(ballots.queries)), np.diff(ballots.offsets))
-    rank = np.arange(1, len(order) + 1) - ballots.offsets[segment]
-    kept = np.flatnonzero((row >= 0) & (known.level[row] >= 0) & (rank <= (shown.length or len(order))))
-    row, segment = row[kept], segment[kept]
-    at = rank[kept] if first is None else first[kept]
-    query, level = known.query[row], known.level[row]
-    relevant = known.grades >= shown.cut
-    if not relevant.all():
-        last = np.zeros(known.size.shape[1], np.int64)
-        of_last = relevant[level]
-        last[query[of_last]] = at[of_last]  # rows go down the list: the last one stays
-        until = at <= last[query]
-        segment, at, query, level = segment[until], at[until], query[until], level[until]
-    queries = known.size.shape[1]
-    here = np.array([np.bincount(query[level == each], minlength=queries) for each in range(len(known.grades))])
-    begin = np.searchsorted(segment, np.arange(len(ballots.queries)))
-    key = (segment << 32) + at  # of the tie
-    right, wrong = np.zeros(queries), np.zeros(queries)
-    for better in range(1, len(known.grades)):
-        rows = np.flatnonzero(level == better)
-        own, start = query[rows], begin[segment[rows]]
-        tie, end = (rows, rows) if first is None else (np.searchsorted(key, key[rows], side) for side in SIDES)
-        for worse in range(better):
-            seen = np.concatenate([[0], np.cumsum(level == worse)])
-            above, beside = seen[tie] - seen[start], (seen[end] - seen[tie]) / 2
-            wrong += np.bincount(own, above + beside, queries)
-            right += np.bincount(own, known.size[worse][own] - above - beside, queries)
-            wrong += (known.size[better] - here[better]) * here[worse]
-    counted = (known.pairs > 0) & (known.size[relevant].sum(axis=0) > 0)
-    return float((order_information(right, wrong)[counted] / known.pairs[counted]).mean())
+def spread_of_scores(ballots: Ballots, normalisation: str) -> Floats:
+    """Of each run: the median over queries of the standard deviation of its scores."""
+    scores = scaled(ballots, normalisation)
+    spread = np.array([scores[a:b].std() for a, b in pairwise(ballots.starts.tolist()) if b > a])
+    run = ballots.run[ballots.length > 0]
+    return np.array([np.median(spread[run == r]) if (run == r).any() else 0.0 for r in range(len(ballots.runs))])

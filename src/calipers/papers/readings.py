@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.papers.printed_figures import EXACT, NEEDS_DATA, ROUNDING, Figure
@@ -124,39 +125,41 @@ def search(
     progress: Callable[[int], None] | None = None,
 ) -> GridSearch:
     """Compute a table under every reading; what the cache folder has already is not computed again."""
-    kept = _Kept(cache, table_id, axes, folder)
+    kept = Kept(cache, table_id, {name: list(values) for name, values in axes.items()}, folder)
     readings = readings_of(axes)
     found = []
     for reading in readings:
-        figures = kept.get(reading)
-        if figures is None:
+        done = kept.get(said(reading))
+        figures = () if done is None else tuple(Figure(**figure) for figure in done)
+        if done is None:
             figures = tuple(check(folder, reading))
             if any(figure.verdict == NEEDS_DATA for figure in figures) and all(f.computed is None for f in figures):
                 raise NeedsData(table_id)
-            kept.put(reading, figures)
+            kept.put(said(reading), [asdict(figure) for figure in figures])
         found.append(figures)
         if progress:
             progress(1)
     return GridSearch(table_id, tuple(readings), tuple(found))
 
 
-class _Kept:
-    """A file of JSON lines, one for each reading that is done, for one state of the data."""
+class Kept:
+    """A file of JSON lines, one for each part of a long computation that is done, for one state of the data."""
 
-    def __init__(self, cache: str | os.PathLike[str] | None, table_id: str, axes: Axes, folder: Path | None) -> None:
+    def __init__(
+        self, cache: str | os.PathLike[str] | None, table_id: str, options: Mapping[str, Any], folder: Path | None
+    ) -> None:
+        """options: what the parts depend on, apart from their names and the data."""
         self.path = None if cache is None else Path(cache) / f"{table_id.replace('/', '-')}.jsonl"
-        self.known: dict[str, tuple[Figure, ...]] = {}
+        self.known: dict[str, Any] = {}
         if self.path is None:
             return
-        state = sha256(json.dumps([{n: list(v) for n, v in axes.items()}, _state_of(folder)]).encode()).hexdigest()
+        state = sha256(json.dumps([dict(options), _state_of(folder)]).encode()).hexdigest()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
             header = json.dumps({"state": state})
             kept = [line for line in lines[1:] if self._load(line)] if lines and lines[0] == header else []
-            if (
-                not lines or lines[0] != header or kept != lines[1:]
-            ):  # other data, or a line that was cut when a search was stopped
+            if not lines or lines[0] != header or kept != lines[1:]:  # other data, or a line that was cut by a stop
                 self.path.write_text("".join(f"{line}\n" for line in (header, *kept)), encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise CalipersError(f"cannot be a folder for what is done: {error}", file=str(cache)) from None
@@ -164,19 +167,19 @@ class _Kept:
     def _load(self, line: str) -> bool:
         try:
             done = json.loads(line)
-            self.known[said(done["reading"])] = tuple(Figure(**figure) for figure in done["figures"])
-        except (ValueError, TypeError, KeyError, AttributeError):
+            self.known[done["part"]] = done["found"]
+        except (ValueError, TypeError, KeyError):
             return False
         return True
 
-    def get(self, reading: Reading) -> tuple[Figure, ...] | None:
-        return self.known.get(said(reading))
+    def get(self, part: str) -> Any:
+        """What was found, or None."""
+        return self.known.get(part)
 
-    def put(self, reading: Reading, figures: Sequence[Figure]) -> None:
+    def put(self, part: str, found: Any) -> None:
         if self.path is not None:
-            done = {"reading": dict(reading), "figures": [asdict(figure) for figure in figures]}
             with open(self.path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(done) + "\n")
+                file.write(json.dumps({"part": part, "found": found}) + "\n")
 
 
 def _state_of(folder: Path | None) -> list[tuple[str, int]]:

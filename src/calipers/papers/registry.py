@@ -17,7 +17,7 @@ from calipers.papers.printed_figures import VERDICTS, Figure
 from calipers.papers.readings import Axes, GridSearch, Reading, readings_of, search
 from calipers.results.tables import Table
 
-Check = Callable[[Path | None], Sequence[Figure]]
+Check = Callable[..., Sequence[Figure]]  # of a folder, and where groups are drawn of their number and of a cache
 CheckReading = Callable[..., Sequence[Figure]]  # of a folder and a reading, and of options that have defaults
 
 # The modules that add to the list.
@@ -37,6 +37,7 @@ class Reproduction:
     layout: str = ""  # what a folder with it must hold
     axes: Axes = field(default_factory=dict)  # what the paper leaves open
     under: CheckReading | None = None  # the same under any reading
+    groups: int = 0  # that are drawn at random, if any: the more, the narrower the intervals
 
     def grid(
         self,
@@ -51,9 +52,15 @@ class Reproduction:
             )
         return search(self.id, self.axes, self.under, _folder(folder), cache, progress)
 
-    def table(self, folder: str | Path | None = None) -> Table:
-        """table, cell, printed, computed, verdict, reason."""
-        found = self.check(_folder(folder))
+    def table(
+        self, folder: str | Path | None = None, groups: int | None = None, cache: str | Path | None = None
+    ) -> Table:
+        """table, cell, printed, computed, verdict, reason.
+
+        groups: how many are drawn, for a table that draws some. cache: a folder for those that are done.
+        """
+        drawing = {"groups": groups or self.groups, "cache": cache} if self.groups else {}
+        found = self.check(_folder(folder), **drawing)
         rows = tuple((self.id, f.cell, f.printed, f.computed, f.verdict, f.reason) for f in found)
         counts = {verdict: sum(f.verdict == verdict for f in found) for verdict in VERDICTS}
         columns = ("table", "cell", "printed", "computed", "verdict", "reason")
@@ -63,11 +70,11 @@ class Reproduction:
 _FOUND: dict[str, Reproduction] = {}
 
 
-def reproduction(id: str, title: str, data: str = "", layout: str = "") -> Callable[[Check], Check]:
-    """Add a table to the list."""
+def reproduction(id: str, title: str, data: str = "", layout: str = "", *, groups: int = 0) -> Callable[[Check], Check]:
+    """Add a table to the list. groups: that it draws unless told otherwise; it is then told, and given a cache."""
 
     def add(check: Check) -> Check:
-        _FOUND[id] = Reproduction(id, title, check, data, layout)
+        _FOUND[id] = Reproduction(id, title, check, data, layout, groups=groups)
         return check
 
     return add
@@ -82,17 +89,26 @@ def reproduction_of_readings(
     axes: Axes,
     best: Reading,
     thorough: Mapping[str, Any] | None = None,
+    groups: int = 0,
 ) -> Callable[[CheckReading], CheckReading]:
     """Add a table whose paper leaves something open; `best` is the reading that a search found to give most figures.
 
     thorough: options of the function that hold for the best reading and would take too long for each of a search.
+    groups: as for `reproduction`; in a search the function draws as many as its own default says.
     """
     assert set(best) == set(axes), id
     assert all(best[name] in axes[name] for name in axes), id
 
     def add(under: CheckReading) -> CheckReading:
         _FOUND[id] = Reproduction(
-            id, title, lambda folder: under(folder, best, **(thorough or {})), data, layout, axes, under
+            id,
+            title,
+            lambda folder, **drawing: under(folder, best, **(thorough or {}), **drawing),
+            data,
+            layout,
+            axes,
+            under,
+            groups,
         )
         return under
 
