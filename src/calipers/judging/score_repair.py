@@ -44,7 +44,7 @@ Satterthwaite, An approximate distribution of estimates of variance components, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,12 +54,15 @@ from calipers.judging.effects_on_systems import Effects, on_queries
 from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table, as_number
+from calipers.stats.bounded_intervals import Range, range_around
 from calipers.stats.differences import all_pairs
 from calipers.stats.significance import SEED
 
 FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
 HEAVIEST_TAILS = 6.0  # kurtosis, that of Laplace's distribution, beyond which a row is sparse
+WIDER_JUDGE = 2.0  # times the standard deviation of the human's scores, beyond which the judge's make a row sparse
+FEW = 2  # queries, by the human or by the judge, that carry the variance: fewer do not tell how far a query may lie
 LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half the width is looked for
 
 COLUMNS = (
@@ -105,12 +108,52 @@ class _Shape:
         return cls(variance, skewness, np.maximum(kurtosis - 3 - skewness**2, 0.0), kurtosis, values.shape[-1])
 
 
+@dataclass(frozen=True)
+class _Varied:
+    """How far a repaired mean may be off: one figure per row."""
+
+    spread: Floats  # variance of a human-judged query, corrected by the judge's
+    skewness: Floats
+    rest: Floats  # variance of the mean that comes from the queries that only the judge labelled
+    rest_third: Floats  # the third cumulant of the same
+    excess: Floats  # of a _Shape
+    below: Floats  # how far below the mean a query may lie that is not among those judged; 0 where none is added
+    above: Floats
+
+    def of(self, row: int) -> _Varied:
+        return _Varied(*(getattr(self, each.name)[row] for each in fields(self)))
+
+    def interval(self, mean: Floats, n: Floats | int, level: float) -> tuple[Floats, Floats]:
+        """Both ends, from n human-judged queries; where one does not vary and the other does, it is the mean."""
+        low, _ = self._hall(mean, n, -self.below, level)
+        _, high = self._hall(mean, n, self.above, level)
+        return np.where(np.isnan(low) & ~np.isnan(high), mean, low), np.where(
+            np.isnan(high) & ~np.isnan(low), mean, high
+        )
+
+    def _hall(self, mean: Floats, n: Floats | int, away: Floats, level: float) -> tuple[Floats, Floats]:
+        """Hall's interval from n queries and, unless that is 0, one that lies so far away from their mean."""
+        third, more = self.skewness * self.spread**1.5, away != 0
+        shift, spread, skewed = one_query_more(self.spread, third, n, away)
+        size, spread, skewed = n + more, np.where(more, spread, self.spread), np.where(more, skewed, third)
+        return skewed_interval(
+            mean + shift, spread / size + self.rest, skewed / size**2 + self.rest_third, _degrees(self.excess, size), level
+        )
+
+
 def prediction_powered(
-    y: Floats, f: Floats, others: Floats, level: float = 0.95, seed: int = SEED, ahead: int = LOOK_AHEAD
+    y: Floats,
+    f: Floats,
+    others: Floats,
+    level: float = 0.95,
+    seed: int = SEED,
+    ahead: int = LOOK_AHEAD,
+    within: Range | None = None,
 ) -> RepairedMeans:
     """The repaired mean of each row: y and f of [row, query], both known; others of [row, query], only judged cheaply.
 
     ahead: how many times the queries at hand are looked at for an interval of half the width.
+    within: the least and the greatest that a score, or a difference, can be, where that is known.
 
     >>> y = np.array([[0.2, 0.5, 0.4, 0.7, 0.6, 0.3]])
     >>> found = prediction_powered(y, y + 0.3, np.array([[0.6, 0.8, 0.7, 0.9, 0.8, 0.7, 0.5, 1.0]]))
@@ -127,17 +170,29 @@ def prediction_powered(
     weight = cross_fitted(y, f, others, seed)
     corrected = y - weight * (f - others.mean(axis=1, keepdims=True))
     used, everywhere = weight.mean(axis=1), np.concatenate([f, others], axis=1)
-    judge = _Shape.of(everywhere)
-    spread = _over_all_queries(corrected, f, judge)
-    skewness = _pooled_skewness(corrected, judge)
-    rest, rest_third = used**2 * _cumulant(others, others) / size, used**3 * _cumulant(*[others] * 3) / size**2
-    variance, third = spread / n + rest, skewness * spread**1.5 / n**2 + rest_third
-    value, human = corrected.mean(axis=1), y.mean(axis=1)
-    low, high = skewed_interval(value, variance, third, _degrees(judge.excess, n), level)
+    judge, value, human = _Shape.of(everywhere), corrected.mean(axis=1), y.mean(axis=1)
+    shares = carrying_share(y), np.where(judge.kurtosis > 0, carrying_share(everywhere), 1.0)
+    sparse = is_sparse(np.minimum(*shares), n, level) | (_cumulant(y, y) < judge.variance / WIDER_JUDGE**2)
+    few = np.minimum(n * shares[0], judge.size * shares[1]) < FEW
+    below, above = np.where(sparse, _farthest(corrected, everywhere, few, within), 0.0)
+    varied = _Varied(
+        spread=_over_all_queries(corrected, f, judge),
+        skewness=_pooled_skewness(corrected, judge),
+        rest=used**2 * _cumulant(others, others) / size,
+        rest_third=used**3 * _cumulant(others, others, others) / size**2,
+        excess=judge.excess,
+        below=below,
+        above=above,
+    )
+    low, high = varied.interval(value, n, level)
     human_low, human_high = skewed_interval(human, _cumulant(y, y) / n, _cumulant(y, y, y) / n**2, n - 1, level)
+    variance = varied.spread / n + varied.rest
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(variance > 0, _over_all_queries(y, f, judge) / variance - n, 0.0)
-    carried_by = n * np.minimum(carrying_share(y), np.where(judge.kurtosis > 0, carrying_share(everywhere), 1.0))
+    to_halve = _to_halve(y, f, others, varied, (high - low) / 2, level, ahead)
+    if within is not None:
+        low, high = _inside(value, low, high, within)
+        human_low, human_high = _inside(human, human_low, human_high, within)
     return RepairedMeans(
         human=human,
         judged=everywhere.mean(axis=1),
@@ -148,9 +203,9 @@ def prediction_powered(
         human_high=human_high,
         weight=used,
         worth=worth,
-        to_halve=_to_halve(y, f, others, skewness, (high - low) / 2, level, ahead),
-        carried_by=carried_by,
-        sparse=is_sparse(carried_by / n, n, level),
+        to_halve=to_halve,
+        carried_by=n * np.minimum(*shares),
+        sparse=sparse,
         n=n,
         others=size,
     )
@@ -172,6 +227,21 @@ def skewed_interval(
     error = np.where(variance > (1e-12 * np.maximum(np.abs(mean), 1)) ** 2, np.sqrt(np.maximum(variance, 0)), np.nan)
     skewness = third / error**3
     return mean - error * _untransformed(skewness, reach), mean - error * _untransformed(skewness, -reach)
+
+
+def one_query_more(variance: Floats, third: Floats, n: Floats | int, away: Floats) -> tuple[Floats, Floats, Floats]:
+    """What one more query, so far away from the mean of n, does: how far the mean moves, the variance, the third cumulant.
+
+    >>> x = np.array([[0.0, 0.0, 1.0, 2.0]])
+    >>> moved, variance, third = one_query_more(_cumulant(x, x), _cumulant(x, x, x), 4, np.array([3.0]))
+    >>> more = np.array([[0.0, 0.0, 1.0, 2.0, 3.75]])
+    >>> bool(np.allclose([moved, variance, third], [more.mean() - x.mean(), _cumulant(more, more), _cumulant(*[more] * 3)]))
+    True
+    """
+    shift = away / (n + 1)
+    squares = (n - 1) * variance + away**2 * n / (n + 1)
+    cubes = (n - 1) * (n - 2) / n * third - 3 * shift * (n - 1) * variance - n * shift**3 + (away - shift) ** 3
+    return shift, squares / n, cubes * (n + 1) / (n * (n - 1))
 
 
 def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
@@ -199,6 +269,25 @@ def carrying_share(values: Floats) -> Floats:
 def _degrees(excess: Floats, n: Floats | int) -> Floats:
     """Of freedom, of the variance of n human-judged queries, by the excess of a _Shape."""
     return np.asarray(np.maximum(2 / (excess / n + 2 / (np.asarray(n) - 1)), 1.0))
+
+
+def _farthest(values: Floats, judged: Floats, few: NDArray[np.bool_], within: Range | None) -> Floats:
+    """[below or above, row]: how far from the mean of its values a query of a row may lie that nobody judged.
+
+    As far as any lies, by the human's or by the judge's scores, and no farther than scores can; as far as scores can
+    where so few queries vary that they do not tell.
+    """
+    mean = values.mean(axis=1)
+    seen = np.maximum(*(np.abs(each - each.mean(axis=1, keepdims=True)).max(axis=1) for each in (values, judged)))
+    if within is None:
+        return np.array([seen, seen])
+    room = np.maximum([mean - within[0], within[1] - mean], 0.0)
+    return np.where(few, room, np.minimum(seen, room))
+
+
+def _inside(mean: Floats, low: Floats, high: Floats, within: Range) -> tuple[Floats, Floats]:
+    """The ends, no farther than scores can be; a mean that is farther stays inside."""
+    return np.maximum(low, np.minimum(mean, within[0])), np.minimum(high, np.maximum(mean, within[1]))
 
 
 def _over_all_queries(values: Floats, f: Floats, judge: _Shape) -> Floats:
@@ -271,7 +360,7 @@ def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floa
 
 
 def _to_halve(
-    y: Floats, f: Floats, others: Floats, skewness: Floats, target: Floats, level: float, ahead: int
+    y: Floats, f: Floats, others: Floats, varied: _Varied, target: Floats, level: float, ahead: int
 ) -> Floats:
     """How many more human-judged queries would bring the interval to the target.
 
@@ -293,10 +382,13 @@ def _to_halve(
     for row in range(len(y)):
         weight = np.where(left > 0, np.clip(slope[row] / (1 + many / some), 0.0, 1.0), 0.0)
         spread = np.maximum(vy[row] + (weight**2 - 2 * weight * slope[row]) * vf[row], 0.0)
-        variance = spread / many + weight**2 * vf[row] / some
-        third = skewness[row] * spread**1.5 / many**2 + weight**3 * third_of_rest[row] / some**2
-        degrees = _degrees(judge.excess[row], many)
-        low, high = skewed_interval(np.zeros(len(many)), variance, third, degrees, level)
+        then = replace(
+            varied.of(row),
+            spread=spread,
+            rest=weight**2 * vf[row] / some,
+            rest_third=weight**3 * third_of_rest[row] / some**2,
+        )
+        low, high = then.interval(np.zeros(len(many)), many, level)
         enough = np.flatnonzero(high - low <= target[row])
         if len(enough):
             found[row] = more[enough[0]]
