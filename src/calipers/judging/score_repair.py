@@ -49,6 +49,7 @@ Hall, On the removal of skewness by transformation, Journal of the Royal Statist
 Agresti & Coull, Approximate is better than "exact" for interval estimation of binomial proportions, The American
 Statistician, 1998; Gaffke, Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
 variable, Mathematical Methods of Statistics, 2005 (observations added at the ends of the range).
+Joanes & Gill, Comparing measures of sample skewness and kurtosis, The Statistician, 1998 (the kurtosis of few queries).
 Satterthwaite, An approximate distribution of estimates of variance components, Biometrics Bulletin, 1946.
 """
 
@@ -177,8 +178,8 @@ def prediction_powered(
     corrected = y - weight * (f - others.mean(axis=1, keepdims=True))
     used, everywhere = weight.mean(axis=1), np.concatenate([f, others], axis=1)
     judge, value, human = _Shape.of(everywhere), corrected.mean(axis=1), y.mean(axis=1)
-    shares = carrying_share(y), np.where(judge.kurtosis > 0, carrying_share(everywhere), 1.0)
-    sparse = is_sparse(np.minimum(*shares), n, level) | (_cumulant(y, y) < judge.variance / WIDER_JUDGE**2)
+    share = np.minimum(carrying_share(y), 1 / np.maximum(judge.kurtosis, 1.0))
+    sparse = is_sparse(share, n, level) | (_cumulant(y, y) < judge.variance / WIDER_JUDGE**2)
     below, above = np.where(sparse, _farthest(corrected, everywhere, within), 0.0)
     varied = _Varied(
         spread=_over_all_queries(corrected, f, judge),
@@ -209,7 +210,7 @@ def prediction_powered(
         weight=used,
         worth=worth,
         to_halve=to_halve,
-        carried_by=n * np.minimum(*shares),
+        carried_by=n * share,
         sparse=sparse,
         n=n,
         others=size,
@@ -256,16 +257,17 @@ def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
     return np.asarray((missed > 1 - level) | (share < 1 / HEAVIEST_TAILS))
 
 
-def carrying_share(values: Floats) -> Floats:
-    """The share of the queries that carries the variance of each row: 1 / kurtosis, 0 where nothing varies.
+def carrying_share(sample: Floats) -> Floats:
+    """The share of all queries that carries the variance, by a sample of them: 1 / kurtosis, 0 where nothing varies.
 
-    It is near 1/Q if one of Q queries differs from the others, and 1 if all are equally far from the mean.
+    The kurtosis of a few queries is too small on average, so it is the unbiased one (Joanes & Gill's G2 + 3).
 
     >>> carrying_share(np.array([[1.0, 0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 1.0, -1.0, 0.0]])).round(3).tolist()
-    [0.308, 0.8]
+    [0.125, 1.0]
     """
-    kurtosis = _kurtosis(values)
-    return np.where(kurtosis > 0, 1 / np.where(kurtosis > 0, kurtosis, 1.0), 0.0)
+    n, kurtosis = sample.shape[-1], _kurtosis(sample)
+    unbiased = 3 + (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (kurtosis - 3) + 6)
+    return np.where(kurtosis > 0, 1 / np.maximum(unbiased, 1.0), 0.0)
 
 
 def _degrees(excess: Floats, n: Floats | int) -> Floats:
