@@ -55,14 +55,14 @@ Satterthwaite, An approximate distribution of estimates of variance components, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.judging.effects_on_systems import Effects, on_queries
-from calipers.lists import Floats
+from calipers.lists import Floats, Ints
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table, as_number
 from calipers.stats.bounded_intervals import Range, range_of_scores
@@ -130,9 +130,6 @@ class _Varied:
     excess: Floats  # of a _Shape
     below: Floats  # how far below the mean the query lies that is allowed for; 0 where none is
     above: Floats
-
-    def of(self, row: int) -> _Varied:
-        return _Varied(*(getattr(self, each.name)[row] for each in fields(self)))
 
     def interval(self, mean: Floats, n: Floats | int, level: float) -> tuple[Floats, Floats]:
         """Both ends, from n human-judged queries; an end that does not vary is the mean, if the other one varies."""
@@ -364,37 +361,37 @@ def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floa
 def _to_halve(
     y: Floats, f: Floats, others: Floats, varied: _Varied, target: Floats, level: float, ahead: int
 ) -> Floats:
-    """How many more human-judged queries would bring the interval to the target.
+    """How many more human-judged queries would bring the interval to the target, by bisection: more make it narrower.
 
     They come from those that the judge labelled already, as long as there are some, and are new ones after that; how
     much scores vary stays as it is here.
     """
     n, size = y.shape[1], others.shape[1]
-    found = np.full(len(y), np.nan)
-    if not ahead:
-        return found
-    more = np.arange(1, ahead * (n + size) + 1)
-    many = n + more
-    left = np.maximum(size - more, 0)
-    some = np.maximum(left, 1)
     judge = _Shape.of(np.concatenate([f, others], axis=1))
     vf, here = judge.variance, _cumulant(f, f)
     slope = np.where(here > 1e-24, _cumulant(y, f) / np.where(here > 1e-24, here, 1.0), 0.0)
     vy, third_of_rest = _over_all_queries(y, f, judge), _cumulant(others, others, others)
-    for row in range(len(y)):
-        weight = np.where(left > 0, np.clip(slope[row] / (1 + many / some), 0.0, 1.0), 0.0)
-        spread = np.maximum(vy[row] + (weight**2 - 2 * weight * slope[row]) * vf[row], 0.0)
+
+    def suffices(more: Ints) -> NDArray[np.bool_]:
+        many, left = n + more, np.maximum(size - more, 0)
+        some = np.maximum(left, 1)
+        weight = np.where(left > 0, np.clip(slope / (1 + many / some), 0.0, 1.0), 0.0)
         then = replace(
-            varied.of(row),
-            spread=spread,
-            rest=weight**2 * vf[row] / some,
-            rest_third=weight**3 * third_of_rest[row] / some**2,
+            varied,
+            spread=np.maximum(vy + (weight**2 - 2 * weight * slope) * vf, 0.0),
+            rest=weight**2 * vf / some,
+            rest_third=weight**3 * third_of_rest / some**2,
         )
-        low, high = then.interval(np.zeros(len(many)), many, level)
-        enough = np.flatnonzero(high - low <= target[row])
-        if len(enough):
-            found[row] = more[enough[0]]
-    return found
+        low, high = then.interval(np.zeros(len(y)), many, level)
+        return np.asarray(high - low <= target)
+
+    too_few, enough = np.zeros(len(y), int), np.full(len(y), ahead * (n + size))
+    found = suffices(enough) & (ahead > 0)
+    while np.any(enough - too_few > 1):
+        middle = (too_few + enough + 1) // 2  # of neighbours the greater, which is known to suffice
+        yes = suffices(middle)
+        too_few, enough = np.where(yes, too_few, middle), np.where(yes, middle, enough)
+    return np.where(found, enough, np.nan)
 
 
 # -- over judges, measures and systems ---------------------------------------------------------------
