@@ -16,7 +16,7 @@ from PIL import Image
 
 import calipers as cal
 from calipers import plot
-from calipers.judging.score_repair import carrying_share, is_sparse, prediction_powered
+from calipers.judging.score_repair import prediction_powered
 from calipers.judging.study import JudgeStudy
 from calipers.plot.drawing import styled
 from calipers.results.tables import Table
@@ -69,52 +69,48 @@ def families(study: JudgeStudy) -> Table:
 
 
 class Coverage:
-    """How often repaired intervals, where there are any, hold the truth: queries drawn again and again.
+    """How often repaired intervals hold the truth: queries drawn again and again.
 
-    Every row of y and f, of [row, query], is a system, or the difference of two.
+    Every row of y and f, of [row, query], is a system, whose scores are between 0 and 1, or the difference of two.
     """
 
-    def __init__(self, y: np.ndarray, f: np.ndarray, n: int, random: np.random.Generator) -> None:
+    def __init__(
+        self, y: np.ndarray, f: np.ndarray, n: int, within: tuple[int, int], random: np.random.Generator
+    ) -> None:
         varies = np.ptp(y, axis=1) > 1e-12
-        self.n, self.places = n, np.flatnonzero(varies)
-        y, f = y[varies], f[varies]
-        self.sparse = is_sparse(carrying_share(y), n)
-        found = np.array([self._of(*row, random) for row in zip(y, f, strict=True)])
-        self.share, self.none, self.said, self.width, self.worth = found.T
+        self.n, self.within, self.places = n, within, np.flatnonzero(varies)
+        found = np.array([self._of(*row, random) for row in zip(y[varies], f[varies], strict=True)])
+        self.share, self.said, self.width, self.sparse_width, self.worth = found.T
 
     def _of(self, y: np.ndarray, f: np.ndarray, random: np.random.Generator) -> tuple[float, ...]:
         drawn = random.integers(0, len(y), (DRAWS, len(y)))
         known, rest = drawn[:, : self.n], drawn[:, self.n :]
-        found = prediction_powered(y[known], f[known], f[rest], ahead=0)
-        there = ~np.isnan(found.low)
+        found = prediction_powered(y[known], f[known], f[rest], ahead=0, within=self.within)
         hit = (found.low <= y.mean()) & (y.mean() <= found.high)
-        width, alone = ((high - low)[there] for low, high in ((found.low, found.high),
-                                                              (found.human_low, found.human_high)))  # fmt: skip
-        return (float(hit[there].mean()), float(1 - there.mean()), float(found.sparse.mean()),
-                float(np.median(width) / np.median(alone)), float(np.median(found.worth)))  # fmt: skip
-
-    @property
-    def inside(self) -> np.ndarray:
-        return (self.share >= 0.92) & (self.share <= 0.98)
+        width, alone = found.high - found.low, found.human_high - found.human_low
+        both = found.sparse & ~np.isnan(alone)
+        wider = np.median(width[both]) / np.median(alone[both]) if both.any() else np.nan
+        return (float(hit.mean()), float(found.sparse.mean()), float(np.median(width) / np.nanmedian(alone)),
+                float(wider), float(np.median(found.worth)))  # fmt: skip
 
     def cells(self) -> tuple[float | int | None, ...]:
-        """How many rows, the share that is sparse, and the coverage of the others and of those."""
-        rest = ~self.sparse
-        most = (float(self.inside[rest].mean()), float(self.share[rest].min()), float(self.share[rest].max()))
-        none = (None, None, None)
-        few = (float(self.inside[~rest].mean()), float(self.share[~rest].min()), float(self.said[~rest].mean()))
-        return (len(rest), float(self.sparse.mean()), *most, *(few if self.sparse.any() else none),
-                float(self.said[rest].mean()))  # fmt: skip
+        """How many rows there are, their coverage, how often they are sparse, and the coverage where that is rare."""
+        dense = self.share[self.said < RARE]
+        of_dense = (len(dense), *((float(dense.min()), float(dense.max())) if len(dense) else (None, None)))
+        return (len(self.share), float((self.share >= 0.92).mean()), float(self.share.min()), float(self.share.max()),
+                float(self.said.mean()), float(np.nanmedian(self.sparse_width)), *of_dense)  # fmt: skip
 
 
-HEADS = ("rows", "sparse", "others in 92% to 98%", "least", "most", "sparse in 92% to 98%", "least of these",
-         "said to be sparse", "others said to be")  # fmt: skip
+RARE = 0.05  # of draws
+HEADS = ("rows", "in 92% or more", "least", "most", "called sparse", "width of these / human's", "hardly ever sparse",
+         "least of these", "most of these")  # fmt: skip
+MEANS, DIFFERENCES = (0, 1), (-1, 1)
 
 
 def joined(parts: list[Coverage]) -> Coverage:
     """One of several."""
     whole = parts[0]
-    for name in ("places", "sparse", "share", "none", "said", "width", "worth"):
+    for name in ("places", "share", "said", "width", "sparse_width", "worth"):
         setattr(whole, name, np.concatenate([getattr(part, name) for part in parts]))
     return whole
 
@@ -128,7 +124,7 @@ def coverage(study: JudgeStudy) -> tuple[Table, Table, float]:
             parts = []
             for judge in study.judges:
                 ours, theirs = (scores.values[m] for scores in study.effect.common(judge))
-                parts.append(Coverage(ours, theirs, n, random))
+                parts.append(Coverage(ours, theirs, n, MEANS, random))
                 if measure in ("nDCG@10", "AP"):
                     cells = float(np.mean(parts[-1].width)), float(np.median(parts[-1].worth))
                     widths.append((judge, measure, n, *cells))
@@ -143,24 +139,25 @@ def differences(study: JudgeStudy) -> tuple[Table, str]:
     """Differences of all pairs with UMBRELA, and the worst pair in words."""
     random = np.random.default_rng(42)
     a, b = np.array(list(combinations(range(len(study.effect.systems)), 2))).T
-    rows, said = [], ""
+    rows, low, worst = [], 0, (1.0, "")
     for m, measure in enumerate(study.effect.measures):
         ours, theirs = (scores.values[m] for scores in study.effect.common(UMBRELA))
         for n in (15, 30):
-            found = Coverage(ours[a] - ours[b], theirs[a] - theirs[b], n, random)
+            found = Coverage(ours[a] - ours[b], theirs[a] - theirs[b], n, DIFFERENCES, random)
             rows.append((measure, n, *found.cells()))
-            if (measure, n) == ("nDCG@10", 15):
-                worst = found.places[found.share.argmin()]
-                y = ours[a[worst]] - ours[b[worst]]
-                three = np.sort((y - y.mean()) ** 2)[-3:].sum() / ((y - y.mean()) ** 2).sum()
-                one, other = study.effect.systems[a[worst]], study.effect.systems[b[worst]]
-                said = (
-                    f"The worst pair by nDCG@10 at n = 15 ({found.share.min():.1%}), {one} and {other}, is nearly the "
-                    f"same run twice: three queries of 43 have {three:.0%} of the variance of the difference, and "
-                    f"{(40 / 43) ** 15:.0%} of draws of 15 hold none of them; nothing in such a draw tells how far off "
-                    f"the mean is.\n"
+            low += int((found.share < 0.92).sum())
+            place = found.places[found.share.argmin()]
+            if found.share.min() < worst[0]:
+                y = np.sort((ours[a[place]] - ours[b[place]] - (ours[a[place]] - ours[b[place]]).mean()) ** 2)[::-1]
+                systems = " and ".join(study.effect.systems[each[place]] for each in (a, b))
+                worst = (
+                    float(found.share.min()),
+                    f"The least is {found.share.min():.1%}, of {systems} by {measure} at n = {n}: two queries of "
+                    f"{len(y)} have {y[:2].sum() / y.sum():.0%} of the variance, {(1 - 2 / len(y)) ** n:.0%} of draws "
+                    f"hold neither, and nothing in such a draw tells that there are any.\n",
                 )
-    return Table(("measure", "n", *HEADS), tuple(rows)), said
+    total = sum(int(row[2]) for row in rows)
+    return Table(("measure", "n", *HEADS), tuple(rows)), f"Below 92% are {low} of these {total:,} rows. {worst[1]}"
 
 
 def elsewhere(data: Path) -> Table:
@@ -181,8 +178,8 @@ def elsewhere(data: Path) -> Table:
     for ours, theirs in pairs_of.items():
         y, f = (np.loadtxt(data / f"scores/{each}.csv", delimiter=",", skiprows=1).T for each in (ours, theirs))
         a, b = random.permutation(list(combinations(range(len(y)), 2)))[:150].T
-        for what, parts in (("means", (y, f)), ("differences", (y[a] - y[b], f[a] - f[b]))):
-            found = [Coverage(*parts, n, random) for n in (15, 30)]
+        for what, within, parts in (("means", MEANS, (y, f)), ("differences", DIFFERENCES, (y[a] - y[b], f[a] - f[b]))):
+            found = [Coverage(*parts, n, within, random) for n in (15, 30)]
             rows += [(*files[ours], files[theirs][1], what, each.n, *each.cells()[:5]) for each in found]
     return Table(("collection", "measure", "in the judge's place", "of", "n", *HEADS[:5]), tuple(rows))
 

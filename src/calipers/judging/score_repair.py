@@ -29,37 +29,51 @@ c = y - l f on the n queries, and var, skewness g and kurtosis k of f over all n
    (k - 1)/n, the share g^2/n goes with the mean, which is what Hall's transformation removes; by what is left, as
    Satterthwaite has it, the degrees of freedom are 2 / ((k - 3 - g^2)/n + 2/(n - 1)), at most n - 1.
 
-Nothing in this is tuned. Where a few queries have nearly all of the variance, no interval can hold what it promises: a
-kurtosis k means that about 1 in k queries carries the variance, and n queries miss all of those with a chance of
-(1 - 1/k)^n. Where that is more than the interval may miss (5% at the level of 95%), or k is above 6 (tails heavier than
-those of Laplace's distribution), be it of the human's scores or of all the judge's, a row is called sparse.
+Where a few queries have nearly all of the variance, this does not suffice: a kurtosis k means that about 1 in k queries
+carries the variance, and n queries miss all of those with a chance of (1 - 1/k)^n. A row is called sparse where that is
+more than the interval may miss (5% at the level of 95%), or k is above 6 (tails heavier than those of Laplace's
+distribution), be it of the human's scores or of all the judge's; or where the judge's scores vary more than twice as
+much as the human's (in standard deviations), so that the human's n queries may be those without a difference.
+
+The interval of a sparse row allows for one query more, as far out as can be: either end is that of n + 1 queries, the
+last of which lies at that end of the range of the measure (0 or 1, and for differences -1 or 1), with the skewness as
+before. So there is an interval even where all of the human's scores are the same. Such an interval is conservative.
+Where the range is not known, the query lies as far out as any does by the human's or the judge's scores, and where no
+score varies, there is no interval.
 
 Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference, Science 2023.
 Angelopoulos, Duchi & Zrnic, PPI++: Efficient prediction-powered inference, 2023 (the weight).
 Anderson, Maximum likelihood estimates for a multivariate normal distribution when some observations are missing,
 Journal of the American Statistical Association, 1957 (the variance).
 Hall, On the removal of skewness by transformation, Journal of the Royal Statistical Society B, 1992 (the interval).
+Agresti & Coull, Approximate is better than "exact" for interval estimation of binomial proportions, The American
+Statistician, 1998; Gaffke, Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+variable, Mathematical Methods of Statistics, 2005 (observations added at the ends of the range).
+Joanes & Gill, Comparing measures of sample skewness and kurtosis, The Statistician, 1998 (the kurtosis of few queries).
 Satterthwaite, An approximate distribution of estimates of variance components, Biometrics Bulletin, 1946.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.judging.effects_on_systems import Effects, on_queries
-from calipers.lists import Floats
+from calipers.lists import Floats, Ints
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table, as_number
+from calipers.stats.bounded_intervals import Range, range_of_scores
 from calipers.stats.differences import all_pairs
 from calipers.stats.significance import SEED
 
 FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
+# Round numbers; that they suffice was seen on other collections than DL19, on which the intervals are tested.
 HEAVIEST_TAILS = 6.0  # kurtosis, that of Laplace's distribution, beyond which a row is sparse
+WIDER_JUDGE = 2.0  # times the standard deviation of the human's scores, beyond which the judge's make a row sparse
 LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half the width is looked for
 
 COLUMNS = (
@@ -75,15 +89,15 @@ class RepairedMeans:
     human: Floats  # the mean of the human-judged queries alone
     judged: Floats  # the mean of all queries under the judge's labels
     value: Floats
-    low: Floats  # NaN, as the other ends, where all the human's scores are the same: they do not say how scores vary
+    low: Floats  # NaN, as the other end, where no score varies and the range of the measure is not known
     high: Floats
-    human_low: Floats
+    human_low: Floats  # of the human-judged queries alone; NaN where all their scores are the same
     human_high: Floats
     weight: Floats  # of the judge: 0 where its scores say nothing of the human's, at most 1
     worth: Floats  # how many human-judged queries more the judge is as good as; below 0 where it costs some
     to_halve: Floats  # human-judged queries more that would halve the interval; NaN where nothing near would
     carried_by: Floats  # how many of the n queries carry the variance: by the human's scores, or fewer by the judge's
-    sparse: NDArray[np.bool_]  # whether they are so few that the interval may not hold what it promises
+    sparse: NDArray[np.bool_]  # whether n queries may miss those: the interval allows for one query more
     n: int
     others: int
 
@@ -105,12 +119,45 @@ class _Shape:
         return cls(variance, skewness, np.maximum(kurtosis - 3 - skewness**2, 0.0), kurtosis, values.shape[-1])
 
 
+@dataclass(frozen=True)
+class _Varied:
+    """How far a repaired mean may be off: one figure per row."""
+
+    spread: Floats  # variance of a human-judged query, corrected by the judge's
+    skewness: Floats
+    rest: Floats  # variance of the mean that comes from the queries that only the judge labelled
+    rest_third: Floats  # the third cumulant of the same
+    excess: Floats  # of a _Shape
+    below: Floats  # how far below the mean the query lies that is allowed for; 0 where none is
+    above: Floats
+
+    def interval(self, mean: Floats, n: Floats | int, level: float) -> tuple[Floats, Floats]:
+        """Both ends, from n human-judged queries; an end that does not vary is the mean, if the other one varies."""
+        low, high = self._hall(mean, n, -self.below, level)[0], self._hall(mean, n, self.above, level)[1]
+        return np.where(np.isnan(high), low, np.fmin(low, mean)), np.where(np.isnan(low), high, np.fmax(high, mean))
+
+    def _hall(self, mean: Floats, n: Floats | int, away: Floats, level: float) -> tuple[Floats, Floats]:
+        """Hall's interval from n queries and, unless away is 0, one more that lies so far away from their mean."""
+        shift, spread = one_query_more(self.spread, n, away)
+        spread, size = np.where(away != 0, spread, self.spread), n + (away != 0)
+        variance = spread / size + self.rest
+        third = self.skewness * self.spread**1.5 / size**2 + self.rest_third
+        return skewed_interval(mean + shift, variance, third, _degrees(self.excess, size), level)
+
+
 def prediction_powered(
-    y: Floats, f: Floats, others: Floats, level: float = 0.95, seed: int = SEED, ahead: int = LOOK_AHEAD
+    y: Floats,
+    f: Floats,
+    others: Floats,
+    level: float = 0.95,
+    seed: int = SEED,
+    ahead: int = LOOK_AHEAD,
+    within: Range | None = None,
 ) -> RepairedMeans:
     """The repaired mean of each row: y and f of [row, query], both known; others of [row, query], only judged cheaply.
 
     ahead: how many times the queries at hand are looked at for an interval of half the width.
+    within: the least and the greatest that a score, or a difference, can be, where that is known.
 
     >>> y = np.array([[0.2, 0.5, 0.4, 0.7, 0.6, 0.3]])
     >>> found = prediction_powered(y, y + 0.3, np.array([[0.6, 0.8, 0.7, 0.9, 0.8, 0.7, 0.5, 1.0]]))
@@ -127,17 +174,28 @@ def prediction_powered(
     weight = cross_fitted(y, f, others, seed)
     corrected = y - weight * (f - others.mean(axis=1, keepdims=True))
     used, everywhere = weight.mean(axis=1), np.concatenate([f, others], axis=1)
-    judge = _Shape.of(everywhere)
-    spread = _over_all_queries(corrected, f, judge)
-    skewness = _pooled_skewness(corrected, judge)
-    rest, rest_third = used**2 * _cumulant(others, others) / size, used**3 * _cumulant(*[others] * 3) / size**2
-    variance, third = spread / n + rest, skewness * spread**1.5 / n**2 + rest_third
-    value, human = corrected.mean(axis=1), y.mean(axis=1)
-    low, high = skewed_interval(value, variance, third, _degrees(judge.excess, n), level)
+    judge, value, human = _Shape.of(everywhere), corrected.mean(axis=1), y.mean(axis=1)
+    share = np.minimum(carrying_share(y), 1 / np.maximum(judge.kurtosis, 1.0))
+    sparse = is_sparse(share, n, level) | (_cumulant(y, y) < judge.variance / WIDER_JUDGE**2)
+    below, above = np.where(sparse, _farthest(corrected, everywhere, within), 0.0)
+    varied = _Varied(
+        spread=_over_all_queries(corrected, f, judge),
+        skewness=_pooled_skewness(corrected, judge),
+        rest=used**2 * _cumulant(others, others) / size,
+        rest_third=used**3 * _cumulant(others, others, others) / size**2,
+        excess=judge.excess,
+        below=below,
+        above=above,
+    )
+    low, high = varied.interval(value, n, level)
     human_low, human_high = skewed_interval(human, _cumulant(y, y) / n, _cumulant(y, y, y) / n**2, n - 1, level)
+    variance = varied.spread / n + varied.rest
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = np.where(variance > 0, _over_all_queries(y, f, judge) / variance - n, 0.0)
-    carried_by = n * np.minimum(carrying_share(y), np.where(judge.kurtosis > 0, carrying_share(everywhere), 1.0))
+    to_halve = _to_halve(y, f, others, varied, (high - low) / 2, level, ahead)
+    if within is not None:
+        low, high = _inside(value, low, high, within)
+        human_low, human_high = _inside(human, human_low, human_high, within)
     return RepairedMeans(
         human=human,
         judged=everywhere.mean(axis=1),
@@ -148,9 +206,9 @@ def prediction_powered(
         human_high=human_high,
         weight=used,
         worth=worth,
-        to_halve=_to_halve(y, f, others, skewness, (high - low) / 2, level, ahead),
-        carried_by=carried_by,
-        sparse=is_sparse(carried_by / n, n, level),
+        to_halve=to_halve,
+        carried_by=n * share,
+        sparse=sparse,
         n=n,
         others=size,
     )
@@ -174,6 +232,18 @@ def skewed_interval(
     return mean - error * _untransformed(skewness, reach), mean - error * _untransformed(skewness, -reach)
 
 
+def one_query_more(variance: Floats, n: Floats | int, away: Floats) -> tuple[Floats, Floats]:
+    """How far the mean of n queries moves, and their variance, with one more that lies so far away from the mean.
+
+    >>> x, more = np.array([[0.0, 0.0, 1.0, 3.0]]), np.array([[0.0, 0.0, 1.0, 3.0, 6.0]])  # 5 away from the mean
+    >>> one_query_more(x.var(axis=1, ddof=1), 4, np.array([5.0]))
+    (array([1.]), array([6.5]))
+    >>> more.mean(axis=1) - x.mean(axis=1), more.var(axis=1, ddof=1)
+    (array([1.]), array([6.5]))
+    """
+    return away / (n + 1), (n - 1) / n * variance + away**2 / (n + 1)
+
+
 def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
     """Whether this share of all queries, which carries the variance, is too small for an interval from n of them.
 
@@ -184,21 +254,39 @@ def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
     return np.asarray((missed > 1 - level) | (share < 1 / HEAVIEST_TAILS))
 
 
-def carrying_share(values: Floats) -> Floats:
-    """The share of the queries that carries the variance of each row: 1 / kurtosis, 0 where nothing varies.
+def carrying_share(sample: Floats) -> Floats:
+    """The share of all queries that carries the variance, by a sample of them: 1 / kurtosis, 0 where nothing varies.
 
-    It is near 1/Q if one of Q queries differs from the others, and 1 if all are equally far from the mean.
+    The kurtosis of a few queries is too small on average, so it is the unbiased one (Joanes & Gill's G2 + 3).
 
     >>> carrying_share(np.array([[1.0, 0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 1.0, -1.0, 0.0]])).round(3).tolist()
-    [0.308, 0.8]
+    [0.125, 1.0]
     """
-    kurtosis = _kurtosis(values)
-    return np.where(kurtosis > 0, 1 / np.where(kurtosis > 0, kurtosis, 1.0), 0.0)
+    n, kurtosis = sample.shape[-1], _kurtosis(sample)
+    unbiased = 3 + (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * (kurtosis - 3) + 6)
+    return np.where(kurtosis > 0, 1 / np.maximum(unbiased, 1.0), 0.0)
 
 
 def _degrees(excess: Floats, n: Floats | int) -> Floats:
     """Of freedom, of the variance of n human-judged queries, by the excess of a _Shape."""
     return np.asarray(np.maximum(2 / (excess / n + 2 / (np.asarray(n) - 1)), 1.0))
+
+
+def _farthest(values: Floats, judged: Floats, within: Range | None) -> Floats:
+    """[below or above, row]: how far from the mean of the values a query that nobody judged may lie.
+
+    As far as the range allows; without a range, as far as any query does, by these values or by the judge's.
+    """
+    if within is not None:
+        mean = values.mean(axis=1)
+        return np.maximum([mean - within[0], within[1] - mean], 0.0)
+    seen = np.maximum(*(np.abs(each - each.mean(axis=1, keepdims=True)).max(axis=1) for each in (values, judged)))
+    return np.array([seen, seen])
+
+
+def _inside(mean: Floats, low: Floats, high: Floats, within: Range) -> tuple[Floats, Floats]:
+    """The ends, no farther than scores can be; a mean that is farther stays inside."""
+    return np.maximum(low, np.minimum(mean, within[0])), np.minimum(high, np.maximum(mean, within[1]))
 
 
 def _over_all_queries(values: Floats, f: Floats, judge: _Shape) -> Floats:
@@ -271,36 +359,39 @@ def cross_fitted(y: Floats, f: Floats, others: Floats, seed: int = SEED) -> Floa
 
 
 def _to_halve(
-    y: Floats, f: Floats, others: Floats, skewness: Floats, target: Floats, level: float, ahead: int
+    y: Floats, f: Floats, others: Floats, varied: _Varied, target: Floats, level: float, ahead: int
 ) -> Floats:
-    """How many more human-judged queries would bring the interval to the target.
+    """How many more human-judged queries would bring the interval to the target, by bisection: more make it narrower.
 
     They come from those that the judge labelled already, as long as there are some, and are new ones after that; how
     much scores vary stays as it is here.
     """
     n, size = y.shape[1], others.shape[1]
-    found = np.full(len(y), np.nan)
-    if not ahead:
-        return found
-    more = np.arange(1, ahead * (n + size) + 1)
-    many = n + more
-    left = np.maximum(size - more, 0)
-    some = np.maximum(left, 1)
     judge = _Shape.of(np.concatenate([f, others], axis=1))
     vf, here = judge.variance, _cumulant(f, f)
     slope = np.where(here > 1e-24, _cumulant(y, f) / np.where(here > 1e-24, here, 1.0), 0.0)
     vy, third_of_rest = _over_all_queries(y, f, judge), _cumulant(others, others, others)
-    for row in range(len(y)):
-        weight = np.where(left > 0, np.clip(slope[row] / (1 + many / some), 0.0, 1.0), 0.0)
-        spread = np.maximum(vy[row] + (weight**2 - 2 * weight * slope[row]) * vf[row], 0.0)
-        variance = spread / many + weight**2 * vf[row] / some
-        third = skewness[row] * spread**1.5 / many**2 + weight**3 * third_of_rest[row] / some**2
-        degrees = _degrees(judge.excess[row], many)
-        low, high = skewed_interval(np.zeros(len(many)), variance, third, degrees, level)
-        enough = np.flatnonzero(high - low <= target[row])
-        if len(enough):
-            found[row] = more[enough[0]]
-    return found
+
+    def suffices(more: Ints) -> NDArray[np.bool_]:
+        many, left = n + more, np.maximum(size - more, 0)
+        some = np.maximum(left, 1)
+        weight = np.where(left > 0, np.clip(slope / (1 + many / some), 0.0, 1.0), 0.0)
+        then = replace(
+            varied,
+            spread=np.maximum(vy + (weight**2 - 2 * weight * slope) * vf, 0.0),
+            rest=weight**2 * vf / some,
+            rest_third=weight**3 * third_of_rest / some**2,
+        )
+        low, high = then.interval(np.zeros(len(y)), many, level)
+        return np.asarray(high - low <= target)
+
+    too_few, enough = np.zeros(len(y), int), np.full(len(y), ahead * (n + size))
+    found = suffices(enough) & (ahead > 0)
+    while np.any(enough - too_few > 1):
+        middle = (too_few + enough + 1) // 2  # of neighbours the greater, which is known to suffice
+        yes = suffices(middle)
+        too_few, enough = np.where(yes, too_few, middle), np.where(yes, middle, enough)
+    return np.where(found, enough, np.nan)
 
 
 # -- over judges, measures and systems ---------------------------------------------------------------
@@ -311,8 +402,7 @@ def corrected_means(effects: Effects, level: float = 0.95, seed: int = SEED) -> 
     rows: list[tuple[Cell, ...]] = []
     for judge in effects.judges:
         for m, measure in enumerate(effects.measures):
-            y, f, others = _split(effects, judge, m)
-            found = prediction_powered(y, f, others, level, seed)
+            found = prediction_powered(*_split(effects, judge, m), level, seed, within=_within(effects, judge, m))
             rows += [(judge, measure, system, *_cells(found, s)) for s, system in enumerate(effects.systems)]
     return Table(COLUMNS, tuple(rows), {"level": level, "seed": seed})
 
@@ -324,7 +414,9 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
     for judge in effects.judges:
         for m, measure in enumerate(effects.measures):
             y, f, others = (part[a] - part[b] for part in _split(effects, judge, m))
-            found = prediction_powered(y, f, others, level, seed)
+            known = _within(effects, judge, m)
+            within = None if known is None else (known[0] - known[1], known[1] - known[0])
+            found = prediction_powered(y, f, others, level, seed, within=within)
             names = [(effects.systems[i], effects.systems[j]) for i, j in zip(a.tolist(), b.tolist(), strict=True)]
             rows += [(judge, measure, *pair, *_cells(found, p)) for p, pair in enumerate(names)]
     columns = (*COLUMNS[:2], "system_a", "system_b", *COLUMNS[3:])
@@ -334,7 +426,7 @@ def corrected_differences(effects: Effects, level: float = 0.95, seed: int = SEE
 def helped(table: Table) -> list[str]:
     """What each judge was worth, in words: one line per judge and measure."""
     said = []
-    names = ("judge", "measure", "worth", "n", "others", "to_halve", "human_low", "sparse")
+    names = ("judge", "measure", "worth", "n", "others", "to_halve", "low", "sparse")
     differences = "system_a" in table.columns
     place = {name: table.columns.index(name) for name in names}
     kinds = dict.fromkeys((row[place["judge"]], row[place["measure"]]) for row in table.rows)
@@ -353,19 +445,25 @@ def helped(table: Table) -> list[str]:
         said.append(f"{what}: {counted(n, 'query')} judged by people; {helps}{more} (medians over the rows)")
         if as_number(n) < TRUSTED:
             said.append(f"warning: {what}: intervals are only known to hold from {TRUSTED} queries on")
-        alike = sum(row[place["human_low"]] is None for row in rows)
-        if alike:
+        sparse = sum(row[place["sparse"]] == "yes" for row in rows)
+        if sparse:
             said.append(
-                f"warning: {what}: {alike} of {len(rows)} rows have the same human score on all {n} "
-                "queries: there is no interval, because the scores do not say how far others could be"
+                f"{what}: in {sparse} of {len(rows)} rows {n} queries may miss those that carry the variance (column "
+                "sparse); their intervals allow for one query more, and are conservative"
             )
-        sparse = sum(row[place["sparse"]] == "yes" for row in rows) - alike
-        if sparse > 0:
+        none = sum(row[place["low"]] is None for row in rows)
+        if none:
             said.append(
-                f"warning: {what}: in {sparse} of {len(rows)} rows so few queries carry the variance (columns "
-                f"carried_by, sparse) that {n} queries may miss them: the interval may not hold what it promises"
+                f"warning: {what}: {none} of {len(rows)} rows have the same score on all queries: there is no "
+                f"interval, because the range of {measure} is not known"
             )
     return list(dict.fromkeys(said))
+
+
+def _within(effects: Effects, judge: str, m: int) -> Range | None:
+    """The range of a measure, unless a score under the human's or the judge's labels is beyond it."""
+    both = [range_of_scores(effects.scores[who], m) for who in (0, effects.names.index(judge))]
+    return None if None in both else both[0]
 
 
 def _split(effects: Effects, judge: str, m: int) -> tuple[Floats, Floats, Floats]:

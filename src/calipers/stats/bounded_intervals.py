@@ -79,7 +79,9 @@ def mean_intervals(
     if method not in METHODS:
         raise CalipersError(f"unknown interval '{method}'; there are {', '.join(METHODS)}")
     ends = np.array([
-        _bca(values, level, samples, seed) if method == "bca" else _students(values, level, method, _range(scores, m))
+        _bca(values, level, samples, seed)
+        if method == "bca"
+        else _students(values, level, method, range_of_scores(scores, m))
         for m, values in enumerate(scores.values)
     ])  # fmt: skip
     about = {**scores.metadata, "interval": method}
@@ -88,7 +90,8 @@ def mean_intervals(
     return low, high
 
 
-def _range(scores: Scores, m: int) -> Range | None:
+def range_of_scores(scores: Scores, m: int) -> Range | None:
+    """The range of a measure that systems were scored by, where it is known and all their scores are inside."""
     defined = scores.values[m][~np.isnan(scores.values[m])]
     least, most = defined.min(initial=math.inf), defined.max(initial=-math.inf)
     return range_around(scores.definitions[m] if scores.definitions else scores.measures[m], least, most)
