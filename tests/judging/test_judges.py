@@ -546,8 +546,7 @@ def test_correct_repairs_scores_from_part_of_the_judgments(collection: Path) -> 
 def test_repaired_intervals_cover_the_truth_on_resampled_queries_of_dl19(data: Path) -> None:
     """2,000 draws of 43 queries with replacement, of which people judged 15 or 30: all systems, every twelfth pair.
 
-    Nothing of the intervals was chosen on these queries. All hold the truth in at least 92% of draws, and those of rows
-    that are hardly ever called sparse in at most 98%. Without the allowance for one query more, one row in ten fails.
+    All hold the truth in at least 92% of draws, and those of rows that are hardly ever called sparse in at most 98%.
     """
     found = cal.judges(data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19",
                        str(data / "trec/dl19-passage/runs"), "nDCG@10 AP P@10 ERR@10 RR")  # fmt: skip

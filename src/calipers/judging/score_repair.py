@@ -71,7 +71,7 @@ from calipers.stats.significance import SEED
 
 FEWEST = 4  # human-judged queries: a weight is tuned on either half of them
 TRUSTED = 15  # human-judged queries from which on the intervals are known to cover
-# Round numbers; that they suffice was seen on other collections than DL19, on which the intervals are tested.
+# Round numbers; docs/judges.md says on which collections they were chosen, and on which tested.
 HEAVIEST_TAILS = 6.0  # kurtosis, that of Laplace's distribution, beyond which a row is sparse
 WIDER_JUDGE = 2.0  # times the standard deviation of the human's scores, beyond which the judge's make a row sparse
 LOOK_AHEAD = 100  # times the queries at hand, within which an interval of half the width is looked for
