@@ -43,9 +43,9 @@ from calipers.papers.golbus2013_groups import (
     scattered_blocks,
     spread_of_scores,
 )
-from calipers.papers.golbus2013_surrogates import Features, Refined, refined
+from calipers.papers.golbus2013_surrogates import GroupFeatures, Refined, refined
 from calipers.papers.printed_figures import CONSISTENT, DIFFERS, EXACT, NEEDS_DATA, Figure, judged
-from calipers.papers.readings import Kept, Reading, readings_of
+from calipers.papers.readings import KeptParts, Reading, readings_of
 from calipers.papers.registry import printed, reproduction, reproduction_of_readings
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell
@@ -445,7 +445,7 @@ def _refined(known: Collection, reading: tuple[tuple[str, str], ...], samples: i
     shown, wanted = shown_under(under), fusions_under(under)
     ballots = known.ballots(under["unjudged"])
     spread = spread_of_scores(ballots, under["normalisation"])
-    features = Features.of(replace(known.rankings("docid"), rel=shown.cut), spread, shown.length)
+    features = GroupFeatures.of(replace(known.rankings("docid"), rel=shown.cut), spread, shown.length)
     values = [joint_values(known, samples, shown.cut), *(known.fused[fusion, shown, samples] for fusion in wanted)]
     return refined(features, groups_of_systems(known, samples), np.column_stack(values), SEED)
 
@@ -456,7 +456,7 @@ def fuse_in_steps(known: Collection, reading: Reading, samples: int, cache: str 
     if all((fusion, shown, samples) in known.fused for fusion in wanted):
         return
     options = {"reading": dict(reading), "size": SIZE, "seed": SEED, "step": STEP}
-    kept = Kept(cache, "golbus2013/groups", options, known.folder)
+    kept = KeptParts(cache, "golbus2013/groups", options, known.folder)
     groups = groups_of_systems(known, samples)
     rankings = replace(known.rankings("docid"), rel=shown.cut)
     ballots = {reading["unjudged"]: known.ballots(reading["unjudged"])}
