@@ -38,7 +38,7 @@ DRAWN = 240  # groups in the picture of figure 3
 TABLE_3 = ("interval", "groups for all digits", "if 100 were drawn", "drawn at most", "shuffled", "corrected")
 _NUMBER = r"(-?[\d.]+)"
 TABLE_3_REASON = (
-    r"groups give (\S+ to [^,]+), (narrower|which takes about [\d,]+ groups)[^;]*; "
+    r"groups give (\S+ to [^,]+), (narrower|wider[^;]* [\d,]+ groups)[^;]*; "
     r"100 groups would give (\S+ to [^;]+); "
     r"what is printed may come of (?:at most )?([^;]+);"
     rf".* ranks {_NUMBER}, .* one {_NUMBER}"
@@ -182,9 +182,7 @@ def verdicts(file: Path) -> None:
                 columns = ["cell", "printed", "computed", "verdict", *TABLE_3]
                 match = re.search(TABLE_3_REASON, row["reason"])
                 assert match, row
-                about = [
-                    re.sub(r"narrower|which takes about | groups", "", each) or "enough" for each in match.groups()
-                ]
+                about = [re.sub(r"narrower|wider.*about | groups", "", each) or "enough" for each in match.groups()]
             rows.append((row["cell"], row["printed"], _short(row["computed"], 4), row["verdict"], *about))
         if not rows:
             continue

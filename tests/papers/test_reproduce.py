@@ -468,7 +468,7 @@ def test_what_a_group_finds_is_naive() -> None:
     for length in (None, 25):
         shown = golbus2013_groups.ShownRanks(length, 0)
         wanted = golbus2013_groups.rics_of_groups({"left out": ballots}, known.pool, [naive], groups, [shown])
-        features = golbus2013_surrogates.Features.of(rankings, np.arange(9.0), length)
+        features = golbus2013_surrogates.GroupFeatures.of(rankings, np.arange(9.0), length)
         assert features.found_by(groups) == pytest.approx(wanted[naive, shown], abs=1e-12)
 
 
@@ -479,7 +479,7 @@ def test_predictions_make_figures_more_precise(monkeypatch: pytest.MonkeyPatch) 
     draw = np.random.default_rng(4)
     found = draw.integers(0, 2**63, (24, 2), np.uint64) & draw.integers(0, 2**63, (24, 2), np.uint64)
     query = golbus2013_surrogates.FoundDocuments(found[:, :1], found[:, 1:], 64, 64)
-    features = golbus2013_surrogates.Features(24, draw.permutation(24), (query,), None)
+    features = golbus2013_surrogates.GroupFeatures(24, draw.permutation(24), (query,), None)
     worth, together = draw.normal(size=(3, 24)), draw.normal(size=(3, 24, 24))
 
     def values_of(groups: Ints) -> Floats:

@@ -43,9 +43,9 @@ from calipers.papers.golbus2013_groups import (
     scattered_blocks,
     spread_of_scores,
 )
-from calipers.papers.golbus2013_surrogates import Features, Refined, refined
+from calipers.papers.golbus2013_surrogates import GroupFeatures, Refined, refined
 from calipers.papers.printed_figures import CONSISTENT, DIFFERS, EXACT, NEEDS_DATA, Figure, judged
-from calipers.papers.readings import Kept, Reading, readings_of
+from calipers.papers.readings import KeptParts, Reading, readings_of
 from calipers.papers.registry import printed, reproduction, reproduction_of_readings
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell
@@ -368,9 +368,7 @@ def table_3(
         fuse_in_steps(known, reading, groups, cache)
     found = []
     for fusion, figures in cells.items():
-        known_of = agreements(known, fusion_under(fusion, reading), shown_under(reading), groups)
-        if groups >= REFINED:
-            known_of = refined_agreements(known, fusion, reading, known_of, groups)
+        known_of = agreements_under(known, fusion, reading, groups)
         for what, figure, one in zip(AGREEMENT, figures, known_of, strict=True):
             least, most = one.value - 2 * one.chance, one.value + 2 * one.chance
             apart = max(abs(one.value - float(figure)) - HALF_A_DIGIT, 0.0)
@@ -394,15 +392,13 @@ def precision(error: float, groups: int) -> str:
     >>> precision(0.0002, 1000)
     'narrower than the printed digits'
     >>> precision(0.001, 90_000)
-    'which takes about 1,400,000 groups, 10.5 hours of a processor, to be narrower than the printed digits'
+    'wider than the printed digits, which take about 1,400,000 groups (10.5 hours of a processor)'
     """
     if 2 * error <= HALF_A_DIGIT:
         return "narrower than the printed digits"
     needed = float(f"{groups * (2 * error / HALF_A_DIGIT) ** 2:.2g}")
-    return (
-        f"which takes about {needed:,.0f} groups, {needed * A_GROUP / 3600:.1f} hours of a processor, to be narrower "
-        "than the printed digits"
-    )
+    hours = needed * A_GROUP / 3600
+    return f"wider than the printed digits, which take about {needed:,.0f} groups ({hours:.1f} hours of a processor)"
 
 
 class Agreed(NamedTuple):
@@ -428,10 +424,11 @@ def agreements(known: Collection, fusion: PaperFusion, shown: ShownRanks, sample
     return tuple(Agreed(*each) for each in zip(agreement(joint, ric), own, chance, null, corrected, strict=True))
 
 
-def refined_agreements(
-    known: Collection, fusion: str, reading: Reading, plain: tuple[Agreed, ...], samples: int
-) -> tuple[Agreed, ...]:
-    """The same with the help of predictions, where these make it more precise."""
+def agreements_under(known: Collection, fusion: str, reading: Reading, samples: int) -> tuple[Agreed, ...]:
+    """tau, rho and RMSE under a reading, with the help of predictions where these make them more precise."""
+    plain = agreements(known, fusion_under(fusion, reading), shown_under(reading), samples)
+    if samples < REFINED:
+        return plain
     better = _refined(known, tuple(reading.items()), samples)
     place = list(printed("golbus2013")["table-3"]["cells"]).index(fusion)
     pairs = zip(plain, better.value[place].tolist(), better.error[place].tolist(), strict=True)
@@ -445,7 +442,7 @@ def _refined(known: Collection, reading: tuple[tuple[str, str], ...], samples: i
     shown, wanted = shown_under(under), fusions_under(under)
     ballots = known.ballots(under["unjudged"])
     spread = spread_of_scores(ballots, under["normalisation"])
-    features = Features.of(replace(known.rankings("docid"), rel=shown.cut), spread, shown.length)
+    features = GroupFeatures.of(replace(known.rankings("docid"), rel=shown.cut), spread, shown.length)
     values = [joint_values(known, samples, shown.cut), *(known.fused[fusion, shown, samples] for fusion in wanted)]
     return refined(features, groups_of_systems(known, samples), np.column_stack(values), SEED)
 
@@ -456,7 +453,7 @@ def fuse_in_steps(known: Collection, reading: Reading, samples: int, cache: str 
     if all((fusion, shown, samples) in known.fused for fusion in wanted):
         return
     options = {"reading": dict(reading), "size": SIZE, "seed": SEED, "step": STEP}
-    kept = Kept(cache, "golbus2013/groups", options, known.folder)
+    kept = KeptParts(cache, "golbus2013/groups", options, known.folder)
     groups = groups_of_systems(known, samples)
     rankings = replace(known.rankings("docid"), rel=shown.cut)
     ballots = {reading["unjudged"]: known.ballots(reading["unjudged"])}
@@ -477,10 +474,10 @@ def fuse_in_steps(known: Collection, reading: Reading, samples: int, cache: str 
         known.fused[fusion, shown, samples] = values[:, i]
 
 
-def drawn_groups(known: Collection, reading: Reading, samples: int, cache: str | Path | None = None) -> Drawn:
+def drawn_groups(known: Collection, reading: Reading, samples: int) -> Drawn:
     """The groups under one reading."""
     shown, wanted = shown_under(reading), fusions_under(reading)
-    fuse_in_steps(known, reading, samples, cache)
+    fuse_in_steps(known, reading, samples)
     ric = {fusion.name: known.fused[fusion, shown, samples] for fusion in wanted}
     chance = chance_values(known, min(samples, BY_CHANCE), shown.cut)
     return Drawn(joint_values(known, samples, shown.cut), ric, *chance)
@@ -567,9 +564,10 @@ def figure_3(folder: Path | None, groups: int = SAMPLES, cache: str | Path | Non
     known = collection(folder, "TREC 8")
     if known is None:
         return needs_data((claim, "as the text says") for claim in claims)
-    drawn = drawn_groups(known, BEST_3, groups, cache)
-    values = {name: agreement(drawn.joint, ric) for name, ric in drawn.ric.items()}
-    tau, rmse = ({name: each[i] for name, each in values.items()} for i in (0, 2))
+    fuse_in_steps(known, BEST_3, groups, cache)
+    fusions = printed("golbus2013")["table-3"]["cells"]
+    values = {name: agreements_under(known, name, BEST_3, groups) for name in fusions}
+    tau, rmse = ({name: each[i].value for name, each in values.items()} for i in (0, 2))
     shown = "tau " + ", ".join(f"{name} {value:.3f}" for name, value in tau.items())
     return [
         Figure(claim, "as the text says", None, CONSISTENT if holds(tau, rmse) else DIFFERS, shown)

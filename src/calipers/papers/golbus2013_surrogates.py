@@ -52,7 +52,7 @@ class FoundDocuments:
 
 
 @dataclass(frozen=True, eq=False)
-class Features:
+class GroupFeatures:
     """What is known of a group before it is fused."""
 
     systems: int
@@ -61,7 +61,7 @@ class Features:
     length: int | None  # of fused lists
 
     @classmethod
-    def of(cls, rankings: Rankings, spread: Floats, length: int | None) -> Features:
+    def of(cls, rankings: Rankings, spread: Floats, length: int | None) -> GroupFeatures:
         found = []
         for query in rankings.queries():
             here = query.rank != MISSING
@@ -123,7 +123,7 @@ class Refined:
     predicted: int  # groups
 
 
-def refined(features: Features, groups: Ints, values: Floats, seed: int) -> Refined:
+def refined(features: GroupFeatures, groups: Ints, values: Floats, seed: int) -> Refined:
     """tau, rho and RMSE of the first column with each other: values is [group, column] of dealt groups."""
     hands = features.systems // groups.shape[1]
     block = blocks_of_deals(len(groups), hands)

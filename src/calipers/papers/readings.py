@@ -125,7 +125,7 @@ def search(
     progress: Callable[[int], None] | None = None,
 ) -> GridSearch:
     """Compute a table under every reading; what the cache folder has already is not computed again."""
-    kept = Kept(cache, table_id, {name: list(values) for name, values in axes.items()}, folder)
+    kept = KeptParts(cache, table_id, {name: list(values) for name, values in axes.items()}, folder)
     readings = readings_of(axes)
     found = []
     for reading in readings:
@@ -142,7 +142,7 @@ def search(
     return GridSearch(table_id, tuple(readings), tuple(found))
 
 
-class Kept:
+class KeptParts:
     """A file of JSON lines, one for each part of a long computation that is done, for one state of the data."""
 
     def __init__(
