@@ -71,7 +71,7 @@ def command(
     calipers reproduce karmaker2022 feng2023 --format csv
     calipers reproduce golbus2013/table-2 --data scores/
     calipers reproduce karmaker2022/table-19 --grid --cache done/
-    calipers reproduce golbus2013/table-3 --data FOLDER --groups 300000 --cache done/
+    calipers reproduce golbus2013/table-3 --data scores/ --groups 300000 --cache done/
     """  # fmt: skip
     from calipers.papers.printed_figures import VERDICTS
     from calipers.papers.registry import listing as list_of_tables
