@@ -80,7 +80,7 @@ class Coverage:
         varies = np.ptp(y, axis=1) > 1e-12
         self.n, self.within, self.places = n, within, np.flatnonzero(varies)
         found = np.array([self._of(*row, random) for row in zip(y[varies], f[varies], strict=True)])
-        self.share, self.said, self.hit_sparse, self.width, self.sparse_width, self.worth = found.T
+        self.share, self.said, self.width, self.sparse_width, self.worth = found.T
 
     def _of(self, y: np.ndarray, f: np.ndarray, random: np.random.Generator) -> tuple[float, ...]:
         drawn = random.integers(0, len(y), (DRAWS, len(y)))
@@ -90,29 +90,27 @@ class Coverage:
         width, alone = found.high - found.low, found.human_high - found.human_low
         both = found.sparse & ~np.isnan(alone)
         wider = np.median(width[both]) / np.median(alone[both]) if both.any() else np.nan
-        return (float(hit.mean()), float(found.sparse.mean()), float((hit & found.sparse).mean()),
-                float(np.median(width) / np.nanmedian(alone)), float(wider), float(np.median(found.worth)))  # fmt: skip
+        return (float(hit.mean()), float(found.sparse.mean()), float(np.median(width) / np.nanmedian(alone)),
+                float(wider), float(np.median(found.worth)))  # fmt: skip
 
     def cells(self) -> tuple[float | int | None, ...]:
         """How many rows there are, their coverage, how often they are sparse, and the coverage where that is rare."""
         dense = self.share[self.said < RARE]
         of_dense = (len(dense), *((float(dense.min()), float(dense.max())) if len(dense) else (None, None)))
         return (len(self.share), float((self.share >= 0.92).mean()), float(self.share.min()), float(self.share.max()),
-                float(self.said.mean()), float(self.hit_sparse.sum() / self.said.sum()),
-                float((self.share - self.hit_sparse).sum() / (1 - self.said).sum()),
-                float(np.nanmedian(self.sparse_width)), *of_dense)  # fmt: skip
+                float(self.said.mean()), float(np.nanmedian(self.sparse_width)), *of_dense)  # fmt: skip
 
 
 RARE = 0.05  # of draws
-HEADS = ("rows", "in 92% or more", "least", "most", "sparse", "covered if sparse", "if not", "sparse width / human's",
-         "hardly ever sparse", "least of these", "most of these")  # fmt: skip
+HEADS = ("rows", "in 92% or more", "least", "most", "called sparse", "width of these / human's", "hardly ever sparse",
+         "least of these", "most of these")  # fmt: skip
 MEANS, DIFFERENCES = (0, 1), (-1, 1)
 
 
 def joined(parts: list[Coverage]) -> Coverage:
     """One of several."""
     whole = parts[0]
-    for name in ("places", "share", "said", "hit_sparse", "width", "sparse_width", "worth"):
+    for name in ("places", "share", "said", "width", "sparse_width", "worth"):
         setattr(whole, name, np.concatenate([getattr(part, name) for part in parts]))
     return whole
 
@@ -155,13 +153,10 @@ def differences(study: JudgeStudy) -> tuple[Table, str]:
                 squares = np.sort((y - y.mean()) ** 2)[::-1]
                 systems = " and ".join(study.effect.systems[each[place]] for each in (a, b))
                 two, neither = squares[:2].sum() / squares.sum(), (1 - 2 / len(y)) ** n
-                unsaid = 1 - found.said[least] - (found.share[least] - found.hit_sparse[least])
                 worst = (
                     float(found.share[least]),
                     f"The least is {found.share[least]:.1%}, of {systems} by {measure} at n = {n}: two queries of "
-                    f"{len(y)} have {two:.0%} of the variance, {neither:.0%} of draws hold neither, and "
-                    f"{unsaid / (1 - found.share[least]):.0%} of the misses are where the row is not "
-                    "called sparse.\n",
+                    f"{len(y)} have {two:.0%} of the variance, and {neither:.0%} of draws of {n} hold neither.\n",
                 )
     total = sum(int(row[2]) for row in rows)
     return Table(("measure", "n", *HEADS), tuple(rows)), f"Below 92% are {low} of these {total:,} rows. {worst[1]}"
