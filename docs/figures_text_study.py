@@ -2,7 +2,7 @@
 
 DATA is a folder with summaries/SummEval.json.xz, ENCODER a folder of all-MiniLM-L6-v2, GENERATOR the folder that
 packaged_t5.py makes, CACHE a folder for the scores of texts, so that a second time, or one after a stop, is quick. The
-first time takes about an hour of CPU time, most of it for BARTScore.
+first time takes some 40 minutes of CPU time, most of it for BARTScore.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from figures import HERE, replace
 
 from calipers import plot, text
+from calipers.lists import Floats
 from calipers.papers.summeval import ABSTRACTIVE
 from calipers.papers.text_study import NormalisedTexts, TextStudy, gain_chart, normalised_texts
 from calipers.results.tables import Cell, Table
@@ -22,6 +23,7 @@ from calipers.results.tables import Cell, Table
 PAGE = "text_study.md"
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++ TER"
 TEXTS = 2  # random texts for each summary under BERTScore and BARTScore, which take longest
+DOCUMENTS = 40  # under BARTScore: half a minute of CPU time for each
 SHOWN = {
     "all": ("by-chance", "chosen", "by-measure", "plain"),
     "abstractive": ("by-chance", "chosen", "by-measure"),
@@ -56,17 +58,25 @@ def cut_at_0(normalised: dict[str, NormalisedTexts]) -> str:
     rows: list[tuple[Cell, ...]] = []
     for name, every in normalised.items():
         ter = every.measures.index("TER")
-        edits = every.plain[[ter]]  # less than 0, as more is better
-        shares = np.maximum(0, 1 + edits)
-        alone = dataclasses.replace(
-            every, measures=("TER",), chances=("none",), plain=edits, normal=np.stack([shares, shares], axis=1)[:, None]
-        )
-        study = alone.study(samples=2, splits=1)
-        beside_lead = every.normal[ter, every.chances.index("lead"), 1][shares[0] == 0]
-        changes = study.gains[0, 0, 0, :, :, 0].mean(axis=0).tolist()
+        shares = np.maximum(0, 1 + every.plain[ter])  # less than 0, as more is better
+        beside_lead = every.normal[ter, every.chances.index("lead"), 1][shares == 0]
+        changes = changed_by_scale(every, ter, shares)
         rows.append((name, float((shares == 0).mean()), float((beside_lead == 0).mean()), *changes))
     columns = ("systems", "summaries with a share of 0", "of these, V2 under lead is 0", "system", "summary", "pooled")
     return Table(columns, tuple(rows)).to_markdown()
+
+
+def changed_by_scale(every: NormalisedTexts, measure: int, shares: Floats) -> list[float]:
+    """What a measure gains at each level as a share, before there is any chance in it, the mean over judgments."""
+    alone = dataclasses.replace(
+        every,
+        measures=every.measures[measure : measure + 1],
+        chances=("none",),
+        plain=every.plain[[measure]],
+        normal=np.stack([shares, shares])[None, None],
+    )
+    gains: list[float] = alone.study(samples=2, splits=1).gains[0, 0, 0, :, :, 0].mean(axis=0).tolist()
+    return gains
 
 
 def gains_without(measure: str, study: TextStudy, abstractive: TextStudy) -> str:
@@ -91,8 +101,23 @@ def vectors(given: text.Summaries, model: str, cache: Path | None) -> None:
 def likelihoods(given: text.Summaries, model: str, cache: Path | None) -> None:
     """BARTScore from the source: all systems, and the abstractive ones."""
     options, generator = text.TextOptions(texts=TEXTS), text.Generator(model)
-    name = "BARTScore(part=faithfulness)"
-    write_both("bart", normalised_texts(given, name, options=options, generator=generator, cache=cache))
+    name, some = "BARTScore(part=faithfulness)", first_documents(given, DOCUMENTS)
+    every = normalised_texts(some, name, options=options, generator=generator, cache=cache)
+    write_both("bart", every)
+    rows: list[tuple[Cell, ...]] = [
+        (systems, *changed_by_scale(each, 0, np.exp(each.plain[0])))
+        for systems, each in (("all", every), ("abstractive", every.of_systems(ABSTRACTIVE)))
+    ]
+    replace(PAGE, "text-study-scale", Table(("systems", "system", "summary", "pooled"), tuple(rows)).to_markdown())
+
+
+def first_documents(given: text.Summaries, count: int) -> text.Summaries:
+    return dataclasses.replace(
+        given,
+        documents=given.documents[:count],
+        texts=tuple(row[:count] for row in given.texts),
+        human={aspect: values[:, :count] for aspect, values in given.human.items()},
+    )
 
 
 def write_both(mark: str, every: NormalisedTexts) -> None:
