@@ -791,6 +791,7 @@ def test_a_report_on_several_judgments_has_a_section_on_them(collection: Path, t
         collection / "human.qrels", collection / "llm-b.qrels", str(collection / "runs"), ["nDCG@10", "AP"]
     )
     assert "Nothing to show here" not in section
+    assert "1 judges" not in section
     for row in effects.effects().rows:
         assert f'data-value="{row[2]!r}"' in section
     cal.write_report(collection / "human.qrels", str(collection / "runs"), page, "nDCG@10")
