@@ -108,6 +108,15 @@ def test_more_than_a_block(packing: str, write: Callable[..., str]) -> None:
     assert max(map(len, blocks(path))) <= files.BLOCK
 
 
+def test_small_blocks_leave_large_ones_as_they_are(write: Callable[..., str]) -> None:
+    path = write(QRELS)
+    assert len([*blocks(path, size=4)]) == -(-len(QRELS) // 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BLOCK", 4)
+        assert len([*blocks(path, size=4)]) == -(-len(QRELS) // 4)
+    assert len([*blocks(path)]) == 1
+
+
 def test_the_other_formats(write: Callable[..., str]) -> None:
     assert read_qrels(write(QRELS)).value.tolist() == [1, 0, 2]
     second, documents = read_subtopics(write(QRELS)).second, read_letor(write(LETOR)).documents

@@ -268,12 +268,16 @@ class FileErrors:
             raise CalipersError(f"cannot be read: {error.strerror or error}", file=self._name) from None
 
 
-_buffers: list[bytearray] = []  # for the next file: a fresh one costs more than a small file's scan
+_spare: dict[int, list[bytearray]] = {}  # buffers by size, for the next file: a fresh one costs more than a small scan
 
 
 def plain_blocks(file: BinaryIO, size: int, start: int = 0, stop: int | None = None) -> Iterator[memoryview]:
     """The bytes from start to stop, in blocks that are good until the next one."""
-    buffer = _buffers.pop() if _buffers and size == BLOCK else bytearray(size)
+    spare = _spare.setdefault(size, [])
+    try:
+        buffer = spare.pop()
+    except IndexError:
+        buffer = bytearray(size)
     view = memoryview(buffer)
     file.seek(start)
     left = sys.maxsize if stop is None else stop - start
@@ -283,8 +287,7 @@ def plain_blocks(file: BinaryIO, size: int, start: int = 0, stop: int | None = N
             yield view[:count]
     finally:
         view.release()
-        if size == BLOCK:
-            _buffers.append(buffer)
+        spare.append(buffer)
 
 
 def blocks(

@@ -111,14 +111,16 @@ class LenientLines:
 
 def _cut_lines(source: Iterable[Block]) -> Iterator[list[bytes]]:
     """The lines of each block, without their ends; of a line that is longer than a scanner takes, the first part."""
-    line = b""
+    parts, length = [b""], 0
     for block in source:
         start, *others = bytes(block).split(b"\n")
-        line = (line + start)[: MOST_LINE + 1] if len(line) <= MOST_LINE else line
+        if length <= MOST_LINE:
+            parts.append(start)
+            length += len(start)
         if others:
-            yield [line, *others[:-1]]
-            line = others[-1]
-    yield [line]
+            yield [b"".join(parts)[: MOST_LINE + 1], *others[:-1]]
+            parts, length = [others[-1]], len(others[-1])
+    yield [b"".join(parts)[: MOST_LINE + 1]]
 
 
 def _more(texts: list[str]) -> str:
