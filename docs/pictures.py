@@ -142,21 +142,23 @@ def sizes(data: Path, folder: Path) -> str:
     compiled["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
     rows = []
     for what, judgments, systems in (shapes[0], *shapes):
-        command = [sys.executable, "-c", ONE_REPORT, str(folder / "r.html"), str(judgments), *map(str, systems)]
+        command = [
+            sys.executable,
+            "-m",
+            "calipers",
+            "report",
+            str(judgments),
+            *map(str, systems),
+            "-o",
+            str(folder / "r.html"),
+        ]
         start, used = time.perf_counter(), _seconds_of_children()
-        subprocess.run(command, check=True, env=compiled)
+        subprocess.run(command, check=True, env=compiled, capture_output=True)
         took, used = time.perf_counter() - start, _seconds_of_children() - used
         size = (folder / "r.html").stat().st_size
         rows.append((what, f"{size / 1e6:.2f} MB", f"{took:.1f} s", f"{used:.1f} s"))
     table = Table(("", "size", "time", "CPU time"), tuple(rows[1:])).to_markdown()
     return f"With the five default measures, on two cores, with the start of Python.{busy}\n\n{table}"
-
-
-ONE_REPORT = """
-import sys, calipers
-page, judgments, *runs = sys.argv[1:]
-calipers.write_report(judgments, runs[0] if len(runs) == 1 else runs, page, warn=False)
-"""
 
 
 def _seconds_of_children() -> float:

@@ -193,7 +193,9 @@ class Population:
 
     def _key(self, worth: Callable[[Floats], Floats]) -> Hashable:
         """One key for all worths that grow with the grade: sorting by grade sorts by them too."""
-        grades = self.once("grades", lambda: _distinct(self.grade))
+        # The pool has every grade that occurs here, and fewer rows than many lists of its documents.
+        known = self.pool.grade if len(self.pool.grade) < len(self.document) else self.grade
+        grades = self.once("grades", lambda: _distinct(known))
         with np.errstate(over="ignore", invalid="ignore"):
             worths = worth(grades)
         if not np.isfinite(worths).all():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack, overl
 import numpy as np
 
 from calipers.collection.judgments import Judgments
+from calipers.collection.reader import processors
 from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -227,6 +228,11 @@ class Material(ScoredMaterial):
         return meanwhile(partial(getattr, self, name) for name in wanted)
 
     @property
+    def _jobs(self) -> int:
+        """Threads for what is computed ahead: the page needs the others."""
+        return max((self.policies.get("jobs") or processors()) // 2, 1)
+
+    @property
     def name(self) -> str:
         return self.judgments.name
 
@@ -322,7 +328,8 @@ class Material(ScoredMaterial):
 
         if self.policies.get("condensed"):
             raise CalipersError("unjudged documents are left out (condensed), so no judgment can change a score")
-        taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
+        taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty")}
+        taken["jobs"] = self._jobs
         # Of a file what is judged in it is known already, and all its lines are kept.
         runs = [a if hasattr(a, "whole_file") else b for a, b in zip(self.runs, self.whole, strict=True)]
         first, *others = self.plain.measures
@@ -350,7 +357,7 @@ class Material(ScoredMaterial):
             )
         return audit(
             self.judgments, self.runs, self.plain.measures[0], reference=self.policies.get("like") or "calipers",
-            depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self.policies.get("jobs"),
+            depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self._jobs,
         )  # fmt: skip
 
     @once
@@ -359,8 +366,7 @@ class Material(ScoredMaterial):
 
         return information_difference(
             self.judgments, self.runs,
-            ties=self.scores.metadata["ties"], depth=self.policies.get("depth"), jobs=self.policies.get("jobs"),
-            warn=False,
+            ties=self.scores.metadata["ties"], depth=self.policies.get("depth"), jobs=self._jobs, warn=False,
         )  # fmt: skip
 
     @once

@@ -174,6 +174,7 @@ class OpenLists:
     lists: Lists  # the same as one block, ties averaged
     offsets: Ints  # list i has the unjudged documents of rows offsets[i] to offsets[i + 1], by rank
     standings: tuple[Standing, ...]  # of these documents, in parts of equally many systems
+    jobs: int | None = field(default=None, kw_only=True)  # threads for all that follows; None: one for each processor
     cost: Floats | None = field(default=None, kw_only=True)  # of these documents, where it is known what they cost
     group: Ints | None = field(default=None, kw_only=True)  # the place of their group among all, where these are known
 
@@ -209,6 +210,7 @@ class OpenLists:
             Lists.of(judgments.pool, [each.found for each in read]),
             np.concatenate([[0], np.cumsum(count)]),
             tuple(each.standing for each in read),
+            jobs=jobs,
         )
 
     def with_facts(self, facts: DocumentFacts) -> OpenLists:

@@ -256,7 +256,7 @@ class _Linear:
             return rounds
 
         rounds = 0
-        for took in in_order(of_query, range(self.shape[1])):
+        for took in in_order(of_query, range(self.shape[1]), self.found.lists.jobs):
             rounds = max(rounds, took)
             if progress:
                 progress(1)

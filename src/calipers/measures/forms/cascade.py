@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
 IN_CACHE = 1 << 16  # of a matrix that is gone through many times
 MANY_TIES = 500  # as deep as the deepest, from which on going rank by rank is faster than tie by tie
+RANKS_AT_ONCE = 64  # between two looks at which ties are still read
 DEEPEST = 100  # ranks for which the variance of a reader who may go on is known
 
 
@@ -241,14 +242,21 @@ def _gain_by_rank(size: Ints, plain: Ints, before: Ints, depth: Ints, weight: Fl
     plain: of each tie's documents those that are no members. before: ranks above it. weight: of rank i at place i.
     """
     gained, through = np.zeros(len(size)), np.ones(len(size))
-    whole, rest = size.astype(np.float64), plain.astype(np.float64)
-    below_others = bool(before.any())
-    for rank, first in enumerate(np.searchsorted(depth, np.arange(1, int(depth[-1]) + 1)).tolist()):
-        reached = through[first:]
-        passed = reached * (np.maximum(rest[first:] - rank, 0.0) / np.maximum(whole[first:] - rank, 1.0))
-        at = np.minimum(before[first:] + rank + 1, len(weight) - 1) if below_others else rank + 1
-        gained[first:] += (reached - passed) * weight[at]
-        through[first:] = passed
+    heaviest, below_others = np.abs(weight).max(), bool(before.any())
+    for start in range(0, int(depth[-1]), RANKS_AT_ONCE):
+        # What is less than a quarter of the last digit of a sum leaves the sum as it is, however often it is added.
+        more = np.flatnonzero((depth > start) & (through * heaviest > np.abs(gained) * 2.0**-55))
+        if not len(more):
+            continue
+        whole, rest = size[more].astype(np.float64), plain[more].astype(np.float64)
+        sums, reached = gained[more], through[more]
+        ranks = np.arange(start, min(start + RANKS_AT_ONCE, int(depth[more[-1]])))
+        for rank, first in zip(ranks.tolist(), np.searchsorted(depth[more], ranks + 1).tolist(), strict=True):
+            passed = reached[first:] * (np.maximum(rest[first:] - rank, 0.0) / np.maximum(whole[first:] - rank, 1.0))
+            at = np.minimum(before[more[first:]] + rank + 1, len(weight) - 1) if below_others else rank + 1
+            sums[first:] += (reached[first:] - passed) * weight[at]
+            reached[first:] = passed
+        gained[more], through[more] = sums, reached
     return gained
 
 
