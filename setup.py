@@ -21,6 +21,7 @@ HEADERS = [
     "src/calipers/native/_scanner.hpp",
     "src/calipers/native/_scoring.hpp",
 ]
+OPTIMISE = ["-O3", "-g0"]
 STRICT = ["-Wall", "-Wextra", "-Werror"]
 SANITIZE = ["-fsanitize=address", "-fno-omit-frame-pointer", "-g1", "-O1"]
 
@@ -32,7 +33,8 @@ class BuildScanner(build_ext):
         if self.compiler.compiler_type == "msvc":
             ext.extra_compile_args = ["/std:c++17", "/O2", "/EHsc"]
         else:
-            ext.extra_compile_args = ["-std=c++17", "-O3", "-fno-math-errno", "-fvisibility=hidden"]
+            ext.extra_compile_args = ["-std=c++17", *OPTIMISE, "-fno-math-errno", "-fvisibility=hidden"]
+            ext.extra_compile_args += os.environ.get("CFLAGS", "").split()  # which would else come first, and lose
             if asked("STRICT"):
                 ext.extra_compile_args += STRICT
             if asked("SANITIZE"):

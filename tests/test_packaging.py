@@ -16,6 +16,7 @@ import pytest
 from conftest import ROOT, Require, absent
 
 VERSIONS = ["3.11", "3.12", "3.13", "3.14"]
+PORTABLE = "3.12"  # where the wheel is what compilers other than GNU's would make of it
 CONSTRAINTS = ROOT / "requirements" / "constraints.txt"
 
 # One group: with `--dist loadgroup` one worker runs these, and builds everything once.
@@ -112,7 +113,9 @@ def wheel(version: str, sdist: Path, tmp_path_factory: pytest.TempPathFactory) -
     """The wheel that pip builds from the sdist for this version of Python."""
     python = interpreter(version)
     folder = tmp_path_factory.mktemp(f"wheel-{version}")
-    run(python, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, sdist, cwd=folder)
+    flags = {"CFLAGS": "-O1 -DCALIPERS_PORTABLE" if version == PORTABLE else "-O1"}  # which compiles in half the time
+    command = (python, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, sdist)
+    run(*command, cwd=folder, env=environment() | flags)
     (path,) = folder.glob("*.whl")
     return path
 

@@ -10,7 +10,8 @@ import pickle
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, wraps
+from inspect import Signature, signature
 from itertools import permutations
 from math import comb, log2
 from typing import Any
@@ -49,11 +50,36 @@ SEES_LENGTH = ("SetP", "SetF", "SetAP", "NumRet", "Judged", "utility", "Compat",
 NOT_ZERO = ("NumRet", "NumRel", "NumQ", "RBP-residual", "unj", "utility", "yaap", "ideal_dcg", "AUC",
             "EC(", "ETC(", "ED(", "EE-")  # fmt: skip
 
-every = pytest.mark.parametrize("name", EXAMPLES)
+
+def of_each(names: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """One test that says which of many measures fail: as a test each, thousands, they would take as long again."""
+
+    def declared(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def of_all(**given: Any) -> None:
+            told = []
+            for name in names:
+                try:
+                    test(name=name, **given)
+                except Exception as error:
+                    told.append(f"{name}: {error!r}")
+            assert not told, "\n".join([f"{len(told)} of {len(names)} fail:", *told[:5]])
+
+        others = [each for each in signature(test).parameters.values() if each.name != "name"]
+        of_all.__signature__ = Signature(others)  # type: ignore[attr-defined]  # what pytest looks at
+        return of_all
+
+    assert names
+    return declared
 
 
-def all_but(prefixes: tuple[str, ...], names: Sequence[str] = EXAMPLES) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("name", [name for name in names if not name.startswith(prefixes)])
+def all_but(
+    prefixes: tuple[str, ...], names: Sequence[str] = EXAMPLES
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return of_each([name for name in names if not name.startswith(prefixes)])
+
+
+every = of_each(EXAMPLES)
 
 
 def collection(levels: int = 6) -> tuple[Pools, Run]:
@@ -333,7 +359,7 @@ def large_tie(share: float) -> dict[str, Any]:
     return {ties: cal.evaluate({"q": pool}, run, PLAIN, ties=ties) for ties in ("worst", "average", "best")}
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@of_each(PLAIN)
 @pytest.mark.parametrize("share", [0.001, 0.05, 0.5, 1.0])
 def test_a_large_tie(name: str, share: float) -> None:
     """A thousand documents in one tie: nothing overflows, nothing vanishes."""
@@ -368,9 +394,7 @@ def test_self_normalised_measures_of_a_large_tie(n: int, r: int, k: int) -> None
 # --- cutting ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in EXAMPLES if isinstance(cal.parse(name).parameters.get("cutoff", 0.0), int | None)]
-)
+@of_each([name for name in EXAMPLES if isinstance(cal.parse(name).parameters.get("cutoff", 0.0), int | None)])
 def test_cutoffs_beyond_the_list(name: str) -> None:
     measure = cal.parse(name)
     cutoffs = [measure @ 1, measure @ 2, measure @ 19, measure @ 100_000]
