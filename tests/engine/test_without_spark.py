@@ -212,9 +212,10 @@ def test_every_measure_that_claims_a_reach_keeps_to_it(name):
     k = measure.form.reach
     if k is None:
         return
-    few = 20 if k <= 100 else 2  # topics of thousands of documents
-    collection = simulate(topics=few, pool=3 * k, systems=2, retrieved=3 * k, ties=0.5, unjudged=0.4, seed=4)
+    topics, documents = (20, 3 * k) if k <= 100 else (1, k + 100)  # thousands
+    collection = simulate(topics=topics, pool=documents, systems=2, retrieved=documents, ties=0.5, unjudged=0.4, seed=4)
     runs = {s: {q: cut(ranked, k) for q, ranked in run.items()} for s, run in collection.runs.items()}
+    assert any(len(runs[s][q]) < len(collection.runs[s][q]) for s in runs for q in runs[s])
     whole, short = (cal.evaluate(collection.qrels, each, [name]) for each in (collection.runs, runs))
     np.testing.assert_array_equal(whole.values, short.values)
 
