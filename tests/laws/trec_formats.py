@@ -2,7 +2,8 @@
 
 A case is one query: lines of preferences or of several judges, and a ranking with ties. What trec_eval prints for it is
 worked out here document by document, with sets and loops; what the library gives under averaged ties is the mean over
-all orders of the tied documents, written out.
+all orders of the tied documents, written out. Only where trec_eval asks whether a score equals a mean, which it does
+with the doubles that it has added up, are they added up here as it does: 1/12 + 7/24 is no 3/8 there.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import combinations, permutations, product
+from operator import truediv
 from pathlib import Path
 from typing import Any
 
@@ -115,29 +117,46 @@ def as_many(
     return total / len(judges)
 
 
-def of_judges(lines: Sequence[Line], ranking: Sequence[str], level: int, judged_only: bool) -> Values:
-    """map_avgjg, P_avgjg and Rprec_mult_avgjg."""
+def pair_share_in_doubles(lines: Sequence[Line], ranking: Sequence[str]) -> float:
+    """prefs_pair_ret as trec_eval adds it up: down the list, each document with those below it."""
+    judges = {line[0] for line in lines}
+    every = [pair for judge in judges for pair in preferences(line for line in lines if line[0] == judge) or ()]
+    total, pairs = 0.0, 0
+    for two in combinations(ranking, 2):
+        right, wrong = every.count(two), every.count(two[::-1])
+        if right + wrong:
+            total, pairs = total + right / (right + wrong), pairs + 1
+    return total / pairs if pairs else 0.0
+
+
+def of_judges(
+    lines: Sequence[Line], ranking: Sequence[str], level: int, judged_only: bool, ratio: Callable[..., Any] = Fraction
+) -> Values:
+    """map_avgjg, P_avgjg and Rprec_mult_avgjg; with `truediv` for a ratio, in doubles as trec_eval adds them up."""
     judges = sorted({line[0] for line in lines})
-    found: defaultdict[str, Fraction] = defaultdict(Fraction)
+    found: defaultdict[str, Any] = defaultdict(int)
     for judge in judges:
         grade = {line[2]: line[3] for line in lines if line[0] == judge}
         shown = [d for d in ranking if not judged_only or grade.get(d, -1) >= 0]
         hits = [grade.get(d, -1) >= level for d in shown]
         total = sum(g >= level for g in grade.values())
-        precision = sum((Fraction(sum(hits[: i + 1]), i + 1) for i, hit in enumerate(hits) if hit), Fraction(0))
+        precision = ratio(0, 1)
+        for i, hit in enumerate(hits):
+            precision += ratio(sum(hits[: i + 1]), i + 1) if hit else 0
         found["map_avgjg"] += precision / total if total else 0
         for cutoff in CUTOFFS:
-            found[f"P_avgjg_{cutoff}"] += Fraction(sum(hits[:cutoff]), cutoff)
+            found[f"P_avgjg_{cutoff}"] += ratio(sum(hits[:cutoff]), cutoff)
         for multiple in MULTIPLES:
             depth = int(multiple * total + 0.9)
-            found[f"Rprec_mult_avgjg_{multiple:.2f}"] += Fraction(sum(hits[:depth]), depth) if depth else 0
-    return {name: value / len(judges) for name, value in found.items()}
+            found[f"Rprec_mult_avgjg_{multiple:.2f}"] += ratio(sum(hits[:depth]), depth) if depth else 0
+    return {name: ratio(value, len(judges)) for name, value in found.items()}
 
 
-def z_score(value: Fraction | int, mean: Fraction, deviation: Fraction) -> Fraction:
+def z_score(value: Fraction | int, double: float, mean: Fraction, deviation: Fraction) -> Fraction:
+    """double: the same value as trec_eval has it, which is compared with the mean where nothing deviates."""
     if deviation:
         return (value - mean) / deviation
-    return Fraction(0) if value == mean else MISSING
+    return Fraction(0) if double == float(mean) else MISSING
 
 
 # -- cases ---------------------------------------------------------------------------------------------
@@ -254,7 +273,12 @@ def _broken_preferences(seed: int, count: int, folder: Path, orders: bool) -> li
         some = {key: value for key, value in printed.items() if key[0] in {case.query for case in whole}}
         found += _differences(_printed(folder, whole, "qrels_prefs", ["-m", "all_prefs"]), some, 5.1e-5)
     names = [name for name in dict.fromkeys(name for _, name in printed) if not name.endswith("_poss")]
-    found += _with_z(cases, printed, _printed(folder, cases, "prefs", ["-m", "all_prefs", "-Z", f"{folder}/zscores"]))
+    doubles = {
+        (case.query, "prefs_pair_ret"): pair_share_in_doubles(case.lines, case.ranking(ascending=True))
+        for case in cases
+    }
+    got = _printed(folder, cases, "prefs", ["-m", "all_prefs", "-Z", f"{folder}/zscores"])
+    found += _with_z(cases, printed, doubles, got)
     if not orders:
         return found
     known = cal.read_preferences(folder / "prefs.txt")
@@ -292,10 +316,16 @@ def _library(scores: Any, cases: Sequence[Case], names: Sequence[str], ties: str
     return got, expected
 
 
-def _with_z(cases: Sequence[Case], printed: Mapping[tuple[str, str], Any], got: Mapping[tuple[str, str], float]) -> Any:
+def _with_z(
+    cases: Sequence[Case], printed: Mapping[tuple[str, str], Any], doubles: Mapping[tuple[str, str], float],
+    got: Mapping[tuple[str, str], float],
+) -> list[str]:  # fmt: skip
+    """doubles: the values of measures that trec_eval adds up; others are one ratio, which is rounded once."""
     known = {(case.query, name): z for case in cases for name, z in case.zscores.items()}
     expected = {
-        (query, f"Z{name}"): z_score(value, *known[query, name]) if (query, name) in known else MISSING
+        (query, f"Z{name}"): z_score(value, doubles.get((query, name), float(value)), *known[query, name])
+        if (query, name) in known
+        else MISSING
         for (query, name), value in printed.items()
     }
     return _differences(got, expected, 5.1e-5)
@@ -317,8 +347,13 @@ def _broken_judges(seed: int, count: int, folder: Path, orders: bool) -> list[st
         options = [*measures, "-l", str(level), *(["-J"] if judged_only else [])]
         found += _differences(_printed(folder, cases, "qrels_jg", options), printed, 5.1e-5)
         if level == 1 and not judged_only:
+            doubles: dict[tuple[str, str], Any] = {
+                (case.query, name): value
+                for case in cases
+                for name, value in of_judges(case.lines, case.ranking(False), level, judged_only, truediv).items()
+            }
             got = _printed(folder, cases, "qrels_jg", [*options, "-Z", f"{folder}/zscores"])
-            found += _with_z(cases, printed, got)
+            found += _with_z(cases, printed, doubles, got)
     if not orders:
         return found
     known = cal.read_several_judges(folder / "qrels_jg.txt")

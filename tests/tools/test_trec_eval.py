@@ -439,13 +439,30 @@ def test_what_c_does_not_read(before: bytes, after: bytes, trec_eval: Run) -> No
     assert [line.split(": ")[-1] for line in got.stderr.splitlines()] == (ends if after else [])
 
 
-def test_a_tag_may_be_followed_by_anything(trec_eval: Run) -> None:
+def test_ids_and_lines_may_have_any_length(trec_eval: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = trec_eval("qrels", "run").stdout
-    long = b"x" * (17 << 20)
-    Path("run").write_bytes(RUN.encode().replace(b"tag\n", b"tag " + long + b"\n", 1))
+    long = "x" * (17 << 20)
+    Path("run").write_text(RUN.replace("tag\n", f"tag {long}\n", 1), encoding="utf-8")
     assert trec_eval("qrels", "run").stdout == wanted
-    Path("run").write_bytes(RUN.encode() + b"q1 Q0 " + long + b" 9 0.5 tag\n")
-    assert "a line of more than 16 MiB" in trec_eval("qrels", "run").stderr
+    Path("qrels").write_text(QRELS.replace("q10 0 x", f"q10 0 {long}"), encoding="utf-8")
+    Path("run").write_text(RUN.replace("q10 Q0 x 1 1.0 tag", f"q10 Q0 {long} 1 1.0 tag"), encoding="utf-8")
+    assert trec_eval("qrels", "run").stdout == wanted  # the name of the run is that of its last line
+    monkeypatch.setattr("calipers.tools.trec_eval.lenient_files.LONGEST", 1 << 24)
+    refused = trec_eval("qrels", "run")
+    assert (refused.exit_code, "qrels:6: a line of more than 16 MiB" in refused.stderr) == (2, True)
+
+
+def test_the_name_of_a_run_stands_in_a_long_last_line(trec_eval: Run) -> None:
+    Path("run").write_text(RUN[:-1] + "s " + "x " * (1 << 16) + "\n", encoding="utf-8")
+    Path("run.gz").write_bytes(gzip.compress(Path("run").read_bytes()))
+    for run in ("run", "run.gz"):
+        assert trec_eval("-m", "runid", "qrels", run).stdout.split() == ["runid", "all", "tags"]
+
+
+def test_points_of_recall_are_added_up_from_the_last_one() -> None:
+    """As trec_eval does: the double is its own, and so is what -Z finds equal to a mean."""
+    scores = cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, ["11pt_avg"])
+    assert scores["11pt_avg"] == (2 / 3 + 2 / 3 + 2 / 3 + 8 * 1.0) / 11  # which is 10/11; from the first on it is not
 
 
 def test_wrong_calls_load_nothing_heavy() -> None:

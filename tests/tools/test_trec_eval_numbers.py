@@ -130,6 +130,24 @@ def test_blanks_are_those_of_c(tmp_path: Path) -> None:
     assert (odd.stdout, odd.stderr) == (plain.stdout, "")
 
 
+@pytest.mark.parametrize("blank", "\v\f\r")
+@pytest.mark.parametrize("format", ["qrels", "qrels_jg", "prefs", "qrels_prefs"])
+def test_blanks_of_c_end_an_id(format: str, blank: str, tmp_path: Path) -> None:
+    """b is retrieved with the score 1, and not b\\fx with the score 9: that field is no part of the line any more."""
+    first = "q j 1" if format == "prefs" else "q j"
+    measure = "prefs_simp" if "prefs" in format else "map" if format == "qrels" else "map_avgjg"
+    qrels, run = f"{first} a 2\n{first} b 1\n", "q Q0 a 1 2 t\nq Q0 b x 1 9\n"
+    (tmp_path / "odd").write_bytes(qrels.replace(" b", f" {blank}b").encode())
+    (tmp_path / "odd.run").write_bytes(f"q Q0 a 1 2 t\nq Q0 b{blank}x 1 9 t\n".encode())
+    options = ["-R", format, "-m", measure, "-m", "runid"]
+    wanted = trec_eval(tmp_path, qrels, run, *options).stdout
+    got = CliRunner().invoke(root, ["trec_eval", *options, str(tmp_path / "odd"), str(tmp_path / "odd.run")])
+    assert (got.stdout, got.stderr) == (wanted, "")
+    (tmp_path / "odd").write_bytes(qrels.replace(" b", f" b{blank}x").encode())
+    refused = CliRunner().invoke(root, ["trec_eval", *options, str(tmp_path / "odd"), str(tmp_path / "run")])
+    assert (refused.exit_code, "odd:2: expected" in refused.stderr) == (2, True)
+
+
 def test_parameters_and_z_scores(tmp_path: Path) -> None:
     qrels, run = "q 0 a 1\nq 0 b 2\n", "q Q0 a 1 1 t\n"
     result = trec_eval(tmp_path, qrels, run, "-m", "ndcg.1=abc,2=3.5x", "-m", "iprec_at_recall.x")

@@ -11,6 +11,16 @@ from laws.trec_formats import broken
 
 def test_generated_queries(tmp_path: Path) -> None:
     assert broken(0, 120, tmp_path) == []
+    assert broken(478362200, 1, tmp_path, orders=False) == []  # 1/12 + 7/24 is compared with 3/8
+
+
+def test_pairs_are_added_up_down_the_list() -> None:
+    """As trec_eval does: the doubles are its own, and so is what -Z finds equal to a mean."""
+    orders = {"x": "abc", "y": "bac", "z": "cba"}
+    rows = [("q", judge, "1", d, 3.0 - place) for judge, best in orders.items() for place, d in enumerate(best)]
+    known = cal.Preferences.from_rows(rows, "three judges")
+    scores = cal.evaluate(known, {"q": {"c": 3.0, "b": 2.0, "a": 1.0}}, ["prefs_pair"])
+    assert scores["prefs_pair"] == (1 / 3 + 1 / 3 + 2 / 3) / 3
 
 
 def test_ties_of_a_judge_with_several_groups(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from typing import BinaryIO
 
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
+from calipers.native.scan_error import MOST_LINE
 from calipers.native.scanner import ColumnScanner, ScanError
 
 CHUNK = 1 << 21  # bytes
-MOST_LINE = 1 << 24  # bytes
 _WINDOW = 1 << 16
 
 

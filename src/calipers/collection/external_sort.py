@@ -80,10 +80,11 @@ def sorted_file(
     lines = _RunChunks(path, max_unpacked)
     size = os.path.getsize(path) if os.path.isfile(path) else memory
     try:
-        return sorted_run(
+        found = sorted_run(
             lines.chunks, index, depth=depth, precision=precision, memory=memory, tag=lambda: lines.tag,
             size=size if lines.is_plain() else UNPACKED * size,
         )  # fmt: skip
+        return replace(found, odd_blanks=lines.odd_blanks)
     except ScanError as error:
         raise CalipersError(error.message, file=shown_name(path), line=error.line) from None
     except CalipersError as error:
@@ -239,7 +240,7 @@ class _RunChunks:
 
     def __init__(self, path: Path, max_unpacked: int | None) -> None:
         self._path, self._most = path, max_unpacked
-        self.tag = b""
+        self.tag, self.odd_blanks = b"", False
 
     def is_plain(self) -> bool:
         from calipers.collection.files import PACKINGS
@@ -262,6 +263,7 @@ class _RunChunks:
                 raise ScanError(error.message, error.line + before) from None
             if first:
                 self.tag = columns.tag
+            self.odd_blanks |= columns.odd_blanks
             yield _chunk(columns, before)
             before += lines
 

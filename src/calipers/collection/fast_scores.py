@@ -44,6 +44,7 @@ class RunScores(NamedTuple):
     unjudged_share: float  # of the documents in the top 10
     scores: list[list[float]]
     given_name: str | None = None
+    odd_blanks: bool = False  # whether a field holds what C takes for a blank
 
     @property
     def missing_queries(self) -> int:
@@ -139,6 +140,7 @@ def _scored(path: str, index: Any, by_id: bool, depth: int, jobs: int) -> RunSco
             _spread(query, [score for part in parts for score in part[4][place]], len(index))
             for place in range(len(parts[0][4]))
         ],
+        odd_blanks=any(scanner.odd_blanks for scanner in scanners),
     )
 
 

@@ -78,7 +78,7 @@ class MeanPrecisionFrom(Record):
         found = np.diff(lists.offsets)
         relevant = lists.pool.relevant(self.rel)[lists.query]
         total = np.zeros(len(lists))
-        for point in self.points:
+        for point in reversed(self.points):  # as trec_eval adds them up, to the last bit
             share = np.asarray(point * relevant, np.float64)
             wanted = np.maximum(ROUNDINGS[self.rounding](share), 1).astype(np.int64)
             reached = wanted <= found

@@ -60,6 +60,8 @@ inline uint64_t load8(const byte* p) { uint64_t v; std::memcpy(&v, p, 8); return
 inline uint64_t load4(const byte* p) { uint32_t v; std::memcpy(&v, p, 4); return v; }
 
 inline bool is_blank(byte c) { return c == ' ' || c == '\t'; }
+// What C takes for a blank too, and belongs to a field here.
+inline bool is_odd_blank(byte c) { return c == '\v' || c == '\f' || c == '\r'; }
 inline bool at_end(const byte* p) { return p[0] == '\n' || (p[0] == '\r' && p[1] == '\n'); }
 inline const byte* after_end(const byte* p) { return p + (p[0] == '\r' ? 2 : 1); }
 inline const byte* skip_blanks(const byte* p) { while (is_blank(*p)) ++p; return p; }
@@ -85,20 +87,35 @@ constexpr bool kLittleEndian = false;
 constexpr bool kLittleEndian = true;
 #endif
 
-// The end of the field that starts at p, in a region that ends at `end`.
-inline const byte* field_end(const byte* p, const byte* end) {
-    for (;;) {
-        if (kLittleEndian) {
-            while (end - p >= 8) {
-                int n = plain_bytes(load8(p));
-                p += n;
-                if (n < 8) break;
-            }
+// The first byte from p on that is not above the space character, in a region that ends at `end`.
+inline const byte* plain_end(const byte* p, const byte* end) {
+    if (kLittleEndian) {
+        while (end - p >= 8) {
+            int n = plain_bytes(load8(p));
+            p += n;
+            if (n < 8) break;
         }
-        while (*p > ' ') ++p;
-        if (is_blank(*p) || at_end(p)) return p;
-        ++p;  // some other control byte: it belongs to the field
     }
+    while (*p > ' ') ++p;
+    return p;
+}
+
+// Other control bytes belong to the field. This is rare, and kept out of what is inlined.
+#if defined(CALIPERS_GNU)
+__attribute__((noinline, cold))
+#endif
+inline const byte* odd_field_end(const byte* p, const byte* end, bool* odd) {
+    while (!is_blank(*p) && !at_end(p)) {
+        *odd |= is_odd_blank(*p);
+        p = plain_end(p + 1, end);
+    }
+    return p;
+}
+
+// The end of the field that starts at p, in a region that ends at `end`; `odd` is set where C would end it earlier.
+inline const byte* field_end(const byte* p, const byte* end, bool* odd) {
+    p = plain_end(p, end);
+    return is_blank(*p) || at_end(p) ? p : odd_field_end(p, end, odd);
 }
 
 inline const byte* line_feed(const byte* p, const byte* end) {

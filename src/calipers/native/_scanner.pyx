@@ -20,7 +20,7 @@ from libcpp.vector cimport vector
 
 import os
 
-from calipers.native.scan_error import BINARY, TOO_LONG, ScanError, duplicate
+from calipers.native.scan_error import BINARY, MOST_LINE, ScanError, duplicate, too_long
 
 COMPILED = True
 
@@ -81,7 +81,7 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
     cbool at_end(const uint8_t* p) noexcept
     const uint8_t* after_end(const uint8_t* p) noexcept
     const uint8_t* skip_blanks(const uint8_t* p) noexcept
-    const uint8_t* field_end(const uint8_t* p, const uint8_t* end) noexcept
+    const uint8_t* field_end(const uint8_t* p, const uint8_t* end, cbool* odd) noexcept
     const uint8_t* line_feed(const uint8_t* p, const uint8_t* end) noexcept
     const uint8_t* read_number(const uint8_t* p, const uint8_t* end, double* out) except +
     struct Power:
@@ -212,7 +212,6 @@ ctypedef const uint8_t* Text
 
 cdef int64_t LARGEST_INDEX = 2147483646  # of a feature
 
-cdef size_t MOST_LINE = 1 << 24
 cdef size_t SLICE = 1 << 20  # bytes walked at a time; a line that fits cannot be too long
 cdef enum: MEMO = 64  # bytes of a line's unchanging head and rest that are remembered
 
@@ -321,6 +320,11 @@ cdef class Lines:
     cdef vector[uint8_t] tail
     cdef Text bad  # the line that was refused
     cdef str grammar  # the function of `plain` that reads a line, and says what is wrong with one
+    cdef cbool odd  # a field holds what C takes for a blank
+    cdef public size_t longest  # bytes that a line may have
+
+    def __cinit__(self, *_, **__):
+        self.longest = MOST_LINE
 
     cdef int scan(self, Text p, Text end) except -1 nogil:
         """Walk a region. On anything but FINE, `number` is the lines before the refused one, at `bad`."""
@@ -350,6 +354,10 @@ cdef class Lines:
     @property
     def idle(self):
         return self.deaf
+
+    @property
+    def odd_blanks(self):
+        return self.odd
 
     def feed(self, block):
         """Take the next block: any bytes-like object, cut anywhere."""
@@ -400,7 +408,7 @@ cdef class Lines:
         if outcome == HAS_NUL:
             error = ScanError(BINARY)
         elif outcome == LONG:
-            error = ScanError(TOO_LONG)
+            error = ScanError(too_long(self.longest))
         elif outcome == TWICE:
             error = ScanError(self.twice())
         else:
@@ -436,7 +444,7 @@ cdef class Lines:
         if self.number == 0 or not self.tail.empty():  # the first line may start with a byte order mark
             feed = line_feed(p, end)
             last = feed if feed != NULL else end
-            if self.tail.size() + <size_t> (last - p) > MOST_LINE:
+            if self.tail.size() + <size_t> (last - p) > self.longest:
                 return LONG
             self.tail.insert(self.tail.end(), p, last)
             if feed == NULL:
@@ -516,7 +524,7 @@ cdef class ColumnScanner(Lines):
                 if at_end(p):
                     break
                 start[i] = p
-                p = field_end(p, end)
+                p = field_end(p, end, &self.odd)
                 stop[i] = p
             else:
                 i = fields
@@ -558,6 +566,7 @@ cdef class ColumnScanner(Lines):
             second=ids_of(self.seconds, self.second_offsets) if self.keep_second else None,
             tag=self.tag,
             exponents=self.exponents,
+            odd_blanks=self.odd,
         )
 
     def graded(self):
@@ -575,7 +584,7 @@ cdef class ColumnScanner(Lines):
                 return None
             index.parts[self.query[row] + 1] = row + 1
         index.grade = self.value
-        index.exponents = self.exponents
+        index.exponents, index.odd_blanks = self.exponents, self.odd
         index.judged.build(
             self.queries.data.data(), self.queries.offsets.data(), self.queries.size(), index.parts.data(),
             self.documents.data(), self.document_offsets.data(), count, new_seed(),
@@ -651,7 +660,7 @@ cdef class LetorScanner(Lines):
                 return MALFORMED
             p += 4
             q = p
-            p = field_end(p, end)
+            p = field_end(p, end, &self.odd)
             hash_sign = <Text> memchr(q, c"#", feed - q)
             if hash_sign != NULL and hash_sign < p:
                 p = hash_sign
@@ -678,7 +687,7 @@ cdef class LetorScanner(Lines):
         if p[0] != c"=":
             return False
         name = skip_blanks(p + 1)
-        p = field_end(name, end)
+        p = field_end(name, end, &self.odd)
         if p == name:
             return False
         self.documents.insert(self.documents.end(), name, p)
@@ -924,6 +933,7 @@ cdef class GradedIndex(Index):
     cdef vector[double] grade
     cdef vector[Scoring] scorings
     cdef readonly bint exponents  # whether a grade is written with one
+    cdef readonly bint odd_blanks  # whether a field holds what C takes for a blank
 
     def __init__(self):
         raise TypeError("made by ColumnScanner.graded")
@@ -1052,20 +1062,20 @@ cdef class RunScanner(Lines):
                     p = after_end(name)
                     self.number += 1
                     continue
-                stop = field_end(name, end)
+                stop = field_end(name, end, &self.odd)
                 p = skip_blanks(stop)
                 if at_end(p):
                     return MALFORMED
-                p = skip_blanks(field_end(p, end))
+                p = skip_blanks(field_end(p, end, &self.odd))
                 if at_end(p):
                     return MALFORMED
                 document = p
-            p = field_end(document, end)
+            p = field_end(document, end, &self.odd)
             n = p - document
             p = skip_blanks(p)
             if at_end(p):
                 return MALFORMED
-            p = skip_blanks(field_end(p, end))
+            p = skip_blanks(field_end(p, end, &self.odd))
             p = read_number(p, end, &score)
             if p == NULL or not is_blank(p[0]):
                 return MALFORMED
@@ -1190,7 +1200,7 @@ cdef class RunScanner(Lines):
         cdef Text tag = skip_blanks(p)
         if at_end(tag):
             return NULL
-        p = field_end(tag, end)
+        p = field_end(tag, end, &self.odd)
         if self.content == 0:
             with gil:
                 self.tag = PyBytes_FromStringAndSize(<const char*> tag, p - tag)
@@ -1268,6 +1278,7 @@ cdef class RunScanner(Lines):
         try:
             later.close()
             self.is_scattered |= later.is_scattered
+            self.odd |= later.odd
             for i in range(self.seen.size()):
                 self.is_scattered |= self.seen[i] and later.seen[i]
                 self.seen[i] |= later.seen[i]
@@ -1294,7 +1305,7 @@ cdef class RunScanner(Lines):
         for i in range(count):
             other = RunScanner(self.index, depth=self.depth, precision="single" if self.single else "double", regroup=True)
             other.bins, other.share, other.shares = self.bins, i, count
-            other.tag, other.is_scattered = self.tag, self.is_scattered
+            other.tag, other.is_scattered, other.odd = self.tag, self.is_scattered, self.odd
             other.number, other.content = self.number, self.content
             if i == 0:
                 other.unjudged = self.unjudged
@@ -1362,6 +1373,7 @@ cdef class RunScanner(Lines):
             tag=self.tag,
             unjudged=ids_of(self.unjudged.data, self.unjudged.offsets),
             scattered=self.is_scattered,
+            odd_blanks=self.odd,
         )
 
 

@@ -30,6 +30,7 @@ class Columns:
     second: Ids | None = None  # the iteration (or subtopic) of judgments, where asked for
     tag: bytes = b""  # of the run's first line
     exponents: bool = False  # whether a value is written with an exponent, as 1e3
+    odd_blanks: bool = False  # whether a field holds \v, \f or \r, which C takes for a blank
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ class Retrieved:
     tag: bytes  # of the run's first line
     unjudged: Ids  # the run's queries without judgments
     scattered: bool  # a judged query came back after another one
+    odd_blanks: bool = False  # a field holds \v, \f or \r, which C takes for a blank
 
     @property
     def unjudged_queries(self) -> int:

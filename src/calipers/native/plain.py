@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from calipers.native.columns import Columns, Features, Labels, Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids
-from calipers.native.scan_error import BINARY, TOO_LONG, ScanError, duplicate, shown
+from calipers.native.scan_error import BINARY, MOST_LINE, ScanError, duplicate, shown, too_long
 
 COMPILED = False
-MOST_LINE = 1 << 24  # bytes; a longer line is no text file, and would be kept in memory whole
 LARGEST_INDEX = 2**31 - 2  # of a feature
 
 _BOM = b"\xef\xbb\xbf"
 _FIELD = re.compile(rb"[^ \t]+")
+_ODD_BLANK = re.compile(rb"[\v\f\r]")  # what C takes for a blank too
 _NUMBER = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(rb"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _INDEX = re.compile(rb"[0-9]+")
@@ -137,6 +137,8 @@ class LineScanner(ABC):
         self._tail = b""
         self._closed = False
         self.idle = False  # nothing that follows matters, be it readable or not
+        self.odd_blanks = False  # a field holds what C takes for a blank
+        self.longest = MOST_LINE  # bytes that a line may have
 
     def feed(self, block: Any) -> None:
         """Take the next block: any bytes-like object, cut anywhere."""
@@ -148,7 +150,7 @@ class LineScanner(ABC):
             for line in whole:
                 self._line(line)
             if not self.idle:
-                _check_text(self._tail)
+                self._check_text(self._tail)
         except ScanError as error:
             self._refuse(error)
 
@@ -173,25 +175,25 @@ class LineScanner(ABC):
     def _line(self, line: bytes) -> None:
         if self.idle:
             return
-        _check_text(line)
+        self._check_text(line)
         if self.lines == 0:
             line = line.removeprefix(_BOM)
         line = line.removesuffix(b"\r")
-        if line.strip(b" \t") and not line.startswith(b"#") and self._row(line):
-            self.rows += 1
+        if line.strip(b" \t") and not line.startswith(b"#"):
+            self.odd_blanks |= _ODD_BLANK.search(line) is not None
+            self.rows += self._row(line)
         self.lines += 1
 
     @abstractmethod
     def _row(self, line: bytes) -> bool:
         """Take a line; false if it holds nothing after all."""
 
-
-def _check_text(line: bytes) -> None:
-    nul = line.find(0)
-    if 0 <= nul <= MOST_LINE:
-        raise ScanError(BINARY)
-    if len(line) > MOST_LINE:
-        raise ScanError(TOO_LONG)
+    def _check_text(self, line: bytes) -> None:
+        nul = line.find(0)
+        if 0 <= nul <= self.longest:
+            raise ScanError(BINARY)
+        if len(line) > self.longest:
+            raise ScanError(too_long(self.longest))
 
 
 def _row_of(rows: dict[bytes, int], identifier: bytes) -> int:
@@ -253,6 +255,7 @@ class ColumnScanner(LineScanner):
             second=Ids.of(self._second) if self._keep_second else None,
             tag=self._tag,
             exponents=self.exponents,
+            odd_blanks=self.odd_blanks,
         )
 
 
@@ -476,6 +479,7 @@ class RunScanner(LineScanner):
             tag=self._tag,
             unjudged=Ids.of(self._unjudged),
             scattered=self.scattered,
+            odd_blanks=self.odd_blanks,
         )
 
     def _ranked(self, q: int, documents: dict[bytes, float]) -> tuple[int, list[tuple[int, int]], list[_Judged]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 LONGEST_SHOWN = 60
 BINARY = "binary data (a NUL byte): expected a text file"
-TOO_LONG = "a line of more than 16 MiB: expected a text file"
+MOST_LINE = 1 << 24  # bytes; a longer line is no text file, and would be kept in memory whole
 
 
 class ScanError(Exception):
@@ -25,6 +25,10 @@ def shown(raw: bytes) -> str:
     text = raw[: 4 * LONGEST_SHOWN + 4].decode("utf-8", "backslashreplace")
     text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
     return f"'{text[:LONGEST_SHOWN]}...'" if len(text) > LONGEST_SHOWN else f"'{text}'"
+
+
+def too_long(limit: int) -> str:
+    return f"a line of more than {limit >> 20:,} MiB: expected a text file"
 
 
 def duplicate(document: bytes, query: bytes) -> str:

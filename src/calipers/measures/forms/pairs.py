@@ -60,18 +60,20 @@ class ShareByDocuments(PairForm):
     def score(self, lists: Lists) -> Floats:
         if (preferences_of(lists.pool).judges <= 1).all():  # each pair of documents is one preference
             return ShareOfPairs(self.retrieved).score(lists)
-        total = np.zeros((len(lists), 3))
-        number = np.zeros((len(lists), 3))
+        total, number = np.zeros((2, len(lists)))
         table = _documents(preferences_of(lists.pool))
         for part in _chunks(lists, table.offsets, table.one, table.other):
             seen = _seen(part.first_one, part.first_other)
-            share = table.share[part.pair]
-            above = np.where(part.first_one < part.first_other, share, 1.0 - share)
-            value = np.where(part.first_one == part.first_other, 0.5, above)  # half the orders each, in sum 1
-            cell = 3 * part.list + seen
-            total += np.bincount(cell, np.where(seen > 0, value, 0.0), total.size).reshape(total.shape)
-            number += np.bincount(cell, minlength=number.size).reshape(number.shape)
-        return _ratio(total[:, self.retrieved :].sum(axis=1), number[:, self.retrieved :].sum(axis=1))
+            one_first = part.first_one < part.first_other
+            value = np.where(one_first, table.share[part.pair], table.other_share[part.pair])
+            value[part.first_one == part.first_other] = 0.5  # half the orders each, in sum 1
+            upper, lower = np.where(one_first, (part.first_one, part.first_other), (part.first_other, part.first_one))
+            # As trec_eval adds them up, to the last bit: down the list, pairs of which both are retrieved first.
+            down = np.lexsort((lower, upper, seen < BOTH, part.list))
+            down = down[seen[down] >= max(self.retrieved, ONE)]
+            total += np.bincount(part.list[down], value[down], len(lists))
+            number += np.bincount(part.list[seen >= self.retrieved], minlength=len(lists))
+        return _ratio(total, number)
 
 
 class ShareByJudge(PairForm):
@@ -246,6 +248,7 @@ class Documents(Record):
     one: Any
     other: Any
     share: Any  # of the preferences between them, those for the first
+    other_share: Any
 
 
 def _documents(pool: PreferencePool) -> Documents:
@@ -257,9 +260,9 @@ def _all_documents(pool: PreferencePool) -> Documents:
     least, most = np.minimum(pool.above, pool.below), np.maximum(pool.above, pool.below)
     code, place = np.unique(least.astype(np.int64) * n + most, return_inverse=True)
     number = np.bincount(place, minlength=len(code))
-    share = np.bincount(place, pool.above < pool.below, len(code)) / number
+    first = np.bincount(place, pool.above < pool.below, len(code))
     one, other = code // n, code % n
-    return Documents(np.searchsorted(one, pool.offsets), one, other, share)
+    return Documents(np.searchsorted(one, pool.offsets), one, other, first / number, (number - first) / number)
 
 
 # -- documents that are not relevant ----------------------------------------------------------------------

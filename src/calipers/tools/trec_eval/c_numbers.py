@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-_LONG = re.compile(r"\s*([+-]?[0-9]+)")
+_LONG = re.compile(r"\s*([+-]?)(?=[0-9])0*([0-9]{0,20})", re.ASCII)  # 20 digits are more than a long has
 _LARGEST_LONG = 2**63 - 1
 _DOUBLE = re.compile(
     r"\s*([+-]?)(?:(0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?[0-9]+)?)"
@@ -17,11 +17,11 @@ _DOUBLE = re.compile(
 def as_long(text: str) -> int:
     """A number as C's atol reads it.
 
-    >>> as_long("-2"), as_long(" +7"), as_long("1e3"), as_long("all")
-    (-2, 7, 1, 0)
+    >>> as_long("-2"), as_long(" +7"), as_long("1e3"), as_long("all"), as_long("0" * 40 + "5")
+    (-2, 7, 1, 0, 5)
     """
     match = _LONG.match(text)
-    return max(-_LARGEST_LONG - 1, min(int(match[1][:30]), _LARGEST_LONG)) if match else 0
+    return max(-_LARGEST_LONG - 1, min(int(match[1] + (match[2] or "0")), _LARGEST_LONG)) if match else 0
 
 
 def as_double(text: str) -> float:

@@ -60,6 +60,8 @@ def fast_reports(request: Request) -> list[str] | None:
         runs = score_runs(files, index, by_id=True, depth=request.depth or 0, jobs=request.jobs)
         if index.exponents or not index.whole or not all(request.complete or all(run.length) for run in runs):
             raise NotFast("queries")
+        if index.odd_blanks or any(run.odd_blanks for run in runs):
+            raise NotFast("blanks")
     except UNUSUAL:
         return None
     names = index.queries

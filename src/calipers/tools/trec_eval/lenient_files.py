@@ -1,9 +1,10 @@
 """Files as trec_eval reads them: a number is what its text begins with, a line of a run may go on after the tag, a line
-may have any length, and a NUL byte at the start of a line ends the file. Judgments that contradict each other are
-refused where they are needed.
+may have any length, every blank of C's isspace ends a field, and a NUL byte at the start of a line ends the file.
+Judgments that contradict each other are refused where they are needed.
 
-All of that is rare, and slower to read: lines are rewritten where the usual reader refuses one of them, or would read a
-grade otherwise: C's atol leaves out the fraction of 1.7 and the exponent of 1e3.
+All of that is rare, and slower to read: lines are rewritten where the usual reader refuses one of them, or would read
+it otherwise: C's atol leaves out the fraction of 1.7 and the exponent of 1e3, and a form feed is part of an id for
+the usual reader.
 """
 
 from __future__ import annotations
@@ -12,16 +13,15 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from calipers.collection.chunks import MOST_LINE
 from calipers.collection.files import blocks
 from calipers.collection.formats import table_format
 from calipers.collection.judgments import Judgments
 from calipers.collection.preferences import PreferencePool, Preferences, PreferenceScanner
-from calipers.collection.reader import scan
+from calipers.collection.reader import Result, Scanner, scan
 from calipers.collection.runs import FileRun
 from calipers.collection.several_judges import SeveralJudges
 from calipers.collection.sources import read_qrels
@@ -29,7 +29,7 @@ from calipers.collection.subtopics import refuse_subtopics
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns, Precision, Retrieved
 from calipers.native.id_text import decode
-from calipers.native.scan_error import BINARY, TOO_LONG, shown
+from calipers.native.scan_error import BINARY, MOST_LINE, shown, too_long
 from calipers.native.scanner import ColumnScanner, RunScanner
 from calipers.tools.infinite_scores import LARGEST
 from calipers.tools.trec_eval.c_numbers import as_double, as_long
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 Conflicts = Mapping[int, CalipersError]  # what is wrong with a query, which cannot be evaluated for that
 
+LONGEST = 2**31 - 1  # bytes of a line: as many as trec_eval counts in a file of judgments
+OTHERWISE = "grade or blank that C reads otherwise"
 BLANKS = b" \t\r\v\f"
 _GAP = re.compile(rb"[ \t\r\v\f]+")
 
@@ -87,7 +89,7 @@ class LenientLines:
         if not line or line.startswith(b"#"):
             return b""
         fields = _GAP.split(line, self.fields or 0)
-        if len(line) > MOST_LINE and len(fields) <= (self.fields or len(fields)):
+        if len(line) > LONGEST and len(fields) <= (self.fields or len(fields)):
             return line  # which a scanner refuses: its end is not known
         for place in self.places:
             if place < len(fields):
@@ -114,13 +116,13 @@ def _cut_lines(source: Iterable[Block]) -> Iterator[list[bytes]]:
     parts, length = [b""], 0
     for block in source:
         start, *others = bytes(block).split(b"\n")
-        if length <= MOST_LINE:
+        if length <= LONGEST:
             parts.append(start)
             length += len(start)
         if others:
-            yield [b"".join(parts)[: MOST_LINE + 1], *others[:-1]]
+            yield [b"".join(parts)[: LONGEST + 1], *others[:-1]]
             parts, length = [others[-1]], len(others[-1])
-    yield [b"".join(parts)[: MOST_LINE + 1]]
+    yield [b"".join(parts)[: LONGEST + 1]]
 
 
 def _more(texts: list[str]) -> str:
@@ -139,19 +141,19 @@ class LenientRun(FileRun):
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:
         def scanned(source: Iterator[Block]) -> Retrieved:
-            found = scan(
-                self.path,
-                lambda: RunScanner(judgments.index, depth=depth, precision=precision, regroup=True),
-                source=source,
-            )
+            scanner = RunScanner(judgments.index, depth=depth, precision=precision, regroup=True)
+            found = _scan(self.path, scanner, source)
             self.tag = decode(found.tag)
             return found
 
         try:
-            return super().retrieved(judgments, depth, precision, jobs)
+            found = super().retrieved(judgments, depth, precision, jobs)
+            if found.odd_blanks:
+                raise CalipersError(OTHERWISE, file=self.path)
+            return found
         except CalipersError as error:
             refused = error
-        if refused.message.startswith(("expected 6 fields", "score ", BINARY, TOO_LONG)):
+        if refused.message.startswith(("expected 6 fields", "score ", BINARY, too_long(MOST_LINE), OTHERWISE)):
             self.lines = self._lines()
             try:
                 return scanned(self.lines.blocks(self.max_unpacked))
@@ -215,7 +217,15 @@ def read_judgments(path: str, format: str) -> KnownJudgments:
     try:
         judgments, conflicts = _scanned(path, format)
     except CalipersError as error:
-        expected = ("grade ", "level ", "expected 4 fields", "expected 5 fields", BINARY, TOO_LONG)
+        expected = (
+            "grade ",
+            "level ",
+            "expected 4 fields",
+            "expected 5 fields",
+            BINARY,
+            too_long(MOST_LINE),
+            OTHERWISE,
+        )
         if not error.message.startswith(expected):
             raise
         judgments, conflicts = _scanned(path, format, lines.blocks())
@@ -225,21 +235,40 @@ def read_judgments(path: str, format: str) -> KnownJudgments:
 def _scanned(path: str, format: str, source: Iterator[Block] | None = None) -> tuple[Judgments, Conflicts]:
     """The judgments of a file, or of the `source` made from it, and what is wrong with their queries."""
     if format == "prefs":
-        rows, line = scan(path, lambda: PreferenceScanner(format), source=source)
+        rows, line = _scan(path, PreferenceScanner(format), source)
         return _agreed(LenientPreferences.from_rows(rows, path, line))
     if format == "qrels" and source is None and table_format(path) is not None:
         return read_qrels(path), {}
-    columns = scan(path, lambda: ColumnScanner("qrels", keep_second=format != "qrels"), source=source)
+    columns = _scan(path, ColumnScanner("qrels", keep_second=format != "qrels"), source)
     if format == "qrels_prefs":
         return _agreed(LenientPreferences.from_second_field(columns, path))
     if source is None and (columns.exponents or (columns.value % 1).any()):
-        raise CalipersError("grade with an exponent or a fraction, which C's atol leaves out", file=path)
+        raise CalipersError(OTHERWISE, file=path)
     if format == "qrels_jg":
         return SeveralJudges.from_second_field(columns, path), {}
     judgments, conflicts = Judgments.as_read(columns, path)
     if source is not None or (len(judgments) == len(columns.value) and not conflicts):
         return judgments, conflicts
     return judgments, {**conflicts, **_subtopics(path, columns, judgments)}
+
+
+class PatientScanner(Scanner[Result], Protocol[Result]):
+    """One that says whether C would end a field earlier, and may be told how long a line it takes."""
+
+    longest: int
+
+    @property
+    def odd_blanks(self) -> bool: ...
+
+
+def _scan(path: str, scanner: PatientScanner[Result], source: Iterator[Block] | None) -> Result:
+    """What a scanner makes of a file, if C would end all fields where it does; of a `source`, whatever their length."""
+    if source is not None:
+        scanner.longest = LONGEST
+    found = scan(path, lambda: scanner, source=source)
+    if source is None and scanner.odd_blanks:
+        raise CalipersError(OTHERWISE, file=path)
+    return found
 
 
 def _subtopics(path: str, columns: Columns, judgments: Judgments) -> Conflicts:

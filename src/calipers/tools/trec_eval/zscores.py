@@ -10,6 +10,7 @@ from calipers.native.id_text import decode
 from calipers.native.plain import LineScanner
 from calipers.native.scan_error import ScanError, shown
 from calipers.tools.trec_eval.c_numbers import as_double, is_plain
+from calipers.tools.trec_eval.lenient_files import LONGEST
 
 FIELDS = ("query", "measure", "mean", "standard deviation")
 MISSING = -1_000_000.0  # where no mean is known, or all reference runs had one other score
@@ -31,6 +32,7 @@ class ZScoreScanner(LineScanner):
 
     def __init__(self) -> None:
         super().__init__()
+        self.longest = LONGEST
         self._found: ZScores = {}
         self._others: list[str] = []
 
