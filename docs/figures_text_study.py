@@ -1,8 +1,8 @@
-"""Writes the figures of text_study.md: `python docs/figures_text_study.py DATA ENCODER GENERATOR [CACHE]`.
+"""Writes the figures of text_study.md: `python docs/figures_text_study.py DATA ENCODER GENERATOR [CACHE [PART ...]]`.
 
 DATA is a folder with summaries/SummEval.json.xz, ENCODER a folder of all-MiniLM-L6-v2, GENERATOR the folder that
-packaged_t5.py makes, CACHE a folder for the scores of texts, so that a second time, or one after a stop, is quick. The
-first time takes some 40 minutes of CPU time, most of it for BARTScore.
+packaged_t5.py makes, CACHE a folder for the scores of texts, so that a second time, or one after a stop, is quick. PART
+is words, vectors or likelihoods; without it all are made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from calipers.results.tables import Cell, Table
 PAGE = "text_study.md"
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++ TER"
 TEXTS = 2  # random texts for each summary under BERTScore and BARTScore, which take longest
-DOCUMENTS = 40  # under BARTScore: half a minute of CPU time for each
 SHOWN = {
     "all": ("by-chance", "chosen", "by-measure", "plain"),
     "abstractive": ("by-chance", "chosen", "by-measure"),
@@ -101,8 +100,7 @@ def vectors(given: text.Summaries, model: str, cache: Path | None) -> None:
 def likelihoods(given: text.Summaries, model: str, cache: Path | None) -> None:
     """BARTScore from the source: all systems, and the abstractive ones."""
     options, generator = text.TextOptions(texts=TEXTS), text.Generator(model)
-    name, some = "BARTScore(part=faithfulness)", first_documents(given, DOCUMENTS)
-    every = normalised_texts(some, name, options=options, generator=generator, cache=cache)
+    every = normalised_texts(given, "BARTScore(part=faithfulness)", options=options, generator=generator, cache=cache)
     write_both("bart", every)
     rows: list[tuple[Cell, ...]] = [
         (systems, *changed_by_scale(each, 0, np.exp(each.plain[0])))
@@ -111,26 +109,21 @@ def likelihoods(given: text.Summaries, model: str, cache: Path | None) -> None:
     replace(PAGE, "text-study-scale", Table(("systems", "system", "summary", "pooled"), tuple(rows)).to_markdown())
 
 
-def first_documents(given: text.Summaries, count: int) -> text.Summaries:
-    return dataclasses.replace(
-        given,
-        documents=given.documents[:count],
-        texts=tuple(row[:count] for row in given.texts),
-        human={aspect: values[:, :count] for aspect, values in given.human.items()},
-    )
-
-
 def write_both(mark: str, every: NormalisedTexts) -> None:
     write(mark, every.study())
     write(f"{mark}-abstractive", every.of_systems(ABSTRACTIVE).study())
 
 
-def main(data: Path, encoder: str, generator: str, cache: Path | None) -> None:
+def main(data: Path, encoder: str, generator: str, cache: Path | None, *asked: str) -> None:
     given = text.read_summaries(data / "summaries/SummEval.json.xz")
-    words_and_characters(given, cache)
-    vectors(given, encoder, cache)
-    likelihoods(given, generator, cache)
+    parts = {
+        "words": lambda: words_and_characters(given, cache),
+        "vectors": lambda: vectors(given, encoder, cache),
+        "likelihoods": lambda: likelihoods(given, generator, cache),
+    }
+    for part in asked or parts:
+        parts[part]()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:4], Path(sys.argv[4]) if len(sys.argv) > 4 else None)
+    main(Path(sys.argv[1]), *sys.argv[2:4], Path(sys.argv[4]) if len(sys.argv) > 4 else None, *sys.argv[5:])

@@ -53,15 +53,19 @@ def graph_weights(path: Path) -> dict[str, Any]:
 
     graph = onnx.load(str(path)).graph
     kept = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    return named_weights(kept, {node.name: node.input[1] for node in graph.node if node.op_type == "MatMulInteger"})
+
+
+def named_weights(kept: dict[str, Any], products: dict[str, str]) -> dict[str, Any]:
+    """From the arrays that a graph keeps, and which of them each matrix product is by."""
     found = {}
     for name in kept:
         if name.endswith(".weight") or name.endswith(f".weight{QUANTIZED}"):
             plain = name.removesuffix(QUANTIZED)
             found[renamed(plain)] = kept[name] if plain == name else floats(kept, plain)
-    for node in graph.node:
-        if node.op_type == "MatMulInteger":  # /m/lm_head/MatMul_quant: by a matrix that has no other name
-            module = node.name.strip("/").rsplit("/", 1)[0].replace("/", ".")
-            found[renamed(f"{module}.weight")] = floats(kept, node.input[1].removesuffix(QUANTIZED)).T.copy()
+    for node, name in products.items():  # /m/lm_head/MatMul_quant: by a matrix that has no other name
+        module = node.strip("/").rsplit("/", 1)[0].replace("/", ".")
+        found[renamed(f"{module}.weight")] = floats(kept, name.removesuffix(QUANTIZED)).T.copy()
     return found
 
 

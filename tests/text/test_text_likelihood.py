@@ -7,7 +7,9 @@ import math
 import os
 import re
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from calipers.errors import CalipersError
 from calipers.limits.normalisation import Limits, v2
 from calipers.papers.text_study import normalised_texts
 from calipers.text import Document, Generator, Summaries, TextOptions, evaluate_summaries, read_summaries
-from conftest import Require
+from conftest import ROOT, Require
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the first model is opened
 
@@ -122,17 +124,48 @@ def test_parts_that_nobody_asked_for_are_not_worked_out(generator: Generator, mo
     assert {first for first, _ in seen} == {document.source for document in GIVEN.documents}
 
 
-def test_a_text_is_read_once_for_all_that_is_written_from_it(model: str) -> None:
-    fresh = Generator(model, device="cpu", batch=4)
+def rows_through(part: Any) -> list[int]:
+    """How many texts go through the encoder or the decoder, call by call from now on."""
     rows: list[int] = []
-    fresh._network.get_encoder().register_forward_pre_hook(
-        lambda _, given, named: rows.append(len(named["input_ids"])), with_kwargs=True
-    )
-    pairs = [(given, f"{word} sat") for word in WORDS[4:8] for given in ("the cat sat on the mat", "rain fell")]
-    found = fresh.log_likelihoods(pairs)
-    assert rows == [1, 1]
+    part.register_forward_pre_hook(lambda _, given, named: rows.append(len(named["input_ids"])), with_kwargs=True)
+    return rows
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_text_is_read_once_for_all_that_is_written_from_it(
+    model: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one call, and in several as long as there is room for it; in batches as one at a time."""
+    if not kept:
+        monkeypatch.setattr("calipers.text.pretrained.MOST_KEPT", 0)
+    fresh = Generator(model, device="cpu", batch=4)
+    rows = rows_through(fresh._network.get_encoder())
+    sources = ["the cat sat on the mat", "rain fell", "a dog ran on the mat", "the", "a cat fell"]
+    pairs = [(given, f"{word} sat{more}") for word in WORDS[4:10] for given in sources for more in ("", " on the mat")]
+    found = fresh.log_likelihoods(pairs * 2)
+    assert sum(rows) == len(sources)
     assert list(found) == pairs
     assert list(found.values()) == pytest.approx([alone(fresh, *pair) for pair in pairs], abs=1e-5)
+    rows.clear()
+    again = fresh.log_likelihoods([pairs[0], *((given, "a dog") for given in sources)])
+    assert sum(rows) == (0 if kept else len(sources))
+    assert again[sources[1], "a dog"] == pytest.approx(alone(fresh, sources[1], "a dog"), abs=1e-5)
+
+
+@pytest.mark.parametrize("marks", ["<s> $A </s>", "$A </s>"])
+def test_beginnings_are_scored_along_with_the_longest_text(model: str, marks: str, require: Require) -> None:
+    fresh = Generator(model, device="cpu")
+    template = require.module("tokenizers").processors.TemplateProcessing
+    special = [("<s>", 0), ("</s>", 2)]
+    fresh.tokenizer.backend_tokenizer.post_processor = template(single=marks, special_tokens=special)
+    words = ["a", "dog", "ran", "on", "the", "mat"]
+    texts = [*(" ".join(words[:n]) for n in range(len(words) + 1)), "a dog sat", "dog ran", "a  dog"]
+    rows = rows_through(fresh._network.get_decoder())
+    found = fresh.log_likelihoods(("the cat sat", text) for text in texts)
+    assert rows == [3]  # the longest, "a dog sat" and "dog ran", of which none begins another
+    assert list(found.values()) == pytest.approx([alone(fresh, "the cat sat", text) for text in texts], abs=1e-5)
+    fresh.tokenizer.backend_tokenizer.post_processor = template(single="$A", special_tokens=[])
+    assert math.isnan(fresh.log_likelihoods([("rain", "")])["rain", ""])
 
 
 def test_long_texts_and_mixed_precision(model: str, generator: Generator) -> None:
@@ -188,3 +221,51 @@ def test_it_needs_a_model(tmp_path: Path, model: str) -> None:
     assert judged.exit_code == 0, judged.output
     assert re.search(r"BARTScore\(tiny-bart\) +complete +held +3 ", judged.stdout)
     assert re.search(r"BARTScore\(tiny-bart\) +realizable +untried", judged.stdout), "a logarithm has no bound of 1"
+
+
+# -- the model of docs/text_study.md ---------------------------------------------------------------------------
+
+
+def as_graphs(weights: dict[str, np.ndarray]) -> list[tuple[dict[str, Any], dict[str, str]]]:
+    """Weights as the package keeps them, in an encoder's and a decoder's graph: what is kept, and matrix products.
+
+    Norms are floats. All else has 8 bits: embeddings by their names, above 0, and matrices turned, by numbers.
+    """
+    graphs: list[tuple[dict[str, Any], dict[str, str]]] = [({}, {}), ({}, {})]
+    for number, (name, weight) in enumerate(weights.items()):
+        prefixes = {"shared": ("enc.embed_tokens", "m.shared"), "encoder": ("enc", ""), "decoder": ("", "m.decoder")}
+        start, _, rest = name.partition(".")
+        for (kept, products), prefix in zip(graphs, prefixes.get(start, ("", f"m.{start}")), strict=True):
+            if prefix and "norm" in name:
+                kept[f"{prefix}.{rest}"] = weight
+            elif prefix:
+                embeds = start == "shared" or "relative_attention_bias" in name
+                key, zero = (f"{prefix}.{rest}", np.uint8(131)) if embeds else (f"onnx::MatMul_{number}", np.int8(-3))
+                scale = np.float32(2 * np.abs(weight).max() / 240)
+                kept[f"{key}_scale"], kept[f"{key}_zero_point"] = scale, zero
+                kept[f"{key}_quantized"] = (np.round(weight / scale) + zero).astype(zero.dtype)
+                if not embeds:
+                    kept[f"{key}_quantized"] = kept[f"{key}_quantized"].T
+                    module = f"{prefix}.{rest}".removesuffix(".weight")
+                    parts = re.sub(r"\.(?!\d)", "/", module)  # enc.block.0.layer.1.q: /enc/block.0/layer.1/q
+                    products[f"/{parts}/MatMul_quant"] = f"{key}_quantized"
+    return graphs
+
+
+def test_the_packaged_model_is_put_together(require: Require, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every weight of such a model comes back from its 8 bits, and is where transformers looks for it."""
+    torch, transformers = require.module("torch"), require.module("transformers")
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    packaged = import_module("packaged_t5")
+    sizes = {"vocab_size": 24, "d_model": 8, "d_kv": 3, "d_ff": 10, "num_layers": 2, "num_heads": 2}
+    torch.manual_seed(5)
+    network = transformers.T5ForConditionalGeneration(transformers.T5Config(**packaged.CONFIG | sizes))
+    weights = {name: weight.numpy() for name, weight in network.state_dict().items() if ".embed_tokens." not in name}
+    found: dict[str, Any] = {}
+    for kept, products in as_graphs(weights):
+        found |= packaged.named_weights(kept, products)
+    assert found.keys() == weights.keys()
+    for name, weight in weights.items():
+        assert found[name].shape == weight.shape
+        assert found[name].dtype == np.float32
+        assert np.abs(found[name] - weight).max() <= np.abs(weight).max() / 240 + 1e-6, name

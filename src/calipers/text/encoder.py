@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.text.bounded_scores import Progress
-from calipers.text.pretrained import PretrainedModel, fingerprint
+from calipers.text.pretrained import PretrainedModel, fingerprint, forget_oldest
 from calipers.text.vector_cache import Cache
 
 Vectors = NDArray[np.float32]
 
 
 BATCH = 64  # texts
-MOST_KEPT = 1_000_000_000  # bytes of vectors
 WHAT = "BERTScore and profiles of documents"
 # The layers that correlate best with people's judgments of translations (WMT16): Zhang et al., ICLR 2020.
 BEST_LAYERS = {
@@ -107,14 +106,8 @@ class Encoder(PretrainedModel):
                     self._cache.put(missing[i], (encoded.tokens, encoded.vectors, encoded.special, encoded.cut))
             advance(len(together))
         found = {text: self._known[text] for text in wanted}
-        self._forget()
+        forget_oldest(self._known, lambda each: each.vectors.nbytes)
         return found
-
-    def _forget(self) -> None:
-        """Let go of the oldest vectors where there are more than are kept."""
-        size = sum(each.vectors.nbytes for each in self._known.values())
-        while size > MOST_KEPT:
-            size -= self._known.pop(next(iter(self._known))).vectors.nbytes
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], bool]]:
         """The tokens of each text, and whether some had to be left out."""

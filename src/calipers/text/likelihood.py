@@ -20,8 +20,10 @@ Yuan, Neubig & Liu, BARTScore: evaluating generated text as text generation, Neu
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -30,15 +32,17 @@ from calipers.lists import Floats
 from calipers.text.bertscore import over_references
 from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
-from calipers.text.pretrained import PretrainedModel, fingerprint
+from calipers.text.pretrained import PretrainedModel, fingerprint, forget_oldest
 from calipers.text.random_texts import needed_source
 from calipers.text.registry import Context, Scorer, TextDeclaration, TextTask, declare
 
-BATCH = 16  # pairs of texts
+BATCH = 16  # texts
 LONGEST = 1024  # tokens, where neither model nor tokenizer says
 WHAT = "BARTScore"
 PARTS = ("faithfulness", "precision", "recall", "f1")
 Pair = tuple[str, str]  # from, to
+Tokens = Mapping[str, list[int]]  # of each text
+Row = tuple[str, Sequence[str]]  # a text, and texts that are written from it: the longest, and its beginnings
 
 
 class Generator(PretrainedModel):
@@ -60,6 +64,7 @@ class Generator(PretrainedModel):
         self.longest = int(min(self.tokenizer.model_max_length, positions))
         self.cut: set[str] = set()  # texts that were longer than the model reads
         self._known: dict[Pair, float] = {}
+        self._read: dict[str, Any] = {}  # texts as the decoder sees them
 
     @property
     def name(self) -> str:
@@ -75,14 +80,24 @@ class Generator(PretrainedModel):
         wanted = dict.fromkeys(pairs)
         missing = [pair for pair in wanted if pair not in self._known]
         tokens = self._tokens({text for pair in missing for text in pair})
-        # Pairs from one text go together: it is read once. So do those of like length: little is wasted on padding.
-        missing.sort(key=lambda pair: (-len(tokens[pair[0]]), pair[0], -len(tokens[pair[1]])))
-        for start in range(0, len(missing), self.batch):
-            together = missing[start : start + self.batch]
-            means = self._means([tokens[first] for first, _ in together], [tokens[second] for _, second in together])
-            self._known.update(zip(together, means, strict=True))
-            if progress is not None:
-                progress(len(together))
+        written: dict[str, list[str]] = {}
+        for given, text in missing:
+            if tokens[text]:
+                written.setdefault(given, []).append(text)
+            else:
+                self._known[given, text] = math.nan
+        # Texts of like length go together: little is wasted on padding.
+        sources = sorted(written, key=lambda text: -len(tokens[text]))
+        for start in range(0, len(sources), self.batch):
+            some = sources[start : start + self.batch]
+            read = self._states(some, tokens)
+            rows = [(given, texts) for given in some for texts in with_their_beginnings(written[given], tokens)]
+            rows.sort(key=lambda row: -len(tokens[row[1][0]]))
+            for first in range(0, len(rows), self.batch):
+                found = self._means(rows[first : first + self.batch], read, tokens)
+                self._known.update(found)
+                if progress is not None:
+                    progress(len(found))
         return {pair: self._known[pair] for pair in wanted}
 
     def _tokens(self, texts: Iterable[str]) -> dict[str, list[int]]:
@@ -94,22 +109,54 @@ class Generator(PretrainedModel):
         self.cut |= {text for text, ids in zip(every, full, strict=True) if len(ids) > self.longest}
         return {text: list(ids) for text, ids in zip(every, cut, strict=True)}
 
-    def _means(self, given: list[list[int]], targets: list[list[int]]) -> list[float]:
-        torch = self._torch
-        if any(not row for row in given):
+    def _states(self, texts: Sequence[str], tokens: Tokens) -> dict[str, Any]:
+        """What the decoder sees of each text; a text is read once for all that is written from it."""
+        if not all(tokens[text] for text in texts):
             raise CalipersError("the tokenizer makes no tokens of an empty text", file=self.model)
-        once = {tuple(row): i for i, row in enumerate(dict.fromkeys(map(tuple, given)))}
-        place = torch.tensor([once[tuple(row)] for row in given], device=self.device)
-        ids, mask = self.padded(list(once))
-        labels, there = self.padded(targets)
+        if missing := [text for text in texts if text not in self._read]:
+            ids, mask = self.padded([tokens[text] for text in missing])
+            with self.inference():
+                states = self._network.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state.cpu()
+            for text, state in zip(missing, states, strict=True):
+                self._read[text] = state[: len(tokens[text])].clone()
+        read = {text: self._read[text] for text in texts}
+        forget_oldest(self._read, lambda state: state.nbytes)
+        return read
+
+    def _means(self, rows: Sequence[Row], read: Mapping[str, Any], tokens: Tokens) -> dict[Pair, float]:
+        torch = self._torch
+        _, mask = self.padded([tokens[given] for given, _ in rows])
+        labels, _ = self.padded([tokens[texts[0]] for _, texts in rows])
+        states = torch.nn.utils.rnn.pad_sequence([read[given] for given, _ in rows], batch_first=True).to(self.device)
+        output = self._transformers.modeling_outputs.BaseModelOutput(last_hidden_state=states)
         before = self._network.prepare_decoder_input_ids_from_labels(labels)
         with self.inference():
-            read = self._network.get_encoder()(input_ids=ids, attention_mask=mask).last_hidden_state[place]
-            output = self._transformers.modeling_outputs.BaseModelOutput(last_hidden_state=read)
-            logits = self._network(encoder_outputs=output, attention_mask=mask[place], decoder_input_ids=before).logits
-        every = torch.log_softmax(logits.float(), dim=-1).gather(2, labels[..., None])[..., 0]
-        means = (every * there).sum(dim=1) / there.sum(dim=1)
-        return [float(mean) for mean in means.cpu()]
+            logits = self._network(
+                encoder_outputs=output, attention_mask=mask, decoder_input_ids=before, use_cache=False
+            ).logits
+            every = torch.log_softmax(logits.float(), dim=-1)
+        ends = [(i, tokens[text]) for i, (_, texts) in enumerate(rows) for text in texts]
+        row, last = torch.tensor([(i, len(ids) - 1) for i, ids in ends]).T
+        final = every[row, last, torch.tensor([ids[-1] for _, ids in ends])].cpu().double()
+        sums = every.gather(2, labels[..., None])[..., 0].cpu().double().cumsum(dim=1)
+        means = (torch.where(last > 0, sums[row, last - 1], 0.0) + final) / (last + 1)
+        pairs = [(given, text) for given, texts in rows for text in texts]
+        return dict(zip(pairs, means.tolist(), strict=True))
+
+
+def with_their_beginnings(texts: Iterable[str], tokens: Tokens) -> list[list[str]]:
+    """Texts in groups: the first is the longest, and all tokens but the last of each other one begin it.
+
+    A text is written from left to right, so the longest tells what is likely in all of its group.
+    """
+    found: list[list[str]] = []
+    for text in sorted(texts, key=lambda text: tokens[text][:-1], reverse=True):  # a beginning comes after its longest
+        before = tokens[text][:-1]
+        if found and tokens[found[-1][0]][: len(before)] == before:
+            found[-1].append(text)
+        else:
+            found.append([text])
+    return found
 
 
 class BartScorer(Scorer):

@@ -8,17 +8,19 @@ the question.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from calipers.errors import CalipersError
 from calipers.extras import load, missing
 from calipers.network import may_download, offline_by
 
 SECONDS = 10.0  # that the hub has to answer in
+MOST_KEPT = 1_000_000_000  # bytes of vectors
 _PLAIN_FOLDERS = ("model", "encoder", "")  # names that say nothing
+T = TypeVar("T")
 
 
 class PretrainedModel:
@@ -172,6 +174,13 @@ def padded(torch: Any, rows: Sequence[Sequence[int]], pad: int | None, device: A
         ids[i, : len(row)] = torch.tensor(list(row), dtype=torch.long)
         mask[i, : len(row)] = 1
     return ids.to(device), mask.to(device)
+
+
+def forget_oldest(kept: dict[str, T], size: Callable[[T], int]) -> None:
+    """Let go of the oldest vectors where there are more bytes of them than are kept."""
+    total = sum(map(size, kept.values()))
+    while total > MOST_KEPT:
+        total -= size(kept.pop(next(iter(kept))))
 
 
 def expanded(model: str | os.PathLike[str]) -> str:
