@@ -97,13 +97,14 @@ class Coverage:
         """How many rows there are, their coverage, how often they are sparse, and the coverage where that is rare."""
         dense = self.share[self.said < RARE]
         of_dense = (len(dense), *((float(dense.min()), float(dense.max())) if len(dense) else (None, None)))
-        return (len(self.share), float((self.share >= 0.92).mean()), float(self.share.min()), float(self.share.max()),
+        share = self.share
+        return (len(share), float(share.mean()), float((share >= 0.92).mean()), float(share.min()), float(share.max()),
                 float(self.said.mean()), float(np.nanmedian(self.sparse_width)), *of_dense)  # fmt: skip
 
 
 RARE = 0.05  # of draws
-HEADS = ("rows", "in 92% or more", "least", "most", "called sparse", "width of these / human's", "hardly ever sparse",
-         "least of these", "most of these")  # fmt: skip
+HEADS = ("rows", "mean", "in 92% or more", "least", "most", "called sparse", "width of these / human's",
+         "hardly ever sparse", "least of these", "most of these")  # fmt: skip
 MEANS, DIFFERENCES = (0, 1), (-1, 1)
 
 
@@ -182,8 +183,8 @@ def elsewhere(data: Path) -> Table:
         a, b = random.permutation(list(combinations(range(len(y)), 2)))[:150].T
         for what, within, parts in (("means", MEANS, (y, f)), ("differences", DIFFERENCES, (y[a] - y[b], f[a] - f[b]))):
             found = [Coverage(*parts, n, within, random) for n in (15, 30)]
-            rows += [(*files[ours], files[theirs][1], what, each.n, *each.cells()[:5]) for each in found]
-    return Table(("collection", "measure", "in the judge's place", "of", "n", *HEADS[:5]), tuple(rows))
+            rows += [(*files[ours], files[theirs][1], what, each.n, *each.cells()[:6]) for each in found]
+    return Table(("collection", "measure", "in the judge's place", "of", "n", *HEADS[:6]), tuple(rows))
 
 
 def holes(data: Path, runs: list[cal.Run]) -> Table:
