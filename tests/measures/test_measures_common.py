@@ -61,7 +61,7 @@ def of_each(names: Sequence[str]) -> Callable[[Callable[..., None]], Callable[..
             for name in names:
                 try:
                     test(name=name, **given)
-                except Exception as error:
+                except Exception as error:  # of any kind: told beside the measure, and the next one follows
                     told.append(f"{name}: {error!r}")
             assert not told, "\n".join([f"{len(told)} of {len(names)} fail:", *told[:5]])
 
