@@ -143,6 +143,17 @@ def test_a_model_does_not_depend_on_the_order_of_the_queries(name: str, train: L
     assert one.predict(valid.X) == pytest.approx(other.predict(valid.X), rel=ROUNDING, abs=ROUNDING)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_document_has_its_score_wherever_it_stands(name: str, train: LetorData, valid: LetorData) -> None:
+    """To the last bit, on every processor: in another order, among fewer documents, and alone."""
+    machine = fitted(name, train, valid)
+    scores = machine.predict(valid.X)
+    rows = np.random.default_rng(5).permutation(len(valid))
+    assert (machine.predict(valid.X[rows]) == scores[rows]).all()
+    assert (machine.predict(valid.X[3:20]) == scores[3:20]).all()
+    assert [machine.predict(valid.X[row : row + 1])[0] for row in range(7)] == scores[:7].tolist()
+
+
 def test_examples_have_one_order() -> None:
     """To the last bit: queries by their content, their documents as they came; dense, sparse, by ids or by sizes."""
     data = synthetic_letor(40, seed=9)

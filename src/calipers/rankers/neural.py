@@ -24,7 +24,7 @@ import numpy as np
 from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.rankers.base import Arrays, Best, Progress, Ranker, check_positive
-from calipers.rankers.training_examples import Examples
+from calipers.rankers.training_examples import Examples, row_products
 
 CELLS_AT_ONCE = 1 << 22  # pairs of documents in a batch, at most
 
@@ -108,13 +108,13 @@ class NeuralRanker(Ranker):
             start += len(taken)
 
     def _scores(self, model: Arrays, X: Any) -> Floats:
-        value = ((X - model["mean"]) / model["spread"]).astype(np.float32)
+        value: Floats = (X - model["mean"]) / model["spread"]
         last = len(self.hidden)
         for layer in range(last + 1):
-            value = value @ model[f"weight{layer}"] + model[f"bias{layer}"]
+            value = row_products(value, model[f"weight{layer}"].astype(np.float64)) + model[f"bias{layer}"]
             if layer < last:
                 value = np.maximum(value, 0.0)
-        return np.asarray(value.ravel(), dtype=np.float64)
+        return value.ravel()
 
     @classmethod
     def _expected(cls, features: int, model: Arrays) -> dict[str, tuple[int, ...]]:

@@ -169,6 +169,16 @@ def weighted_sums(X: Any, weights: Floats) -> Floats:
     return sums
 
 
+def row_products(X: Floats, weights: Floats) -> Floats:
+    """The matrix product, in which a row is rounded alike wherever it stands, as in `weighted_sums`.
+
+    >>> row_products(np.array([[1.0, 2.0], [0.5, 0.0]]), np.array([[2.0, 1.0], [0.5, 1.0]]))
+    array([[3. , 3. ],
+           [1. , 0.5]])
+    """
+    return np.asarray(np.einsum("ij,kj->ik", np.ascontiguousarray(X), np.ascontiguousarray(weights.T)))
+
+
 def _canonical(codes: Codes, query: Ints, size: Ints) -> tuple[Ints, Ints]:
     """The rows query by query, the queries by a code of their documents; and the sizes of the queries."""
     rows = np.argsort(query, kind="stable")
