@@ -41,7 +41,7 @@ check: $(READY)
 	$(PYTEST) --quick $$(cat tests/core.txt)
 
 # Three lanes: the wheels are built and tried, and the types checked, while the venv is filled, which is mostly waiting.
-test: $(VENV)/.test
+test: $(VENV)/.build
 	@$(MAKE) --no-print-directory --keep-going -j3 packaging lint tested
 
 # Files that are expensive to set up stay on one worker (tests/conftest.py), while the other goes through the rest.
@@ -101,7 +101,7 @@ compiled: $(VENV)/.package
 	@$(BIN)/python -c "from calipers.native import _scanner; assert _scanner.COMPILED" \
 	  || { echo "the scanner is not compiled: is there a C++17 compiler?" >&2; exit 1; }
 
-packaging: $(VENV)/.test
+packaging: $(VENV)/.build
 	PYTHONPATH=src $(BIN)/python -m pytest -q tests/test_packaging.py
 
 # In a venv of its own: everything that pyproject.toml depends on in the oldest version that it allows.
@@ -109,20 +109,24 @@ test-oldest: $(VENV)/.oldest
 	PYTHONPATH=src HYPOTHESIS_PROFILE=quick $(VENV)/oldest/bin/python -m pytest -q --quick -m "not once" -p no:cacheprovider \
 	  $$(cat tests/core.txt) tests/results tests/stats tests/plot tests/collection/test_frames.py tests/report/test_report.py
 
-dist: $(VENV)/.test
+dist: $(VENV)/.build
 	$(BIN)/python -m build
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# Without build isolation the pinned Cython of this venv is used, and a changed scanner is rebuilt in seconds.
-$(VENV)/.package: $(VENV)/.made pyproject.toml setup.py src/calipers/_version.py $(SOURCES) requirements/build.txt requirements/constraints.txt
+$(VENV)/.build: $(VENV)/.made requirements/build.txt requirements/constraints.txt
 	$(PIP) install -r requirements/build.txt
+	@touch $@
+
+# Without build isolation the pinned Cython of this venv is used, and a changed scanner is rebuilt in seconds.
+$(VENV)/.package: $(VENV)/.build pyproject.toml setup.py src/calipers/_version.py $(SOURCES)
 	$(PIP) install --no-build-isolation -c requirements/constraints.txt -e '.[report]'
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.made requirements/test.txt requirements/constraints.txt
+# Not while the package is being installed: two pips in one venv get in each other's way.
+$(VENV)/.test: $(VENV)/.build requirements/test.txt | $(VENV)/.package
 	$(PIP) install -r requirements/test.txt
 	@touch $@
 

@@ -161,13 +161,23 @@ SHARED_OUT = ("test_help", "test_ways", "test_reproduce", "test_hostile")
 # Files of which coverage is not measured, beside what `--quick` leaves out: brute force and fuzzing, which take minutes
 # to trace and show little that the other tests do not, commands in processes of their own, and limits on memory.
 UNTRACED = (
-    "test_bounds", "test_cli", "test_exposure", "test_line_ends", "test_measures_common", "test_measures_exact",
+    "test_bounds", "test_exposure", "test_line_ends", "test_measures_common", "test_measures_exact",
     "test_numbers", "test_outputs", "test_properties", "test_ranges", "test_rankers", "test_reader", "test_scanner",
     "test_vectors", "test_ways", "test_without_spark",
 )  # fmt: skip
 
 
-TRACED = 3  # cases of a test with parameters: the others take the same ways
+TRACED = 2  # cases of a test with parameters: the others take the same ways
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """In a worker pytest-cov starts tracing before it knows that it is one, and then again: end the first, which nobody
+    reads, and which would go on wherever the second one pauses.
+    """
+    measuring = getattr(session.config.pluginmanager.getplugin("_cov"), "cov_controller", None)
+    if measuring is not None and hasattr(session.config, "workerinput"):
+        measuring.cov.stop()
 
 
 @pytest.hookimpl(wrapper=True)

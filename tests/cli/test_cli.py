@@ -1,4 +1,4 @@
-"""The commands as a user runs them: real files, real processes, what they print and how they end."""
+"""The commands as a user runs them: real files, what they print and how they end."""
 
 from __future__ import annotations
 
@@ -11,19 +11,45 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
 
 import pytest
 
 import calipers as cal
+from calipers.cli import main
 from calipers.cli.commands import COMMANDS
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 c 1\n2 0 a 1\n2 0 d 0\n3 0 x 0\n"
 RUN = "1 Q0 b 1 3.0 one\n1 Q0 a 2 2.0 one\n1 Q0 u 3 1.0 one\n2 Q0 d 1 2.5 one\n2 Q0 a 2 2.5 one\n3 Q0 x 1 1 one\n"
 
 
-def calipers(*arguments: object, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[str]:
+class Ended(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def calipers(*arguments: object) -> Ended:
+    """Run a command in this process, where what it imports is kept for the next."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with (
+        patch.multiple(sys, argv=["calipers", *map(str, arguments)], stdout=out, stderr=err),
+        warnings.catch_warnings(action="default"),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    printed = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return Ended(int(ended.value.code or 0), *printed)
+
+
+def process(*arguments: object, stdin: bytes = b"", **environment: str) -> Ended:
+    """The same in a process of its own, with something on its standard input or in its environment."""
     done = subprocess.run(
         [sys.executable, "-c", "from calipers.cli import main; main()", *map(str, arguments)],
         input=stdin,
@@ -31,7 +57,7 @@ def calipers(*arguments: object, stdin: bytes = b"", **environment: str) -> subp
         env={**os.environ, **environment},
         check=False,
     )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+    return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -47,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_table_of_systems_and_measures(folder: Path) -> None:
-    done = calipers("evaluate", folder / "qrels.txt", folder / "*.run*", "-m", "nDCG@{1,10} AP RR")
+    done = process("evaluate", folder / "qrels.txt", folder / "*.run*", "-m", "nDCG@{1,10} AP RR")
     assert done.returncode == 0, done.stderr
     head, line, one, two = done.stdout.splitlines()
     assert head.split() == ["system", "nDCG@1", "nDCG@10", "AP", "RR"]
@@ -116,7 +142,7 @@ def test_letor_labels_and_scores(tmp_path: Path) -> None:
 
 
 def test_standard_input(folder: Path) -> None:
-    done = calipers("evaluate", folder / "qrels.txt", "-", "-m", "AP", "--format", "csv", stdin=RUN.encode())
+    done = process("evaluate", folder / "qrels.txt", "-", "-m", "AP", "--format", "csv", stdin=RUN.encode())
     assert rows(done.stdout)[0]["system"] == "one"
 
 
@@ -280,12 +306,12 @@ def test_version_and_help_do_not_load_numpy() -> None:
 
 
 def test_version_tells_the_scanner() -> None:
-    assert "(plain scanner)" in calipers("--version", CALIPERS_PLAIN="1").stdout
+    assert "(plain scanner)" in process("--version", CALIPERS_PLAIN="1").stdout
 
 
 def test_the_plain_scanner_gives_the_same(folder: Path) -> None:
     arguments = ["evaluate", folder / "qrels.txt", folder / "one.run", "-q", "--format", "csv"]
-    assert calipers(*arguments, CALIPERS_PLAIN="1").stdout == calipers(*arguments).stdout
+    assert process(*arguments, CALIPERS_PLAIN="1").stdout == calipers(*arguments).stdout
 
 
 @pytest.mark.once

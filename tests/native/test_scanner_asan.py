@@ -14,7 +14,7 @@ import pytest
 
 from conftest import ROOT
 
-COMPILED = (".pyx", ".hpp")
+COMPILED = (".pyx", ".hpp", ".cpp")  # the last, where a build has left it, saves making it again
 SOURCES = [ROOT / "setup.py", *(file for file in (ROOT / "src").rglob("*") if file.suffix in COMPILED)]
 # What other compilers get is built for one of the wheels too (test_packaging.py), without the sanitizer.
 FLAGS = ["", *["-DCALIPERS_PORTABLE"] * (os.environ.get("CALIPERS_SWEEP") == "1")]
@@ -42,7 +42,7 @@ def test_fuzz_under_address_sanitizer(flags: str, tmp_path: Path, require: Any) 
     for source in SOURCES:
         copy = tmp_path / source.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, copy)
+        shutil.copy2(source, copy)  # with its time, which says what is up to date
     build = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", "built"]
     environment = {**os.environ, "CALIPERS_SANITIZE": "1", "CFLAGS": flags}
     built = subprocess.run(build, cwd=tmp_path, env=environment, capture_output=True, text=True)
