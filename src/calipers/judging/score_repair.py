@@ -35,11 +35,21 @@ more than the interval may miss (5% at the level of 95%), or k is above 6 (tails
 distribution), be it of the human's scores or of all the judge's; or where the judge's scores vary more than twice as
 much as the human's (in standard deviations), so that the human's n queries may be those without a difference.
 
-The interval of a sparse row allows for one query more, as far out as can be: either end is that of n + 1 queries, the
-last of which lies at that end of the range of the measure (0 or 1, and for differences -1 or 1), with the skewness as
-before. So there is an interval even where all of the human's scores are the same. Such an interval is conservative.
-Where the range is not known, the query lies as far out as any does by the human's or the judge's scores, and where no
-score varies, there is no interval.
+The interval of a sparse row allows for a query that was missed, by its chance: either end is that of n + w queries, of
+which w, the part of a query, lies a away from the mean, at that end of the range of the measure (0 or 1, and for
+differences -1 or 1), with the skewness as before:
+
+    w = (1 - 1/k)^n, at least 5% (at the level of 95%)
+    theta' = theta + w a / (n + w)        var'(c) = ((n - 1) var(c) + n w a^2 / (n + w)) / (n + w - 1)
+
+Where all of the human's scores are the same, 1/k counts as 0 and w is 1, so there is an interval there too: from 15
+queries, it ends 0.196 of the range away from their score, where the binomial distribution has 0.218 (1 - 0.025^(1/15)).
+Where the range is not known, a whole query (w = 1) lies as far out as any does by the human's or the judge's scores,
+and where no score varies, there is no interval.
+
+Where few queries have scores unlike the rest, intervals must be conservative. If m of Q queries do, by the same amount,
+n queries tell how many of the m they hold, which is binomial. They hold none with a chance of (1 - m/Q)^n; where that
+is above 2.5%, an equal-tailed 95% interval holds the truth there, misses on one side only, and covers at least 97.5%.
 
 Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, Prediction-powered inference, Science 2023.
 Angelopoulos, Duchi & Zrnic, PPI++: Efficient prediction-powered inference, 2023 (the weight).
@@ -97,7 +107,7 @@ class RepairedMeans:
     worth: Floats  # how many human-judged queries more the judge is as good as; below 0 where it costs some
     to_halve: Floats  # human-judged queries more that would halve the interval; NaN where nothing near would
     carried_by: Floats  # how many of the n queries carry the variance: by the human's scores, or fewer by the judge's
-    sparse: NDArray[np.bool_]  # whether n queries may miss those: the interval allows for one query more
+    sparse: NDArray[np.bool_]  # whether n queries may miss those, which the interval allows for
     n: int
     others: int
 
@@ -128,7 +138,8 @@ class _Varied:
     rest: Floats  # variance of the mean that comes from the queries that only the judge labelled
     rest_third: Floats  # the third cumulant of the same
     excess: Floats  # of a _Shape
-    below: Floats  # how far below the mean the query lies that is allowed for; 0 where none is
+    share: Floats  # of all queries, which n may miss
+    below: Floats  # how far below the mean a missed query may lie; 0 where none is allowed for
     above: Floats
 
     def interval(self, mean: Floats, n: Floats | int, level: float) -> tuple[Floats, Floats]:
@@ -137,9 +148,10 @@ class _Varied:
         return np.where(np.isnan(high), low, np.fmin(low, mean)), np.where(np.isnan(low), high, np.fmax(high, mean))
 
     def _hall(self, mean: Floats, n: Floats | int, away: Floats, level: float) -> tuple[Floats, Floats]:
-        """Hall's interval from n queries and, unless away is 0, one more that lies so far away from their mean."""
-        shift, spread = one_query_more(self.spread, n, away)
-        spread, size = np.where(away != 0, spread, self.spread), n + (away != 0)
+        """Hall's interval from n queries and, unless away is 0, part of one that lies so far away from their mean."""
+        part = np.where(away != 0, np.maximum(chance_to_miss(self.share, n), 1 - level), 0.0)
+        shift, spread = with_part_of_a_query(self.spread, n, part, away)
+        size = n + part
         variance = spread / size + self.rest
         third = self.skewness * self.spread**1.5 / size**2 + self.rest_third
         return skewed_interval(mean + shift, variance, third, _degrees(self.excess, size), level)
@@ -184,6 +196,7 @@ def prediction_powered(
         rest=used**2 * _cumulant(others, others) / size,
         rest_third=used**3 * _cumulant(others, others, others) / size**2,
         excess=judge.excess,
+        share=np.zeros_like(share) if within is None else share,  # without a range, a whole query is allowed for
         below=below,
         above=above,
     )
@@ -232,16 +245,24 @@ def skewed_interval(
     return mean - error * _untransformed(skewness, reach), mean - error * _untransformed(skewness, -reach)
 
 
-def one_query_more(variance: Floats, n: Floats | int, away: Floats) -> tuple[Floats, Floats]:
-    """How far the mean of n queries moves, and their variance, with one more that lies so far away from the mean.
+def with_part_of_a_query(
+    variance: Floats, n: Floats | int, part: Floats | float, away: Floats
+) -> tuple[Floats, Floats]:
+    """How far the mean of n queries moves, and their variance, with part of one more, so far away from the mean.
 
     >>> x, more = np.array([[0.0, 0.0, 1.0, 3.0]]), np.array([[0.0, 0.0, 1.0, 3.0, 6.0]])  # 5 away from the mean
-    >>> one_query_more(x.var(axis=1, ddof=1), 4, np.array([5.0]))
+    >>> with_part_of_a_query(x.var(axis=1, ddof=1), 4, 1.0, np.array([5.0]))
     (array([1.]), array([6.5]))
     >>> more.mean(axis=1) - x.mean(axis=1), more.var(axis=1, ddof=1)
     (array([1.]), array([6.5]))
     """
-    return away / (n + 1), (n - 1) / n * variance + away**2 / (n + 1)
+    size = n + part
+    return part * away / size, ((n - 1) * variance + n * part / size * away**2) / (size - 1)
+
+
+def chance_to_miss(share: Floats, n: Floats | int) -> Floats:
+    """The chance that n queries hold none of this share of all queries."""
+    return np.asarray((1 - np.minimum(share, 1.0)) ** n)
 
 
 def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
@@ -250,8 +271,7 @@ def is_sparse(share: Floats, n: int, level: float = 0.95) -> NDArray[np.bool_]:
     >>> is_sparse(np.array([1 / 3, 0.18, 0.15]), 15).tolist(), is_sparse(np.array([1 / 3, 0.18, 0.15]), 30).tolist()
     ([False, True, True], [False, False, True])
     """
-    missed = (1 - np.minimum(share, 1.0)) ** n
-    return np.asarray((missed > 1 - level) | (share < 1 / HEAVIEST_TAILS))
+    return np.asarray((chance_to_miss(share, n) > 1 - level) | (share < 1 / HEAVIEST_TAILS))
 
 
 def carrying_share(sample: Floats) -> Floats:
@@ -363,9 +383,11 @@ def _to_halve(
 ) -> Floats:
     """How many more human-judged queries would bring the interval to the target, by bisection: more make it narrower.
 
-    They come from those that the judge labelled already, as long as there are some, and are new ones after that; how
-    much scores vary stays as it is here.
+    They come from those that the judge labelled already, as long as there are some, and are new ones after that. How
+    much scores vary stays as it is here; a sparse row stays sparse, but more queries are less likely to miss any.
     """
+    if ahead == 0:
+        return np.full(len(y), np.nan)
     n, size = y.shape[1], others.shape[1]
     judge = _Shape.of(np.concatenate([f, others], axis=1))
     vf, here = judge.variance, _cumulant(f, f)
@@ -386,7 +408,7 @@ def _to_halve(
         return np.asarray(high - low <= target)
 
     too_few, enough = np.zeros(len(y), int), np.full(len(y), ahead * (n + size))
-    found = suffices(enough) & (ahead > 0)
+    found = suffices(enough)
     while np.any(enough - too_few > 1):
         middle = (too_few + enough + 1) // 2  # of neighbours the greater, which is known to suffice
         yes = suffices(middle)
@@ -449,7 +471,7 @@ def helped(table: Table) -> list[str]:
         if sparse:
             said.append(
                 f"{what}: in {sparse} of {len(rows)} rows {n} queries may miss those that carry the variance (column "
-                "sparse); their intervals allow for one query more, and are conservative"
+                "sparse); their intervals allow for that, and some are wider than they need be"
             )
         none = sum(row[place["low"]] is None for row in rows)
         if none:

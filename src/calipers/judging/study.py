@@ -243,9 +243,9 @@ class JudgeStudy:
         to_halve (how many more human-judged queries would halve the interval), carried_by (how many of the n queries
         carry the variance), sparse (yes where n queries may miss those).
 
-        From n = 15 on, and over draws of queries, the 95% interval of a row that is hardly ever sparse holds the truth
-        in 92% to 98% of draws. That of any other row, which allows for one query more where it is sparse, does so in at
-        least 92%, and often in nearly all.
+        From n = 15 on, over draws of queries and over rows, 95% intervals hold the truth in 92% to 98% of draws. That
+        of a single row that is hardly ever sparse does so too; that of a sparse row may do so more often: with few
+        queries that differ, none can be both safe and narrow.
         """
         _check_level(level)
         return corrected_means(self.effect, level, seed)
