@@ -25,7 +25,6 @@ from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.gradings import Growth, NoRange, Rungs, Steps, Unknown, best_quotient, spread
-from calipers.native.scanner import shared_bits
 from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats.comparison import compare
@@ -194,18 +193,7 @@ class _Unions:
         """[system, system] of these: unjudged documents of a query that both have."""
         key = query, systems.tobytes()
         if key not in self._known:
-            at = systems * self._lists.shape[1] + query
-            size = np.diff(self._lists.offsets)[at]
-            rows = (
-                np.repeat(self._lists.offsets[at], size)
-                + np.arange(size.sum())
-                - np.repeat(np.cumsum(size) - size, size)
-            )
-            code, one = self._lists.codes(rows)
-            shown = np.zeros((len(systems), 64 * (len(one) // 64 + 1)), bool)
-            shown[np.repeat(np.arange(len(systems)), size), code] = True
-            words = np.packbits(shown, axis=1).view(np.uint64)
-            self._known[key] = shared_bits(words, words)
+            self._known[key] = self._lists.shared(query, systems)
         return self._known[key]
 
 
