@@ -183,6 +183,15 @@ class Population:
         ties = TieSpans(np.append(0, np.cumsum(whole)), np.ones(int(whole.sum()), np.int64), self.size[whole])
         return replace(self._lists(self.document, np.ones_like(size), size), all_ties=ties)
 
+    def worthy(self, value: Callable[[Floats], Floats]) -> Population:
+        """The same sets, which name only the documents that are worth something: mostly few of them."""
+        named = self.pool.worth(value) != 0
+        return self.once(("worthy", named.tobytes()), lambda: self._naming(named))
+
+    def _naming(self, named: NDArray[np.bool_]) -> Population:
+        row = np.flatnonzero(named[self.document])
+        return Population(self.pool, self.query, self.size, np.searchsorted(row, self.offsets), self.document[row])
+
     def best_first(self, worth: Callable[[Floats], Floats]) -> Lists:
         """Sorted by descending worth, the unjudged documents last."""
         return self.once(("best", self._key(worth)), lambda: self._sorted(worth, best=True))

@@ -695,15 +695,21 @@ def test_bits_of_orders(worses: int) -> None:
         each[draw.random(each.shape) < 0.3] = missing
     better[1], worse[1] = better[0], worse[0]
     one, other = better[:, :, None], worse[:, None, :]
-    wanted = [one < other, (one == other) & (one != missing), one > other]
-    for order_bits in (scanner.order_bits, plain.order_bits):
-        found = order_bits(better, worse, missing)
-        for bits, signs in zip(found, wanted, strict=True):
+    above, tied = one < other, (one == other) & (one != missing)
+    lacked = (one == missing) & (other == missing)
+    only_plus = ((above + tied / 2)[:, None] * lacked).sum(axis=(2, 3))
+    for module in (scanner, plain):
+        found = module.order_bits(better, worse, missing)
+        for bits, signs in zip(found, (above, tied), strict=True):
             flat = signs.reshape(3, -1).astype(int)
             assert plain.shared_bits(bits, bits).tolist() == (flat @ flat.T).tolist()
-        assert not any(plain.shared_bits(found[a], found[b])[0, 0] for a, b in ((0, 1), (0, 2), (1, 2)))
-        with pytest.raises(ValueError, match="as many lists"):
-            order_bits(better, worse[:2], missing)
+        assert not plain.shared_bits(*found)[0, 0]
+        assert module.one_sided_pairs(better, worse, missing).tolist() == only_plus.tolist()
+        for function in (module.order_bits, module.one_sided_pairs):
+            with pytest.raises(ValueError, match="as many lists"):
+                function(better, worse[:2], missing)
+            with pytest.raises(ValueError, match="16 bits"):
+                function(better, worse.astype(np.int32), missing)
 
 
 @pytest.mark.parametrize("lists", [1, 4, 10])

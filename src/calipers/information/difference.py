@@ -23,7 +23,7 @@ from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
 from calipers.metaeval.query_sets import RememberedRun
-from calipers.native.scanner import order_bits, shared_bits
+from calipers.native.scanner import one_sided_pairs, order_bits, shared_bits
 from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table, as_number
 
@@ -180,43 +180,50 @@ def difference_of(
 def known_by_two(query: QueryRankings) -> tuple[Floats, Floats]:
     """On one query: the RIC of each system, and the joint RIC of each two.
 
-    Of two systems there are nine patterns. Which pairs of documents each system has in the right and in the wrong order
-    is kept as bits. The bits that two systems share are (+, +) and (+, -); how many pairs neither of them shows follows
-    from the documents that both lack, and all other patterns from these and from what each system does alone.
+    Of two systems there are nine patterns. Which pairs of documents each system has in the right order is kept as bits:
+    those that two systems share are (+, +). The pairs that one of them has in the right order, while the other shows
+    neither document, are (+, 0). All other patterns follow from these and from what each system does alone.
     """
     rank = query.until_last_relevant()
-    above, tied, below = _bits(query, rank)
-    agree, oppose = (shared_bits(above, each).astype(np.float64) for each in (above, below))
+    above, tied, only_plus = _compared(query, rank)
+    agree = shared_bits(above, above).astype(np.float64)
     if tied.any():  # half of each tied pair is (+) and half (-), and both systems break one tie the same way
-        with_above, with_tied, with_below = (shared_bits(tied, each) for each in (above, tied, below))
+        with_above, with_tied = (shared_bits(tied, each) for each in (above, tied))
         agree += (with_above + with_above.T + with_tied) / 2
-        oppose += (with_above.T + with_below) / 2
     neither = _neither(query, rank)
     right = np.diagonal(agree)
     wrong = query.size - right - np.diagonal(neither)
     shown = right + wrong
+    oppose = right[:, None] - agree - only_plus
     both_wrong = shown[:, None] + shown - query.size + neither - agree - oppose - oppose.T
-    only_plus = right[:, None] - agree - oppose  # + of one, where the other shows neither document
     only_minus = wrong[:, None] - both_wrong - oppose.T
     one_sided = order_information(only_plus, only_minus)
     joint = order_information(agree, both_wrong) + order_information(oppose, oppose.T) + one_sided + one_sided.T
     return order_information(right, wrong) / query.size, joint / query.size
 
 
-def _bits(query: QueryRankings, rank: NDArray[np.int32]) -> tuple[Words, Words, Words]:
-    """[system, word]: bits of the pairs of documents that a system has in the right order; tied; in the wrong order."""
+def _compared(query: QueryRankings, rank: NDArray[np.int32]) -> tuple[Words, Words, Floats]:
+    """[system, word]: bits of the pairs of documents that a system has in the right order, and that it ties.
+    [system, system]: how many pairs the first has in the right order while the other shows neither document; tied ones
+    count half.
+    """
     blocks = []
+    only_plus = np.zeros((len(rank), len(rank)))
     for better, worse in query.sides(rank, 0):
-        missing = np.iinfo(better.dtype).max
+        missing = int(np.iinfo(better.dtype).max)
         if better.ndim == 3 and better.dtype == np.int16:
-            blocks.append(order_bits(better[:, :, 0], worse[:, 0, :], missing))
+            sides = better[:, :, 0], worse[:, 0, :]
+            blocks.append(order_bits(*sides, missing))
+            only_plus += one_sided_pairs(*sides, missing)
         else:
             pairs = [*zip(better, worse, strict=True)]
             above = _words(one < other for one, other in pairs)
             tied = _words((one == other) & (one != missing) for one, other in pairs)
-            blocks.append((above, tied, _words(one > other for one, other in pairs)))
-    above, tied, below = (parts[0] if len(parts) == 1 else np.hstack(parts) for parts in zip(*blocks, strict=True))
-    return above, tied, below
+            lacked = _words((one == missing) & (other == missing) for one, other in pairs)
+            blocks.append((above, tied))
+            only_plus += shared_bits(above, lacked) + shared_bits(tied, lacked) / 2
+    above, tied = (parts[0] if len(parts) == 1 else np.hstack(parts) for parts in zip(*blocks, strict=True))
+    return above, tied, only_plus
 
 
 def _words(rows: NDArray[np.bool_] | Iterable[NDArray[np.bool_]]) -> Words:

@@ -189,22 +189,20 @@ inline double pattern_bits(const Count* counts, size_t size) {
     return bits;
 }
 
-// One bit for each of `size` documents: whether its number is larger than, the same as, or smaller than `own`. Which bit
-// is whose depends on `size` alone. Numbers that are missing are the same as nothing.
+// One bit for each of `size` documents: whether its number is larger than `own`, or the same. Which bit is whose depends
+// on `size` alone. Numbers that are missing are the same as nothing.
 inline void compare_portable(int16_t own, const int16_t* numbers, size_t size, int16_t missing, uint64_t* larger,
-                             uint64_t* same, uint64_t* smaller) {
-    for (size_t start = 0; start < size; start += 64, larger++, same++, smaller++) {
+                             uint64_t* same) {
+    for (size_t start = 0; start < size; start += 64, larger++, same++) {
         const size_t end = std::min(size - start, size_t{64});
-        uint64_t bits[3] = {0, 0, 0};
+        uint64_t bits[2] = {0, 0};
         for (size_t k = 0; k < end; k++) {
             const int16_t other = numbers[start + k];
             bits[0] |= static_cast<uint64_t>(other > own) << k;
             bits[1] |= static_cast<uint64_t>(other == own && own != missing) << k;
-            bits[2] |= static_cast<uint64_t>(other < own) << k;
         }
         *larger = bits[0];
         *same = bits[1];
-        *smaller = bits[2];
     }
 }
 
@@ -216,36 +214,91 @@ __attribute__((target("avx2"))) inline uint64_t packed_avx2(__m256i a, __m256i b
 }
 
 __attribute__((target("avx2"))) inline void compare_avx2(int16_t own, const int16_t* numbers, size_t size,
-                                                         int16_t missing, uint64_t* larger, uint64_t* same,
-                                                         uint64_t* smaller) {
+                                                         int16_t missing, uint64_t* larger, uint64_t* same) {
     const __m256i mine = _mm256_set1_epi16(own);
     size_t start = 0;
-    for (; start + 64 <= size; start += 64, larger++, same++, smaller++) {
+    for (; start + 64 <= size; start += 64, larger++, same++) {
         __m256i n[4];
         for (size_t i = 0; i < 4; i++) {
             n[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers + start + 16 * i));
         }
         *larger = packed_avx2(_mm256_cmpgt_epi16(n[0], mine), _mm256_cmpgt_epi16(n[1], mine),
                               _mm256_cmpgt_epi16(n[2], mine), _mm256_cmpgt_epi16(n[3], mine));
-        *smaller = packed_avx2(_mm256_cmpgt_epi16(mine, n[0]), _mm256_cmpgt_epi16(mine, n[1]),
-                               _mm256_cmpgt_epi16(mine, n[2]), _mm256_cmpgt_epi16(mine, n[3]));
-        *same = own == missing ? 0 : ~(*larger | *smaller);
+        *same = own == missing ? 0
+                               : packed_avx2(_mm256_cmpeq_epi16(n[0], mine), _mm256_cmpeq_epi16(n[1], mine),
+                                             _mm256_cmpeq_epi16(n[2], mine), _mm256_cmpeq_epi16(n[3], mine));
     }
-    compare_portable(own, numbers + start, size - start, missing, larger, same, smaller);
+    compare_portable(own, numbers + start, size - start, missing, larger, same);
 }
 #endif
 
-// above, tied, below: [list, better document, word], bits of the worse documents that the list gives a larger number than
-// the better one, the same, or a smaller one.
+// above, tied: [list, better document, word], bits of the worse documents that the list gives a larger number than the
+// better one, or the same.
 inline void order_bits(const int16_t* better, size_t betters, const int16_t* worse, size_t worses, size_t lists,
-                       int16_t missing, uint64_t* above, uint64_t* tied, uint64_t* below) {
+                       int16_t missing, uint64_t* above, uint64_t* tied) {
     auto compare = compare_portable;
 #ifdef CALIPERS_AVX2
     if (__builtin_cpu_supports("avx2")) compare = compare_avx2;
 #endif
     const size_t words = (worses + 63) / 64;
-    for (size_t i = 0; i < lists * betters; i++, above += words, tied += words, below += words) {
-        compare(better[i], worse + i / betters * worses, worses, missing, above, tied, below);
+    for (size_t i = 0; i < lists * betters; i++, above += words, tied += words) {
+        compare(better[i], worse + i / betters * worses, worses, missing, above, tied);
+    }
+}
+
+// [document, list]: all bits set where the list lacks the document, none where it shows it.
+inline std::vector<uint32_t> lacking(const int16_t* numbers, size_t documents, size_t lists, int16_t missing) {
+    std::vector<uint32_t> found(documents * lists);
+    for (size_t i = 0; i < lists; i++) {
+        for (size_t d = 0; d < documents; d++) found[d * lists + i] = numbers[i * documents + d] == missing ? ~0u : 0u;
+    }
+    return found;
+}
+
+// out[i * lists + j]: twice the pairs that list i has in the right order, and once those that it ties, of whose documents
+// list j shows neither. List i is gone through from the top, for all j at once, with the worse documents that j lacks
+// and that have not come yet.
+inline void one_sided_pairs(const int16_t* better, size_t betters, const int16_t* worse, size_t worses, size_t lists,
+                            int16_t missing, int64_t* out) {
+    const std::vector<uint32_t> lacks_better = lacking(better, betters, lists, missing);
+    const std::vector<uint32_t> lacks_worse = lacking(worse, worses, lists, missing);
+    std::vector<uint32_t> all(lists), left, sum;
+    for (size_t d = 0; d < worses; d++) {
+        for (size_t j = 0; j < lists; j++) all[j] -= lacks_worse[d * lists + j];
+    }
+    std::vector<uint64_t> shown;  // number and document, of which the worse ones come last
+    const auto add = [&](size_t document) {
+        const uint32_t* lacks = lacks_better.data() + document * lists;
+        for (size_t j = 0; j < lists; j++) sum[j] += lacks[j] & left[j];
+    };
+    for (size_t i = 0; i < lists; i++) {
+        shown.clear();
+        const auto take = [&](const int16_t* numbers, size_t documents, size_t first) {
+            for (size_t d = 0; d < documents; d++) {
+                if (numbers[d] == missing) continue;
+                shown.push_back(static_cast<uint64_t>(static_cast<uint16_t>(numbers[d])) << 48 | (first + d));
+            }
+        };
+        take(better + i * betters, betters, 0);
+        take(worse + i * worses, worses, betters);
+        std::sort(shown.begin(), shown.end());
+        left = all;
+        sum.assign(lists, 0);
+        for (size_t start = 0, end = 0; start < shown.size(); start = end) {
+            size_t first_worse = start;
+            for (; end < shown.size() && shown[end] >> 48 == shown[start] >> 48; end++) {
+                const size_t document = shown[end] & ((uint64_t{1} << 48) - 1);
+                if (document < betters) {
+                    add(document);
+                    first_worse = end + 1;
+                } else {
+                    const uint32_t* lacks = lacks_worse.data() + (document - betters) * lists;
+                    for (size_t j = 0; j < lists; j++) left[j] += lacks[j];
+                }
+            }
+            for (size_t k = start; k < first_worse; k++) add(shown[k] & ((uint64_t{1} << 48) - 1));
+        }
+        for (size_t j = 0; j < lists; j++) out[i * lists + j] = sum[j];
     }
 }
 

@@ -32,8 +32,11 @@ cdef extern from "_bits.hpp" namespace "calipers" nogil:
     ) noexcept
     double bits_of_patterns "calipers::pattern_bits"[Count](const Count*, size_t) except +
     void compare_orders "calipers::order_bits"(
-        const int16_t*, size_t, const int16_t*, size_t, size_t, int16_t, uint64_t*, uint64_t*, uint64_t*
+        const int16_t*, size_t, const int16_t*, size_t, size_t, int16_t, uint64_t*, uint64_t*
     ) noexcept
+    void count_one_sided "calipers::one_sided_pairs"(
+        const int16_t*, size_t, const int16_t*, size_t, size_t, int16_t, int64_t*
+    ) except +
     void sort_rows "calipers::sort_by_votes"[Rank](
         int64_t*, const int64_t*, size_t, const Rank*, const double*, size_t, double, const double*, cbool, cbool
     ) except +
@@ -1614,31 +1617,57 @@ def pattern_bits(counts):
 
 
 def order_bits(better, worse, missing):
-    """Which pairs of a better and a worse document each list has in the right order, tied, and in the wrong order.
+    """Which pairs of a better and a worse document each list has in the right order, and which tied.
 
     [list, document] numbers of 16 bits each, of which the smaller one stands above; what is not in the list has the
-    number `missing`, the largest. Three arrays of 64-bit words, [list, word]: one bit for each pair, the same in all.
+    number `missing`, the largest. Two arrays of 64-bit words, [list, word]: one bit for each pair, the same in both.
     """
     import numpy
 
-    if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse):
-        raise ValueError("expected the numbers of as many lists")
-    cdef size_t lists = better.shape[0], betters = better.shape[1], worses = worse.shape[1]
+    cdef size_t lists = check_sides(better, worse), betters = better.shape[1], worses = worse.shape[1]
     cdef int16_t absent = missing
     cdef Borrowed first = Borrowed(numpy.ascontiguousarray(better).reshape(-1), "int16")
     cdef Borrowed second = Borrowed(numpy.ascontiguousarray(worse).reshape(-1), "int16")
-    if first.view.itemsize != 2 or second.view.itemsize != 2:
-        raise ValueError("expected numbers of 16 bits")
-    found = [numpy.empty(lists * betters * ((worses + 63) // 64), "uint64") for _ in range(3)]
+    found = [numpy.empty(lists * betters * ((worses + 63) // 64), "uint64") for _ in range(2)]
     cdef Borrowed above = Borrowed(found[0], "uint64", True)
     cdef Borrowed tied = Borrowed(found[1], "uint64", True)
-    cdef Borrowed below = Borrowed(found[2], "uint64", True)
     with nogil:
         compare_orders(
             <const int16_t*> first.view.buf, betters, <const int16_t*> second.view.buf, worses, lists, absent,
-            <uint64_t*> above.view.buf, <uint64_t*> tied.view.buf, <uint64_t*> below.view.buf,
+            <uint64_t*> above.view.buf, <uint64_t*> tied.view.buf,
         )
     return tuple(each.reshape(lists, betters * ((worses + 63) // 64)) for each in found)
+
+
+def one_sided_pairs(better, worse, missing):
+    """[list, other list]: the pairs that a list has in the right order, of whose documents the other list shows
+    neither; those that it ties count half. Numbers as for `order_bits`.
+    """
+    import numpy
+
+    cdef size_t lists = check_sides(better, worse), betters = better.shape[1], worses = worse.shape[1]
+    if betters * worses >= <size_t> 1 << 31:
+        raise ValueError("expected fewer pairs")
+    cdef int16_t absent = missing
+    cdef Borrowed first = Borrowed(numpy.ascontiguousarray(better).reshape(-1), "int16")
+    cdef Borrowed second = Borrowed(numpy.ascontiguousarray(worse).reshape(-1), "int16")
+    found = numpy.empty(lists * lists, "int64")
+    cdef Borrowed counts = Borrowed(found, "int64", True)
+    with nogil:
+        count_one_sided(
+            <const int16_t*> first.view.buf, betters, <const int16_t*> second.view.buf, worses, lists, absent,
+            <int64_t*> counts.view.buf,
+        )
+    return found.reshape(lists, lists) / 2
+
+
+cdef size_t check_sides(better, worse) except? 0:
+    """How many lists there are: the same number on both sides."""
+    if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse):
+        raise ValueError("expected the numbers of as many lists")
+    if better.dtype != "int16" or worse.dtype != "int16":
+        raise ValueError("expected numbers of 16 bits")
+    return len(better)
 
 
 def sort_by_votes(start, offsets, rank, weight, double needed, grade=None, bint share=False, bint half_stays=False):

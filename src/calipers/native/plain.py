@@ -674,23 +674,45 @@ def pattern_bits(counts: NDArray[np.int32 | np.int64]) -> float:
 
 def order_bits(
     better: NDArray[np.int16], worse: NDArray[np.int16], missing: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Which pairs of a better and a worse document each list has in the right order, tied, and in the wrong order.
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """Which pairs of a better and a worse document each list has in the right order, and which tied.
 
     [list, document] numbers of 16 bits each, of which the smaller one stands above; what is not in the list has the
-    number `missing`, the largest. Three arrays of 64-bit words, [list, word]: one bit for each pair, the same in all.
+    number `missing`, the largest. Two arrays of 64-bit words, [list, word]: one bit for each pair, the same in both.
     """
-    if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse):
-        raise ValueError("expected the numbers of as many lists")
+    _check_sides(better, worse)
     words = -(-worse.shape[1] // 64)
-    above, tied, below = (np.zeros((len(better), better.shape[1], 8 * words), np.uint8) for _ in range(3))
+    above, tied = (np.zeros((len(better), better.shape[1], 8 * words), np.uint8) for _ in range(2))
     width = -(-worse.shape[1] // 8)
     for s, (one, other) in enumerate(zip(better[:, :, None], worse, strict=True)):
         above[s, :, :width] = np.packbits(one < other, axis=1)
         tied[s, :, :width] = np.packbits((one == other) & (one != missing), axis=1)
-        below[s, :, :width] = np.packbits(one > other, axis=1)
-    one, two, three = (bits.view(np.uint64).reshape(len(better), -1) for bits in (above, tied, below))
-    return one, two, three
+    one, two = (bits.view(np.uint64).reshape(len(better), -1) for bits in (above, tied))
+    return one, two
+
+
+def one_sided_pairs(better: NDArray[np.int16], worse: NDArray[np.int16], missing: int) -> NDArray[np.float64]:
+    """[list, other list]: the pairs that a list has in the right order, of whose documents the other list shows
+    neither; those that it ties count half. Numbers as for `order_bits`.
+
+    >>> better, worse = np.array([[1], [9]], np.int16), np.array([[1, 2, 9], [9, 9, 3]], np.int16)
+    >>> one_sided_pairs(better, worse, 9).tolist()
+    [[0.0, 1.5], [0.0, 0.0]]
+    """
+    _check_sides(better, worse)
+    lacks_better, lacks_worse = (better == missing).astype(np.float64), (worse == missing).astype(np.float64)
+    found = np.empty((len(better), len(better)))
+    for s, (one, other) in enumerate(zip(better[:, :, None], worse, strict=True)):
+        order = (one < other) + ((one == other) & (one != missing)) / 2
+        found[s] = ((lacks_better @ order) * lacks_worse).sum(axis=1)
+    return found
+
+
+def _check_sides(better: NDArray[np.int16], worse: NDArray[np.int16]) -> None:
+    if better.ndim != 2 or worse.ndim != 2 or len(better) != len(worse):
+        raise ValueError("expected the numbers of as many lists")
+    if better.dtype != np.int16 or worse.dtype != np.int16:
+        raise ValueError("expected numbers of 16 bits")
 
 
 def bits_of_groups(

@@ -39,6 +39,7 @@ bits_of_groups = scanner.bits_of_groups
 count_patterns = scanner.count_patterns
 fused_pairs = scanner.fused_pairs
 number_distinct = scanner.number_distinct
+one_sided_pairs = scanner.one_sided_pairs
 order_bits = scanner.order_bits
 pattern_bits = scanner.pattern_bits
 rank_documents = scanner.rank_documents

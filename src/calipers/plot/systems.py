@@ -59,15 +59,7 @@ def between_bounds(scores: Scores, bounds: Bounds, measure: str | None = None) -
 def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = "query") -> Any:
     """Each system by its scores on the scale of V2: [system, query]."""
     alt = altair()
-    rows = []
-    for system, values in zip(systems, placed, strict=True):
-        defined = values[~np.isnan(values)]
-        if len(defined):
-            low, middle, high = np.quantile(defined, (0.25, 0.5, 0.75)).tolist()
-            rows.append(
-                {"system": system, "mean": float(defined.mean()), "low": low, "median": middle, "high": high}
-                | {"above": float((defined > 0).mean())}
-            )
+    rows = _places(systems, placed)
     order = by_field(rows, "mean")
     base = alt.Chart(rows_of(rows)).encode(y=systems_axis(order))
     scale = alt.Scale(domain=[-1, 1])
@@ -86,6 +78,21 @@ def on_the_scale(systems: Sequence[str], placed: Floats, name: str, unit: str = 
     return (bars + zero + dots).properties(
         width=480, height=height_of(order), title=f"{name}: where each system stands between random and ideal"
     )
+
+
+def _places(systems: Sequence[str], placed: Floats) -> list[dict[str, Any]]:
+    """The mean, the quartiles and the share above 0 of each system that has scores: [system, query]."""
+    found: dict[int, list[float]] = {}
+    masks, which = np.unique(~np.isnan(placed), axis=0, return_inverse=True)  # most systems lack the same queries
+    for number, mask in enumerate(masks):
+        if mask.any():
+            rows = np.flatnonzero(which.ravel() == number)
+            defined = np.ascontiguousarray(placed[rows][:, mask])
+            quartiles = np.quantile(defined, (0.25, 0.5, 0.75), axis=1)
+            columns = (defined.mean(axis=1), *quartiles, (defined > 0).mean(axis=1))
+            found |= zip(rows.tolist(), np.transpose(columns).tolist(), strict=True)
+    names = ("mean", "low", "median", "high", "above")
+    return [{"system": systems[s]} | dict(zip(names, found[s], strict=True)) for s in sorted(found)]
 
 
 def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:

@@ -39,9 +39,10 @@ def by_column(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     {'a': {'words': ['x'], 'at': [0, 0]}, 'b': [0.123457, 1]}
     """
     fields = rows[0].keys()
-    if all(row.keys() == fields for row in rows):
+    try:
         return {field: _column([*map(itemgetter(field), rows)]) for field in fields}
-    return {field: _column([row.get(field) for row in rows]) for field in fields}
+    except KeyError:
+        return {field: _column([row.get(field) for row in rows]) for field in fields}
 
 
 def _column(values: list[Any]) -> Any:

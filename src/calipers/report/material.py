@@ -220,7 +220,7 @@ class Material(ScoredMaterial):
         return verdict(self)
 
     def work_ahead(self) -> AbstractContextManager[None]:
-        """Another thread computes what takes longest, while this one makes the first sections of the page."""
+        """Another thread computes what takes longest, while this one makes the sections that do without it."""
         sections = self.sections()
         wanted = ["ranges", *["difference"] * ("alike" in sections), *["audit"] * ("tools" in sections)]
         if self.policies.get("jobs") == 1 or self.scores.values[0].size < SMALL:

@@ -216,16 +216,17 @@ def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None
 
 def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """The sections; one that cannot be made says why."""
-    placed = []
+    kinds = material.sections()
+    placed = {}
     with specified():
-        for key, kind in material.sections().items():
+        for key, kind in sorted(kinds.items(), key=lambda item: item[1].waits):
             try:
-                placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
+                placed[key] = PlacedSection(key, kind.title, kind.make(material, detail))
             except CalipersError as error:
-                placed.append(PlacedSection(key, kind.title, None, str(error)))
+                placed[key] = PlacedSection(key, kind.title, None, str(error))
             if progress:
                 progress(1)
-    return placed
+    return [placed[key] for key in kinds]
 
 
 def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -> str:

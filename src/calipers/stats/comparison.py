@@ -435,18 +435,17 @@ def letter_groups(different: Bools) -> list[list[int]]:
     [[0, 1], [1, 2]]
     """
     size = len(different)
-    columns = {(1 << size) - 1}
+    columns = [(1 << size) - 1]  # none of which contains another
     for i, j in np.argwhere(np.triu(different)).tolist():
         both = 1 << i | 1 << j
-        split = {column for column in columns if column & both == both}
+        split = [column for column in columns if column & both == both]
         if not split:
             continue
-        kept = columns - split
-        fresh = {column & ~(1 << i) for column in split} | {column & ~(1 << j) for column in split}
-        for column in sorted(fresh, key=int.bit_count, reverse=True):
-            if not any(column & other == column for other in kept):
-                kept.add(column)
-        columns = kept
+        columns = [column for column in columns if column & both != both]
+        for gone, left in ((1 << i, 1 << j), (1 << j, 1 << i)):
+            others = [~column for column in columns if column & both == left]  # one of these may contain a new one
+            parts = [column ^ gone for column in split]
+            columns += [column for column in parts if all(column & other for other in others)]
         if len(columns) > 8 * len(LETTERS):
             break
     members = [[place for place in range(size) if column >> place & 1] for column in columns]

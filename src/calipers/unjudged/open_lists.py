@@ -26,6 +26,7 @@ from calipers.measures.forms.gradings import Unknown, spread
 from calipers.native.columns import Retrieved, TieSpans
 from calipers.native.id_text import decode, encode
 from calipers.native.ids import Ids
+from calipers.native.scanner import shared_bits
 
 SIEVE = np.uint64((1 << 20) - 1)  # the last bits of a hash, by which most unjudged documents are told at once
 
@@ -113,6 +114,12 @@ class FoundStanding(Standing):
         return _free_ranks(
             self._of, self._taken, wanted, np.where(wanted > 0, np.minimum(wanted + self._held, self._length), 0)
         )
+
+    def whole_list(self, query: int) -> Ids:
+        """All documents that are retrieved for a query, in the order of the file."""
+        lists = self._lists
+        start, end = lists.starts[np.searchsorted(lists.answered, [query, query + 1])].tolist()
+        return Ids(lists.documents.data, lists.documents.offsets[start : end + 1])
 
     def documents(self, rows: Ints) -> Ids:
         lists, start = self._lists, np.cumsum(self.count) - self.count
@@ -253,6 +260,18 @@ class OpenLists:
         """Of each row: its rank where ties go by document id."""
         return np.concatenate([part.ranks.place for part in self.standings])
 
+    @cached_property
+    def _tops(self) -> dict[tuple[tuple[int, int], str], tuple[Sequence[Ranks], Ints]]:
+        return {}
+
+    def _top(self, within: tuple[int, int], ties: str) -> tuple[Sequence[Ranks], Ints]:
+        """The first documents of each system's lists, and how many each list has: see `Standing.top`."""
+        if (within, ties) not in self._tops:
+            counts = self.count.reshape(len(self.standings), -1)
+            tops = [each.top(*within, count, ties) for each, count in zip(self.standings, counts, strict=True)]
+            self._tops[within, ties] = [top for top, _ in tops], np.concatenate([kept for _, kept in tops])
+        return self._tops[within, ties]
+
     def unknown(
         self, grades: Floats, unseen: Ints | int = 0, ties: str = "average", within: tuple[int, int] | None = None
     ) -> Unknown:
@@ -263,11 +282,9 @@ class OpenLists:
         """
         lists, count = self.lists, self.count.ravel()
         if within is None:
-            ranks = [each.ranks for each in self.standings]
+            ranks: Sequence[Ranks] = [each.ranks for each in self.standings]
         else:
-            parts = count.reshape(len(self.standings), -1)
-            tops = [each.top(*within, part, ties) for each, part in zip(self.standings, parts, strict=True)]
-            ranks, count = [top for top, _ in tops], np.concatenate([kept for _, kept in tops])
+            ranks, count = self._top(within, ties)
         names = ("first", "last", "place")
         if ties != "average":  # every document has a rank of its own
             names = (("input_place" if ties == "input" else "place"),) * 3
@@ -315,6 +332,21 @@ class OpenLists:
         place[by_query] = np.arange(len(by_query))
         return place[code], rows[one[by_query]]
 
+    def shared(self, query: int, systems: Ints) -> Ints:
+        """[system, system] of these: the unjudged documents of a query that both retrieve."""
+        lists = systems * self.shape[1] + query
+        files = [each for each in self.standings if isinstance(each, FoundStanding)]
+        if len(files) < len(self.standings):
+            count = self.count.ravel()[lists]
+            return _in_common(self.codes(spread(self.offsets[lists], count))[0], count)
+        # All documents less the judged ones: these need not be found in the file.
+        words = [as_words(files[s].whole_list(query)) for s in systems.tolist()]
+        size = np.array([*map(len, words)])
+        code, _ = coded(np.zeros(int(size.sum()), np.int64), side_by_side(words))
+        judged = np.diff(self.lists.offsets)[lists]
+        documents = self.lists.document[spread(self.lists.offsets[lists], judged)]
+        return _in_common(code, size) - _in_common(documents - self.lists.pool.offsets[query], judged)
+
     def names(self, rows: Ints) -> Sequence[str]:
         """The ids of the documents of some rows, in any order."""
         order = np.argsort(rows, kind="stable")
@@ -331,6 +363,18 @@ class OpenLists:
         bounds = self.offsets[:: self.shape[1]]
         cuts = np.searchsorted(rows, bounds)
         return [(s, rows[cuts[s] : cuts[s + 1]] - bounds[s]) for s in np.flatnonzero(np.diff(cuts)).tolist()]
+
+
+def _in_common(code: Ints, size: Ints) -> Ints:
+    """[list, list]: how many documents two lists share. code: the number of each document; size: of each list.
+
+    >>> _in_common(np.array([4, 0, 2, 4]), np.array([2, 0, 2])).tolist()
+    [[2, 0, 1], [0, 0, 0], [1, 0, 2]]
+    """
+    shown = np.zeros((len(size), 64 * (int(code.max(initial=0)) // 64 + 1)), bool)
+    shown[np.repeat(np.arange(len(size)), size), code] = True
+    words = np.packbits(shown, axis=1).view(np.uint64)
+    return shared_bits(words, words)
 
 
 def possible_grades(judgments: Judgments, max_grade: float | None) -> Floats:

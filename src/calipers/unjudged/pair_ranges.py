@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.gradings import Growth, NoRange, Rungs, Steps, Unknown, best_quotient, spread
-from calipers.native.scanner import shared_bits
 from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats.comparison import compare
@@ -194,22 +193,20 @@ class _Unions:
         """[system, system] of these: unjudged documents of a query that both have."""
         key = query, systems.tobytes()
         if key not in self._known:
-            at = systems * self._lists.shape[1] + query
-            size = np.diff(self._lists.offsets)[at]
-            rows = (
-                np.repeat(self._lists.offsets[at], size)
-                + np.arange(size.sum())
-                - np.repeat(np.cumsum(size) - size, size)
-            )
-            code, one = self._lists.codes(rows)
-            shown = np.zeros((len(systems), 64 * (len(one) // 64 + 1)), bool)
-            shown[np.repeat(np.arange(len(systems)), size), code] = True
-            words = np.packbits(shown, axis=1).view(np.uint64)
-            self._known[key] = shared_bits(words, words)
+            self._known[key] = self._lists.shared(query, systems)
         return self._known[key]
 
 
 # -- linear measures, and shares of their ideal --------------------------------------------------------------
+
+
+class _Divisors(NamedTuple):
+    """What the differences of some pairs are divided by."""
+
+    documents: Ints  # of each pair: how many may be raised
+    under: Floats  # of each pair: what does not depend on the grading
+    grown: Floats  # [step, kind of pair, m]: what m documents that are raised add to it
+    which: Ints  # the kind of each pair
 
 
 class _Linear:
@@ -296,8 +293,9 @@ class _Linear:
             union[few] = self.unions.of(a[few], b[few], query[few])
         unknown = union + self.found.unseen
         zeros = unknown - nonzero if most is None else np.minimum(unknown - nonzero, most)
-        high, took = self._highest(base, difference[:, ::-1], zeros, query, unknown)
-        low, also = self._highest(-base, -difference, zeros, query, unknown)
+        by = self._divisors(nonzero + zeros, query, unknown)
+        high, took = self._highest(base, difference[:, ::-1], zeros, by)
+        low, also = self._highest(-base, -difference, zeros, by)
         return 0.0 - low, high, max(took, also)
 
     def _differences(self, q: int, a: Ints, b: Ints, dense: Floats) -> Floats:
@@ -320,22 +318,25 @@ class _Linear:
             return row, np.zeros(row.shape)
         return np.where(inside, self.code[row] - first, nobody), np.where(inside, self.weight[row], 0.0)
 
-    def _highest(self, base: Floats, descending: Floats, zeros: Ints, query: Ints, unknown: Ints) -> tuple[Floats, int]:
-        """The largest quotient: documents in descending order of what they add, so many zeros among them."""
+    def _divisors(self, count: Ints, query: Ints, unknown: Ints) -> _Divisors:
+        """What the differences of some pairs of one query are divided by; count: documents that may be raised."""
         growth = self.growth
         assert growth is not None
-        above, below = (descending > 0).sum(axis=1), (descending < 0).sum(axis=1)
-        count = above + zeros + below
         under = growth.base(query, unknown)
-        if not len(self.steps):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                return np.where(under > 0, base / under, 0.0), 0
-        # All are of one query: the denominators differ by how many documents there are, and not beyond some number.
+        # The denominators differ by how many documents there are, and not beyond some number.
         most, falling = growth.most, getattr(growth.curve, "falling", True)
         different, which = np.unique(np.minimum(unknown, most) if most and falling else unknown, return_inverse=True)
         width = int(count.max(initial=0)) + 1
         tables = [growth.table(p, query[: len(different)], different, width) for p in range(1, len(self.steps) + 1)]
-        grown = np.stack(tables)
+        return _Divisors(count, under, np.stack(tables) if tables else np.zeros((0, len(different), width)), which)
+
+    def _highest(self, base: Floats, descending: Floats, zeros: Ints, by: _Divisors) -> tuple[Floats, int]:
+        """The largest quotient: documents in descending order of what they add, so many zeros among them."""
+        count, under, grown, which = by
+        if not len(self.steps):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.where(under > 0, base / under, 0.0), 0
+        above, below = (descending > 0).sum(axis=1), (descending < 0).sum(axis=1)
         at_first = under + grown[:, which, 0].sum(axis=0)
         # Where no document adds anything, and more of them only divide by more: by all of them, or by none.
         fixed = (above + below == 0) & bool((np.diff(grown, axis=2) >= 0).all())

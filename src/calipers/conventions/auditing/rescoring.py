@@ -40,6 +40,8 @@ class Rescorer:
     _read: dict[tuple[Precision, bool], list[Retrieved]] = field(default_factory=dict)
     _lists: dict[tuple[Precision, bool, Read, str, int | None], Lists] = field(default_factory=dict)
     _scored: dict[Setting, Scores] = field(default_factory=dict)
+    _means: dict[Setting, Floats] = field(default_factory=dict)
+    _tied: dict[tuple[Precision, bool], NDArray[np.bool_]] = field(default_factory=dict)
     _measures: dict[tuple[str, Convention], Measure] = field(default_factory=dict)
     _known: dict[Read, Judgments] = field(default_factory=dict)
 
@@ -109,11 +111,15 @@ class Rescorer:
 
     def tied(self, *conventions: Convention) -> NDArray[np.bool_]:
         """[system, query]: whether documents share a score, in the precision of one of the conventions."""
-        tied = np.zeros((len(self.runs), len(self.queries)), bool)
-        for convention in conventions:
+        return np.asarray(np.any([self._tied_in(convention) for convention in conventions], axis=0))
+
+    def _tied_in(self, convention: Convention) -> NDArray[np.bool_]:
+        key = convention.precision, convention.drops_query
+        if key not in self._tied:
+            tied = self._tied[key] = np.zeros((len(self.runs), len(self.queries)), bool)
             for row, run in enumerate(self.retrieved(convention)):
-                tied[row, run.query] |= run.tied > 0
-        return tied
+                tied[row, run.query] = run.tied > 0
+        return self._tied[key]
 
     @cached_property
     def length(self) -> NDArray[Any]:
@@ -151,7 +157,10 @@ class Rescorer:
 
     def means(self, name: str, convention: Convention) -> Floats:
         """What stands for all queries, of each system."""
-        return np.array(self.scores(name, convention).mean().column(name), np.float64)
+        key = self.setting(name, convention)
+        if key not in self._means:
+            self._means[key] = np.array(self.scores(name, convention).mean().column(name), np.float64)
+        return self._means[key]
 
     def _score(self, name: str, convention: Convention) -> Scores:
         measure = self.measure(name, convention)

@@ -198,8 +198,11 @@ class Linear(Form):
         """Large values on large weights, or on small ones: the rearrangement inequality."""
         weight = self.weight.of_ranks(int(population.size.max(initial=0)))
         if (np.diff(weight) <= 0).all():  # larger weights first, so sorting does it
-            order = population.best_first if best else population.worst_first
-            return self.score(order(self.worth))
+            if not best:
+                return self.score(population.worst_first(self.worth))
+            if (population.pool.worth(self.value) >= 0).all():  # what is worth nothing comes last
+                population = population.worthy(self.value)
+            return self.score(population.best_first(self.worth))
         ranked = population.best_first(self.worth)
         rank = np.empty(len(ranked.first), np.int64)
         for size in np.unique(population.size).tolist():
