@@ -220,12 +220,15 @@ class Material(ScoredMaterial):
         return verdict(self)
 
     def work_ahead(self) -> AbstractContextManager[None]:
-        """Another thread computes what takes longest, while this one makes the sections that do without it."""
+        """Other threads compute what takes longest, while this one makes the sections that do without it.
+
+        Differences have a thread of their own: what computes them is compiled, and holds no lock of Python's.
+        """
         sections = self.sections()
-        wanted = ["ranges", *["difference"] * ("alike" in sections), *["audit"] * ("tools" in sections)]
+        lanes = [["ranges", *["audit"] * ("tools" in sections)], ["difference"] * ("alike" in sections)]
         if self.policies.get("jobs") == 1 or self.scores.values[0].size < SMALL:
-            wanted = []
-        return meanwhile(partial(getattr, self, name) for name in wanted)
+            lanes = []
+        return meanwhile(*([partial(getattr, self, name) for name in lane] for lane in lanes))
 
     @property
     def _jobs(self) -> int:

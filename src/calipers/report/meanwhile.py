@@ -30,23 +30,26 @@ def computed_meanwhile(compute: Callable[[], Found]) -> Future[Found]:
 
 
 @contextmanager
-def meanwhile(tasks: Iterable[Callable[[], object]]) -> Iterator[None]:
-    """Do these tasks one after another in another thread; those not begun when the block ends are left to its user.
+def meanwhile(*lanes: Iterable[Callable[[], object]]) -> Iterator[None]:
+    """Do the tasks of each lane in turn, in a thread of its own; those not begun when the block ends are left.
 
     >>> with meanwhile([lambda: 1 / 0]):
     ...     pass
     """
-    waiting = [*tasks]
+    waiting = [[*tasks] for tasks in lanes]
 
-    def work() -> None:
-        while waiting:
+    def work(tasks: list[Callable[[], object]]) -> None:
+        while tasks:
             with suppress(Exception):  # it is met again by whoever needs what the task makes
-                waiting.pop(0)()
+                tasks.pop(0)()
 
-    thread = Thread(target=work, daemon=True)
-    thread.start()
+    threads = [Thread(target=work, args=(tasks,), daemon=True) for tasks in waiting]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
-        waiting.clear()
-        thread.join()
+        for tasks in waiting:
+            tasks.clear()
+        for thread in threads:
+            thread.join()
