@@ -31,6 +31,7 @@ RUNS = (  # of TREC-COVID round 1, from the best to the worst
     "bm25_baseline", "BM25R2", "jlprec",
 )  # fmt: skip
 MEASURES = "nDCG@10 AP RR P@10 RBP(p=0.8)"
+ROUNDS = 5  # of each report that is timed
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
@@ -124,7 +125,10 @@ def of_many_systems(data: Path, folder: Path) -> None:
 
 
 def sizes(data: Path, folder: Path) -> str:
-    """How large reports are, and how long whole processes take to write them, once Vega's bundle is in the cache."""
+    """How large reports are, and how long whole processes take to write them, once Vega's bundle is in the cache.
+
+    The best of so many counts, as in the benchmarks: a machine that others use, too, may be slower, but never quicker.
+    """
     busy = " **Other programs were running: the times are too long.**" if os.getloadavg()[0] > 0.5 else ""
     covid = data / "trec/covid-round1"
     fifty = simulate(topics=50, systems=50, retrieved=1000, ties=0.1, unjudged=0.2, seed=42)
@@ -152,13 +156,16 @@ def sizes(data: Path, folder: Path) -> str:
             "-o",
             str(folder / "r.html"),
         ]
-        start, used = time.perf_counter(), _seconds_of_children()
-        subprocess.run(command, check=True, env=compiled, capture_output=True)
-        took, used = time.perf_counter() - start, _seconds_of_children() - used
+        times = []
+        for _ in range(ROUNDS):
+            start, used = time.perf_counter(), _seconds_of_children()
+            subprocess.run(command, check=True, env=compiled, capture_output=True)
+            times.append((time.perf_counter() - start, _seconds_of_children() - used))
+        took, used = min(times)
         size = (folder / "r.html").stat().st_size
         rows.append((what, f"{size / 1e6:.2f} MB", f"{took:.1f} s", f"{used:.1f} s"))
     table = Table(("", "size", "time", "CPU time"), tuple(rows[1:])).to_markdown()
-    return f"With the five default measures, on two cores, with the start of Python.{busy}\n\n{table}"
+    return f"With the five default measures, on two cores, with the start of Python; best of {ROUNDS}.{busy}\n\n{table}"
 
 
 def _seconds_of_children() -> float:
