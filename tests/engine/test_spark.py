@@ -37,8 +37,6 @@ SETTINGS = {
     "spark.driver.extraJavaOptions": JVM,
     "spark.executor.extraJavaOptions": JVM,
     "spark.log.level": "OFF",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.task.maxFailures": "2",  # each try of what must fail starts a Python
 }
 

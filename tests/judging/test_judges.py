@@ -26,14 +26,9 @@ from calipers.judging.combination import dawid_skene, expected, majority, maximi
 from calipers.judging.effects_on_systems import largest_drop
 from calipers.judging.grade_scales import on_one_scale
 from calipers.judging.panel import Panel
+from calipers.judging.repaired_scores import helped
 from calipers.judging.robustness import drawn_labels
-from calipers.judging.score_repair import (
-    best_weight,
-    cross_fitted,
-    helped,
-    prediction_powered,
-    skewed_interval,
-)
+from calipers.judging.score_repair import best_weight, cross_fitted, prediction_powered, skewed_interval
 
 FIRST = "judge,labels,missing,agreement,kappa,kappa_linear,kappa_quadratic,alpha,bias"
 SECOND = "judge,measure,tau,tau_ap,rho,rbo,largest_drop,dropped_system,agree,conflict,missed,false"
@@ -550,31 +545,34 @@ def test_correct_repairs_scores_from_part_of_the_judgments(collection: Path) -> 
 
 @pytest.mark.acceptance
 def test_repaired_intervals_cover_the_truth_on_resampled_queries_of_dl19(data: Path) -> None:
-    """Draws of 43 queries with replacement, of which people judged 15 or 30: all systems, every twelfth pair.
+    """2,000 draws of 43 queries with replacement, of which people judged 15 or 30: every other system, every 24th pair.
 
-    Over rows and draws, the intervals of means, and of differences, hold the truth in 94% to 98% of draws; so does a
-    single row, give or take the chance of 400 draws, but sparse rows may be above.
+    Over rows and draws, the intervals of means, and of differences, hold the truth in 92% to 98% of draws, under every
+    measure. So does each row that is hardly ever called sparse; of all rows fewer than 1 in 100 are below 92%.
     """
     found = cal.judges(data / "trec/qrels/qrels.dl19-passage.txt.xz", data / "judges/dl19",
                        str(data / "trec/dl19-passage/runs"), "nDCG@10 AP P@10 ERR@10 RR")  # fmt: skip
     random = np.random.default_rng(42)
-    draws, systems = 400, range(len(found.effect.systems))
+    systems = range(len(found.effect.systems))
     both = [found.effect.common(judge) for judge in found.judges]
-    kinds = [(s, None) for s in systems], list(combinations(systems, 2))[::12]
+    kinds = [(s, None) for s in systems[::2]], list(combinations(systems, 2))[::24]
+    every = []
     for m, n, rows in product(range(len(found.effect.measures)), (15, 30), kinds):
         shares, said = np.zeros(len(rows)), np.zeros(len(rows))
         for i, (a, b) in enumerate(rows):
             y, f = (x.values[m][a] - (0 if b is None else x.values[m][b]) for x in both[i % len(both)])
-            drawn = random.integers(0, len(y), (draws, len(y)))
+            drawn = random.integers(0, len(y), (2000, len(y)))
             known, rest = drawn[:, :n], drawn[:, n:]
             within = (0 if b is None else -1, 1)
             estimate = prediction_powered(y[known], f[known], f[rest], ahead=0, within=within)
             shares[i] = ((estimate.low <= y.mean()) & (y.mean() <= estimate.high)).mean()
             said[i] = estimate.sparse.mean()
-        chance = 3 * math.sqrt(0.05 * 0.95 / draws)
-        assert 0.94 <= shares.mean() <= 0.98, (found.effect.measures[m], n, shares.mean())
-        assert shares.min() >= 0.92 - chance, (found.effect.measures[m], n, shares.min())
-        assert shares[said < 0.05].max(initial=0) <= 0.98 + chance, (found.effect.measures[m], n)
+        where = found.effect.measures[m], n
+        assert 0.92 <= shares.mean() <= 0.98, (*where, shares.mean())
+        dense = shares[said < 0.05]
+        assert ((dense >= 0.92) & (dense <= 0.98)).all(), (*where, dense.min(), dense.max())
+        every.append(shares)
+    assert (np.concatenate(every) < 0.92).mean() < 0.01
 
 
 # -- robustness --------------------------------------------------------------------------------------

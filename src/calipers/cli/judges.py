@@ -274,7 +274,7 @@ def _say(found: JudgeStudy, wanted: Sequence[str], tables: Mapping[str, tuple[st
         note(f"EM: {about['steps']} steps{'' if about['converged'] else ', not converged'}")
     for name in ("corrected", "differences"):
         if name in tables:
-            from calipers.judging.score_repair import helped
+            from calipers.judging.repaired_scores import helped
 
             for line in helped(tables[name][1]):
                 note(line)

@@ -24,9 +24,9 @@ from calipers.judging.hole_filling import filled_table
 from calipers.judging.judge_information import DRAWS as KNOWLEDGE_DRAWS
 from calipers.judging.judge_information import Knowledge, knowledge_of
 from calipers.judging.panel import Panel
+from calipers.judging.repaired_scores import corrected_differences, corrected_means
 from calipers.judging.robustness import DRAWS as LABEL_DRAWS
 from calipers.judging.robustness import Ranked, Turn, fewest_labels, survival
-from calipers.judging.score_repair import corrected_differences, corrected_means
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.plurals import counted
