@@ -167,7 +167,7 @@ UNTRACED = (
 )  # fmt: skip
 
 
-TRACED = 2  # cases of a test with parameters: the others take the same ways
+TRACED = 3  # cases of a test with parameters: the others take the same ways
 
 
 @pytest.hookimpl(tryfirst=True)
