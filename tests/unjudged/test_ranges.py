@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.shares import Share
 from calipers.measures.registry import examples
 from calipers.metaeval.query_sets import RememberedRun
+from calipers.unjudged.open_lists import OpenLists
 
 Number = Fraction | float
 CLOSE = 1e-12
@@ -575,3 +577,34 @@ def test_charts_show_what_the_tables_say(systems: int) -> None:
     assert all(json.dumps(name) in text for name in made.runs for text in (drawn[0], drawn[2]))
     assert json.dumps(pairs[0][3]) in drawn[1]
     assert json.dumps(pairs[0][4]) in drawn[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"depth": 7}, {"depth": 15, "ties": "docid"}], ids=str)
+def test_what_two_lists_share_is_the_same_counted_from_files_or_from_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """Of files whole lists are compared, less what is judged; of anything else their unjudged documents."""
+    made = simulate(topics=8, systems=5, retrieved=30, ties=0.3, missing=0.1, unjudged=0.5, seed=3)
+    qrels, runs = made.write(tmp_path)
+    counted = []
+
+    def shared(lists: OpenLists, query: int, systems: Any) -> Any:
+        found = whole(lists, query, systems)
+        counted.append((found, shared_by_sets(lists, query, systems)))
+        return found
+
+    whole = OpenLists.shared
+    monkeypatch.setattr(OpenLists, "shared", shared)
+    cal.ranges(qrels, runs, "nDCG", **options).pairs()
+    assert len(counted) >= 8
+    for ours, theirs in counted:
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def shared_by_sets(lists: OpenLists, query: int, systems: Any) -> Any:
+    """[system, system]: the unjudged documents of both, as sets of their codes."""
+    places = [(int(lists.offsets[at]), int(lists.count.ravel()[at])) for at in systems * lists.shape[1] + query]
+    rows = np.concatenate([np.arange(start, start + count) for start, count in places])
+    codes = iter(lists.codes(rows)[0].tolist())
+    sets = [{next(codes) for _ in range(count)} for _, count in places]
+    return [[len(one & other) for other in sets] for one in sets]
