@@ -8,13 +8,14 @@ ranks, `first` to `last`, any of which it could take: a measure averages over th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from weakref import proxy
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import dataclass, field, replace
-from calipers.lazy import numpy as np
 from calipers.native.columns import Retrieved, TieSpans
 from calipers.native.scanner import rank_segments
 

@@ -132,31 +132,6 @@ def test_missing_files_take_the_full_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "loads"),
-    [
-        (["evaluate", "-m", "nDCG@10 AP"], []),
-        (["evaluate"], []),
-        (["trec_eval", "-c"], []),
-        (["evaluate", "-m", "AP", "--jobs", "1"], ["click"]),
-        (["evaluate", "-m", "ERR@10"], ["click", "numpy"]),
-    ],
-)
-def test_a_command_loads_what_it_needs(arguments: list[str], loads: list[str], tmp_path: Path) -> None:
-    qrels, runs = write_collection(tmp_path, random.Random(3))
-    slow = ["dataclasses", "difflib", "inspect"] + ["ast"] * (sys.version_info < (3, 14))  # there typing loads ast
-    script = (
-        "import sys; from calipers.cli import main\n"
-        "loaded = lambda *names: [name for name in names if name in sys.modules]\n"
-        "try: main()\n"
-        "except SystemExit as end:\n"
-        f"    print(end.code, loaded('click', 'numpy') or loaded(*{slow}))"
-    )
-    command = [sys.executable, "-c", script, arguments[0], qrels, *runs, *arguments[1:]]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == f"0 {loads}"
-
-
-@pytest.mark.parametrize(
     "arguments",
     [
         ["evaluate"],

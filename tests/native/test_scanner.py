@@ -714,11 +714,6 @@ def test_the_plain_twin_can_be_asked_for(compiled: ModuleType) -> None:
     assert python(code, CALIPERS_PLAIN="") == "True calipers.native._scanner"
 
 
-def test_the_compiled_scanner_loads_without_numpy(compiled: ModuleType) -> None:
-    code = "import sys, calipers.native.scanner; print('numpy' in sys.modules)"
-    assert python(code, CALIPERS_PLAIN="") == "False"
-
-
 def test_both_have_the_same_names(compiled: ModuleType) -> None:
     from calipers.native import scanner
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from math import exp, log
 from pathlib import Path
@@ -463,16 +461,6 @@ def test_points_of_recall_are_added_up_from_the_last_one() -> None:
     """As trec_eval does: the double is its own, and so is what -Z finds equal to a mean."""
     scores = cal.evaluate({"q": {"a": 1, "b": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, ["11pt_avg"])
     assert scores["11pt_avg"] == (2 / 3 + 2 / 3 + 2 / 3 + 8 * 1.0) / 11  # which is 10/11; from the first on it is not
-
-
-def test_wrong_calls_load_nothing_heavy() -> None:
-    code = (
-        "import sys; from calipers.tools.trec_eval.request import Refused, read_request\n"
-        "try: read_request(['-m', 'nope', 'a', 'b'])\n"
-        "except Refused: print('numpy' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
 
 
 # --- the same measures in `evaluate`, and its `like` ------------------------------------------------------

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from calipers.cli.option_groups import together
 from calipers.cli.options import note, warn
@@ -179,8 +180,6 @@ def _table(summary: Summary, interval: float | None, scores: Any) -> Table:
     if interval is None:
         rows = [(system.name, *system.mean) for system in summary.systems]
         return Table(("system", *summary.measures), tuple(rows))
-    import numpy as np
-
     from calipers.engine.spark.columns import about
     from calipers.stats.bounded_intervals import ends_of_means, range_around
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypedDict
 
 import click
+import numpy as np
 
 from calipers.cli.option_groups import LibraryChoice, declared, together
 from calipers.cli.options import FILE, max_unpacked_option, note, progress, warn, words
@@ -259,8 +260,6 @@ def all_scored(
 
     A baseline that is none of the systems is an error before anything takes long.
     """
-    import numpy as np
-
     from calipers.text.answer_retrieval import retrieval_scores, side_by_side, split_measures
 
     summaries = data.open()

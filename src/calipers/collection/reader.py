@@ -14,6 +14,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
+import numpy as np
+
 from calipers.collection.bytes_read import opened
 from calipers.collection.files import (
     BLOCK,
@@ -275,8 +277,6 @@ def in_threads(
 
 def joined(results: Sequence[Retrieved]) -> Retrieved:
     """What the parts of a run retrieved, one after another."""
-    import numpy as np
-
     from calipers.native.columns import Retrieved, TieSpans
     from calipers.native.ids import Ids
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calipers.errors import CalipersError
 from calipers.lists import TIE_RULES
 
@@ -177,8 +179,6 @@ class Convention:
 
     def refusal(self, judgments: Judgments, measures: Iterable[Measure]) -> str | None:
         """Why the tool cannot read these judgments, or None."""
-        import numpy as np
-
         grade = judgments.pool.grade
         for labels, of in {self.labels.of(base(measure)): base(measure) for measure in measures}.items():
             strange = np.zeros(len(grade), bool)

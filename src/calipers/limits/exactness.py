@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Lists
 from calipers.measures.forms.base import inexact
 from calipers.measures.registry import Measure

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import dataclass, replace
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Inner, Proofs, inexact
 from calipers.measures.grammar import parse

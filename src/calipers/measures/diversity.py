@@ -30,8 +30,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats
 from calipers.measures.forms import CUTOFF, FOUND, IDEAL, RELEVANT, Cascade, Form, Linear, Paired
 from calipers.measures.forms.denominators import Ideal

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints
 
 

@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.random_rankings import sampled_error, sampled_mean

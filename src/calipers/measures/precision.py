@@ -22,8 +22,9 @@ Harman, Evaluation issues in information retrieval, Information Processing & Man
 
 from __future__ import annotations
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import (
     CUTOFF,

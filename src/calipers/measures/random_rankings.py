@@ -8,7 +8,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.free import CELLS, FEWEST_DRAWS, drawn_places, lists_by_rank

@@ -8,8 +8,9 @@ van Rijsbergen, Information Retrieval, 1979.
 
 from __future__ import annotations
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats
 from calipers.measures.forms import Counted, Form, Linear
 from calipers.measures.registry import measure

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms import (
     CUTOFF,

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints
 from calipers.native.plan import Plan
 from calipers.record import Record

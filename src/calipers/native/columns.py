@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
-
-from calipers.lazy import dataclass
 
 if TYPE_CHECKING:  # a command that scores with the scanner alone need not load NumPy
     import numpy as np

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.gradings import (
     NoRange,

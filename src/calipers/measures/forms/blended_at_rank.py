@@ -5,7 +5,8 @@ What a blended ratio is stands in `blended.py`.
 
 from __future__ import annotations
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Proofs
 from calipers.measures.forms.blended import CELLS, Blended, OfBlendedRatios, RankWeights, name_letters

@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 from typing import ClassVar, cast
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import OF_NOTHING, Form, Proofs, Wrapper
 from calipers.measures.forms.denominators import TOTAL_WEIGHT

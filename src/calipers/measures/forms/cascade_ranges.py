@@ -13,7 +13,8 @@ from itertools import combinations_with_replacement
 from math import comb
 from typing import TYPE_CHECKING
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints
 from calipers.measures.forms.blended_ranges import packed_ranks
 from calipers.measures.forms.gradings import NoRange, Steps, Unknown

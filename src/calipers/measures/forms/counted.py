@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.gradings import Steps, Unknown, parts_of

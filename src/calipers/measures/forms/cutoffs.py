@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from calipers.lazy import numpy as np
-from calipers.lazy import replace
+import numpy as np
+
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form, Inner, Proofs, Wrapper
 from calipers.measures.forms.denominators import IDEAL, Ideal, top_weights, weights_of

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
-from calipers.lazy import replace
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.forms.gradings import Growth, NoRange, TopWeights, Unknown, as_they_are, at_most

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from calipers.lazy import numpy as np
-from calipers.lazy import replace
+import numpy as np
+
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form, Proofs
 from calipers.measures.forms.cascade import IN_CACHE, in_parts, product_above

@@ -18,7 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints
 
 if TYPE_CHECKING:

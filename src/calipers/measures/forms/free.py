@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import permutations
 from math import perm
 from typing import TYPE_CHECKING, Any, ClassVar
 from warnings import warn
 from zlib import crc32
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
-from calipers.lazy import replace
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.native.plan import Plan

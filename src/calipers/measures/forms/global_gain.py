@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from calipers.lazy import numpy as np
-from calipers.lazy import replace
+from dataclasses import replace
+
+import numpy as np
+
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Wrapper
 from calipers.measures.forms.intents import Blend, subtopics_of

@@ -17,12 +17,13 @@ Dinkelbach, On nonlinear fractional programming, Management Science 1967.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import dataclass, field, replace
-from calipers.lazy import numpy as np
 from calipers.lists import UNJUDGED, DocumentGroups, Floats, Ints, Lists, Pool, once
 from calipers.measures.values import Weights
 

@@ -7,11 +7,12 @@ intent alone; so averages over ties, and expected values, are as exact as that f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import dataclass
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.denominators import Ideal

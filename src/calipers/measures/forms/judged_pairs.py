@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import COUNTS_PAIRS, Form, Proofs
 

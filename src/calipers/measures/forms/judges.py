@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms.base import Exactness, Form, Wrapper
 from calipers.measures.forms.intents import ByIntent, by_part

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, READS_PRECISIONS, Form, Proofs
 from calipers.measures.forms.gradings import Rungs, Steps, Unknown, by_rank

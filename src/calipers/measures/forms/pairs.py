@@ -7,11 +7,12 @@ above the other in half of the orders, so that sums over pairs are exact under t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from calipers.errors import CalipersError
-from calipers.lazy import dataclass
-from calipers.lazy import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms.base import Exactness, Form
 from calipers.record import Record

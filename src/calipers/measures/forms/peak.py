@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Proofs
 from calipers.measures.forms.rising import Rising

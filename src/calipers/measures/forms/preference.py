@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import COUNTS_PAIRS, Form, Proofs
 from calipers.measures.hypergeometric import hypergeometric

@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints
 from calipers.measures.forms.gradings import NOISE, NoRange, Steps, Unknown
 from calipers.measures.values import Value

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.gradings import Steps, Unknown

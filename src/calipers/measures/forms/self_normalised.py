@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form, Proofs
 from calipers.measures.forms.linear import Linear

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Proofs, Wrapper
 from calipers.measures.forms.gradings import Growth, NoRange, Unknown

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from calipers.lazy import numpy as np
+import numpy as np
+
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import READS_PRECISIONS, Exactness, Form, Inner, Proofs, Wrapper, deepest, number
 from calipers.measures.forms.gradings import Rungs, Steps, Unknown
