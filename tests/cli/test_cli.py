@@ -388,3 +388,14 @@ def test_more_than_half_degenerate_is_a_failed_check(tmp_path: Path) -> None:
     done = calipers("evaluate", tmp_path / "qrels", tmp_path / "run", "-m", "V2(AP)")
     assert done.returncode == 1
     assert "collection(" in done.stderr
+
+
+def test_names_are_no_commands_to_githubs_runner(folder: Path) -> None:
+    """The runner obeys lines of a log that start with `::`, as the name of a run may."""
+    name = "::stop-commands::x"
+    arguments = ("evaluate", folder / "qrels.txt", f"{name}={folder / 'one.run'}", "-m", "AP", "--format", "csv")
+    assert f"\n{name}," in process(*arguments, GITHUB_ACTIONS="").stdout
+    assert f"\n\\x3a{name[1:]}," in process(*arguments, GITHUB_ACTIONS="true").stdout
+    limits = ("--baseline", f"{folder / 'one.run'}", "-m", "AP", "--max-drop", "0.01", "--annotate")
+    annotated = process("check", folder / "qrels.txt", f"{name}={folder / 'one.run'}", *limits, GITHUB_ACTIONS="true")
+    assert "\n::notice " in annotated.stdout

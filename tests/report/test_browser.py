@@ -381,6 +381,7 @@ RUNS_A_SCRIPT = (
     "\u202eright-to-left\u200f\u2067",
     "${window.hit = 7}{{ 7 * 7 }}",
     "datum.constructor",
+    "__proto__",
 )
 
 

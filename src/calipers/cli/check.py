@@ -144,7 +144,8 @@ def command(inputs: NewAndOld, limits: AllowedLoss, reports: Reports, lists: Lis
     if reports.junit is not None:
         write_text(found.to_junit(reports.fail_undecided), reports.junit)
     if reports.annotate:
-        show("".join(f"{line}\n" for line in found.annotations(reports.fail_undecided)))
+        lines = found.annotations(reports.fail_undecided)
+        show("".join(f"{line}\n" for line in lines), workflow_commands=True)
     if found.fails(reports.fail_undecided):
         click.get_current_context().exit(1)
 

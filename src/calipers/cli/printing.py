@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,8 +30,15 @@ def write_text(text: str, output: str | None = None) -> None:
     write_whole(output, text.encode("utf-8", "surrogateescape"))
 
 
-def show(text: str) -> None:
-    """Ids are printed as the bytes that they were read as; on a terminal, what it would obey is written out."""
+def show(text: str, workflow_commands: bool = False) -> None:
+    """Print text to standard output, with ids as the bytes that they were read as.
+
+    What a terminal or GitHub's runner would obey is written out; with `workflow_commands` the runner may obey.
+    """
+    if os.environ.get("GITHUB_ACTIONS") and not workflow_commands:
+        from calipers.results.printable import without_workflow_commands
+
+        text = without_workflow_commands(text)
     if sys.stdout.isatty():
         from calipers.results.printable import visible
 

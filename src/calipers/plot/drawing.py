@@ -16,7 +16,7 @@ from typing import Any
 from calipers.atomic_files import check_output, write_whole
 from calipers.errors import CalipersError
 from calipers.extras import load, missing
-from calipers.plot import specifications
+from calipers.plot import specifications, vega
 from calipers.plot.page import chart_page
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -165,9 +165,9 @@ def save(chart: Any, path: str) -> None:
     elif format == "html":
         content = chart_page(spec).encode()
     elif format == "svg":
-        content = load("vl_convert", extra="report", what="charts").vegalite_to_svg(spec).encode()
+        content = vega.svg(spec)
     else:
-        content = load("vl_convert", extra="report", what="charts").vegalite_to_png(spec, scale=SCALE)
+        content = vega.png(spec, SCALE)
     write_whole(path, content)
 
 

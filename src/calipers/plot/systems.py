@@ -208,7 +208,7 @@ VERDICTS = {"better": BETTER, "not different": "#dfe3e8", "worse": WORSE}
 
 
 def unjudged(scores: Scores) -> Any:
-    """Of each system: the share of unjudged documents among the first ten of its lists."""
+    """Draw the share of unjudged documents among the first ten of each system's lists."""
     alt = altair()
     if scores.coverage is None:
         raise CalipersError("these scores do not say what the lists were like: they did not come from runs")
@@ -219,7 +219,12 @@ def unjudged(scores: Scores) -> Any:
         alt.Chart(rows_of(rows))
         .mark_bar(color=NEITHER)
         .encode(
-            x=alt.X("share:Q", title="unjudged among the first ten", axis=alt.Axis(format="%", orient=side_of(order))),
+            x=alt.X(
+                "share:Q",
+                title="unjudged among the first ten",
+                axis=alt.Axis(format="%", orient=side_of(order)),
+                stack=False,  # Vega cannot group by a name that is `__proto__`
+            ),
             y=systems_axis(order),
             tooltip=[alt.Tooltip("system:N"), *numbers("share", format=".1%")],
         )

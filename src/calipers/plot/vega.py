@@ -1,17 +1,23 @@
-"""The one script that is not ours: Vega, Vega-Lite and Vega-Embed, inlined once, with their notices.
+"""Vega, which draws charts: its bundle for HTML pages, and charts as pictures.
 
-vl-convert puts the bundle together in some seconds, so the result is kept in the user's cache folder.
+vl-convert runs V8, which ends the whole process where it cannot reserve many gigabytes of addresses (`ulimit -v`, as on
+clusters). Each call therefore has a process of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import subprocess
+import sys
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from signal import Signals
+from typing import Any
 
 from calipers.atomic_files import write_whole
 from calipers.errors import CalipersError
@@ -20,41 +26,100 @@ from calipers.plot.page import script_code
 
 NOTICE = "vega-notice.txt"
 
+# SHA-256 of the bundle per version of vl-convert. Only a bundle with a known digest is read from the cache folder,
+# where others may be able to write.
+DIGESTS = {
+    "1.6.0": "38f0a244090484ae2dda6fdcc42dc50b4c35fe04f1e0525bd6004a72dba21592",
+    "1.6.1": "38f0a244090484ae2dda6fdcc42dc50b4c35fe04f1e0525bd6004a72dba21592",
+    "1.7.0": "92d4a4f00b4aa942512304efb42b0ec17d93486a2a5a999b70a8d532c2f7b964",
+    "1.8.0": "b11ae2116b4e9d1f5b2737febbc1ba91ea8ba36c110f5d14cefabaf401effa4d",
+    "1.9.0": "3425bd951a44d478d0505c6b5d1e8d57656b6e9a4da7bfe88a718ce61d76e572",
+    "1.9.0.post1": "3425bd951a44d478d0505c6b5d1e8d57656b6e9a4da7bfe88a718ce61d76e572",
+}
+
+# Calls one function of vl-convert. Its arguments come as JSON; modules are found where this process finds them.
+CALL = """\
+import sys
+sys.path[:] = sys.argv[2:]
+import json, vl_convert
+result = getattr(vl_convert, sys.argv[1])(**json.load(sys.stdin.buffer))
+sys.stdout.buffer.write(result if isinstance(result, bytes) else result.encode())
+"""
+
 
 @cache
 def bundle() -> str:
-    """The bundle that comes with vl-convert, as a script that sets `window.vegaEmbed`."""
-    convert = load("vl_convert", extra="report", what="charts")
-    path = _folder() / f"vega-{version('vl-convert-python')}.js"
-    script = _kept(path)
+    """Return Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`, with their licence notices.
+
+    vl-convert takes a second to put it together. It is kept in the user's cache folder where there is one.
+    """
+    load("vl_convert", extra="report", what="charts")
+    release = version("vl-convert-python")
+    kept = _cache_file(release)
+    script = _read_kept(kept, DIGESTS.get(release)) if kept else None
     if script is None:
-        script = convert.javascript_bundle()
-        _keep(path, script)
-    return script_code(f"/*!\n{notice()}*/\n{script}")
+        script = _call("javascript_bundle")
+        if kept:
+            _keep(kept, script)
+    return script_code(f"/*!\n{notice()}*/\n{script.decode()}")
 
 
-def _folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calipers"
+def svg(spec: dict[str, Any]) -> bytes:
+    """Draw a Vega-Lite specification as SVG."""
+    return _call("vegalite_to_svg", vl_spec=spec)
 
 
-def _kept(path: Path) -> str | None:
-    """What was kept, where its first line still says what the rest is."""
+def png(spec: dict[str, Any], scale: float) -> bytes:
+    """Draw a Vega-Lite specification as PNG, with `scale` pixels per pixel of the chart."""
+    return _call("vegalite_to_png", vl_spec=spec, scale=scale)
+
+
+def _call(function: str, **arguments: Any) -> bytes:
+    """Call a function of vl-convert in a process of its own and return its result."""
+    load("vl_convert", extra="report", what="charts")
+    done = subprocess.run(  # noqa: S603  our own code, in this interpreter
+        [sys.executable, "-c", CALL, function, *sys.path],
+        input=json.dumps(arguments).encode(), capture_output=True, check=False,
+    )  # fmt: skip
+    if done.returncode == 0:
+        return done.stdout
+    if done.returncode < 0:
+        raise CalipersError(
+            f"the chart cannot be drawn: vl-convert was ended by {_signal_name(-done.returncode)}. It reserves many "
+            "gigabytes of addresses: is there a limit of virtual memory (ulimit -v)?"
+        )
+    reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    raise CalipersError(f"the chart cannot be drawn: vl-convert failed: {reason}")
+
+
+def _signal_name(number: int) -> str:
     try:
-        digest, _, script = path.read_text(encoding="utf-8").partition("\n")
-    except (OSError, ValueError):
+        return Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _cache_file(release: str) -> Path | None:
+    """Return where the bundle is kept, or None where the user has no home folder."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
+    return folder / "calipers" / f"vega-{release}.js" if folder.is_absolute() else None
+
+
+def _read_kept(path: Path, digest: str | None) -> bytes | None:
+    """Return the bundle that was kept, or None where it is not the one with this digest."""
+    try:
+        script = path.read_bytes()
+    except OSError:
         return None
-    return script if digest == _digest(script) else None
+    return script if hashlib.sha256(script).hexdigest() == digest else None
 
 
-def _keep(path: Path, script: str) -> None:
+def _keep(path: Path, script: bytes) -> None:
     with suppress(OSError, CalipersError):  # a cache that cannot be written costs time, nothing else
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, f"{_digest(script)}\n{script}".encode())
-
-
-def _digest(script: str) -> str:
-    return f"// {hashlib.sha256(script.encode()).hexdigest()}"
+        write_whole(path, script)
 
 
 def notice() -> str:
+    """Return the licence notices of the bundle."""
     return (files("calipers.plot") / "assets" / NOTICE).read_text(encoding="utf-8")
