@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from calipers.checks import Policy as Policy
+from calipers.checks import check_choice, check_policy, check_whole, is_number
 from calipers.collection.judgments import Judgments
 from calipers.conventions import Convention
 from calipers.errors import CalipersError, CheckFailed
@@ -19,7 +21,6 @@ from calipers.record import Record
 from calipers.results.averages import mean
 from calipers.results.scores import Coverage, Reason
 
-Policy = float | Literal["skip", "error"]
 DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
 
 
@@ -44,11 +45,14 @@ class Counting(Record):
         degenerate: Policy | None,
     ) -> Counting:
         """What is given, and what a convention says of the rest."""
-        ties = rules.ties if ties is None else ties
-        if ties not in TIE_RULES:
-            raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
-        missing = as_policy(rules.missing) if missing is None else missing
-        return cls(ties, condensed, empty, missing, degenerate, as_policy(rules.empty))
+        return cls(
+            ties=check_choice("tie rule", rules.ties if ties is None else ties, TIE_RULES),
+            condensed=condensed,
+            empty=None if empty is None else check_policy("empty", empty),
+            missing=as_policy(rules.missing) if missing is None else check_policy("missing", missing),
+            degenerate=None if degenerate is None else check_policy("degenerate", degenerate),
+            empty_plain=as_policy(rules.empty),
+        )
 
     def scores(
         self,
@@ -118,11 +122,7 @@ def scored(
 
 
 def _is_number(policy: Policy) -> TypeGuard[float]:
-    if isinstance(policy, int | float):
-        return True
-    if policy in ("skip", "error"):
-        return False
-    raise CalipersError(f"unknown policy '{policy}'; expected a number, skip or error")
+    return is_number(policy)
 
 
 def as_policy(policy: float | str) -> Policy:
@@ -136,8 +136,8 @@ def compared_in(rules: Convention, precision: Precision | None) -> Precision:
 
 
 def check_depth(depth: int | None) -> None:
-    if depth is not None and depth < 1:
-        raise CalipersError(f"depth {depth} is not a whole number of at least 1")
+    if depth is not None:
+        check_whole("depth", depth)
 
 
 def describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists) -> None:

@@ -104,7 +104,7 @@ def test_labels_and_subtopics_have_documents_too(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_one_line_and_what_misleads_is_a_warning(tmp_path: Path) -> None:
     for wrong, message in (
-        ({"top": -1}, "top -1"), ({"level": 1.0}, "confidence level 1.0"), ({"depth": 0}, "depth 0"),
+        ({"top": -1}, "top -1"), ({"level": 1.0}, "confidence level 1 is not"), ({"depth": 0}, "depth 0"),
     ):  # fmt: skip
         with pytest.raises(CalipersError, match=message):
             found(**wrong)

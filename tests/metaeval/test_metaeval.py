@@ -345,7 +345,7 @@ def test_the_compare_command(files: Path) -> None:
         ((files / "ap.csv", "--baseline", "s9"), "unknown baseline 's9'"),
         ((files / "qrels.txt",), "expected judgments and at least one system, or a CSV file of scores"),
         ((files / "qrels.txt", files / "runs" / "s1"), "there is only one system"),
-        ((files / "ap.csv", "--samples", "x", "--test", "tukey"), "--samples 'x' is neither"),
+        ((files / "ap.csv", "--samples", "x", "--test", "tukey"), "samples 'x' is neither"),
     ):
         assert message in str(run("compare", *arguments).exception)
 

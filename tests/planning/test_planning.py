@@ -173,7 +173,7 @@ def test_simulated_designs_agree_with_the_t_test_on_normal_differences(design: s
         ({"power": 1.0}, "power 1 is not between"),
         ({"alpha": 0.0}, "alpha 0 is not between"),
         ({"pairs": 0}, "neither a whole number"),
-        ({"queries": 1}, "too few"),
+        ({"queries": 1}, "queries 1 is not a whole number of at least 2"),
         ({"design": "z"}, "unknown design"),
         ({"upper": 2}, "not between 0 and 1"),
         ({"power": 0.04}, "not above alpha"),
@@ -430,7 +430,7 @@ def test_plan_on_the_command_line(
     assert len(out.splitlines()) == 5
     for wrong, message in (
         (["plan", "scores.csv", "--budget", "50"], "needs judgments and runs"),
-        (["plan", "scores.csv", "--pairs", "some"], "--pairs 'some'"),
+        (["plan", "scores.csv", "--pairs", "some"], "pairs 'some'"),
         (["plan", "scores.csv", "--depths", "5"], "are for --budget"),
         (["plan", "qrels.txt", runs[0]], "only one system"),
     ):

@@ -413,7 +413,7 @@ def test_what_cannot_be_compared() -> None:
         ({"correction": "x"}, "unknown correction 'x'; there are none, bonferroni"),
         ({"alpha": 2}, "alpha 2 is not between 0 and 1"),
         ({"level": 0}, "confidence level 0 is not"),
-        ({"test": "bootstrap", "samples": 0}, "samples 0 is not"),
+        ({"test": "bootstrap", "samples": 0}, "samples 0 is neither"),
         ({"test": "randomization", "samples": "all"}, r"2\^30 flips are too many"),
         ({"test": "bootstrap", "samples": "all"}, "resamples of 30 queries are too many"),
     ):

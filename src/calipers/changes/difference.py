@@ -18,6 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from calipers.changes.first_documents import ShownRankings, first_documents
+from calipers.checks import check_level, check_whole
 from calipers.collection.judgments import Judgments
 from calipers.collection.preferences import Preferences
 from calipers.collection.runs import Run
@@ -268,10 +269,8 @@ def difference(
     if top is None:
         cut = [cut for cut in (named[0][1].cutoff or TOP, policies.get("depth")) if cut]
         top = min(cut)
-    if top < 0:
-        raise CalipersError(f"top {top} is not a whole number of at least 0")
-    if not 0 < level < 1:
-        raise CalipersError(f"confidence level {level} is not between 0 and 1")
+    check_whole("top", top, 0)
+    check_level(level)
     known = as_judgments(judgments, kind_read(measure for _, measure in named))
     runs = two_runs(old, new)
     scores = evaluate(known, runs, measures, warn=warn, **policies)

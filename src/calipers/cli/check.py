@@ -12,7 +12,9 @@ from calipers.cli.inputs import Inputs, ScoreFiles
 from calipers.cli.option_groups import together
 from calipers.cli.options import (
     FILE,
+    NOT_NEGATIVE,
     OUTPUT,
+    SHARE,
     alpha_option,
     how_to_read,
     judgments_argument,
@@ -108,9 +110,15 @@ class Reports:
               help="The old system: a run, or its scores as evaluate -q writes them in CSV or JSON (NAME=FILE where "
                    "the file has several systems).")  # fmt: skip
 @together("limits", AllowedLoss)
-@click.option("--max-drop", type=float, required=True, metavar="D", help="What the mean of a measure may lose.")
+@click.option(
+    "--max-drop",
+    type=NOT_NEGATIVE,
+    required=True,
+    metavar="D",
+    help="What the mean of a measure may lose.",
+)
 @alpha_option
-@click.option("--power", type=float, default=0.8, show_default=True,
+@click.option("--power", type=SHARE, default=0.8, show_default=True,
               help="With which the queries that are named would decide.")  # fmt: skip
 @click.option("--worst", type=click.IntRange(min=0), default=5, show_default=True, metavar="N",
               help="Queries with the largest loss that are named for each measure.")  # fmt: skip

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from calipers.checks import Samples
 from calipers.cli.inputs import Inputs
 from calipers.cli.option_groups import Decorator, LibraryChoice, together
 from calipers.cli.options import (
     FILE,
+    LEVEL,
+    NOT_NEGATIVE,
+    POSITIVE,
     draw,
     how_to_read,
     measures_option,
@@ -45,7 +49,7 @@ class ComparisonMethod:
     baseline: tuple[str, ...]
     alpha: float
     level: float | None
-    samples: Any
+    samples: Samples | None
     seed: int = 42
     effect: str
     equivalence: float | None
@@ -63,15 +67,15 @@ def method_options(seeded: bool = True) -> Decorator:
         click.option("--baseline", metavar="SYSTEM", multiple=True,
                      help="Compare the other systems with this one only: its name, tag, file or path; may be "
                           "repeated."),
-        click.option("--level", type=float,
+        click.option("--level", type=LEVEL,
                      help="Level of the confidence intervals [default: 1 - alpha; --equivalence: 1 - 2 alpha]."),
         click.option("--effect", type=LibraryChoice("calipers.stats.effect_sizes:EFFECTS"), default="d",
                      show_default=True,
                      help="Effect size: mean / sd of the differences, Cliff's delta, or the matched-pairs "
                           "rank-biserial correlation."),
-        click.option("--equivalence", type=float, metavar="MARGIN",
+        click.option("--equivalence", type=POSITIVE, metavar="MARGIN",
                      help="Two one-sided t tests: which pairs are different, equal within the margin, or undecided."),
-        click.option("--rope", type=float, metavar="WIDTH",
+        click.option("--rope", type=NOT_NEGATIVE, metavar="WIDTH",
                      help="For --test bayes: differences of at most this are equal in practice [default: 0.01]."),
     )  # fmt: skip
 
@@ -203,7 +207,11 @@ def _reproducibility(
 def say_compared(compared: Comparison, strict: bool) -> None:
     """What was done, and what was left out."""
     about = compared.metadata
-    sampled = f", {counted(about['samples'], 'sample')}, seed {about['seed']}" if "samples" in about else ""
+    sampled = ""
+    if about.get("samples") == "all":
+        sampled = ", all samples enumerated"
+    elif "samples" in about:
+        sampled = f", {counted(about['samples'], 'sample')}, seed {about['seed']}"
     corrected = "" if about["correction"] == "none" else f", corrected by {about['correction']}"
     within = f", rope {about['rope']:g}" if "rope" in about else ""
     note(

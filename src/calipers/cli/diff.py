@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import FILE, how_to_read, judgments_argument, measures_option, note, plot_option, warn
+from calipers.cli.options import FILE, LEVEL, how_to_read, judgments_argument, measures_option, note, plot_option, warn
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists
 
@@ -45,7 +45,7 @@ class Shown:
 @click.option("--top", type=click.IntRange(min=0), metavar="K",
               help="Documents of each list that are compared [default: the cutoff of the first measure, or 10; at most "
                    "--depth].")  # fmt: skip
-@click.option("--level", type=float, default=0.95, show_default=True, help="Level of the confidence intervals.")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N",
               help="Queries with the largest gain, and as many with the largest loss, that tables, Markdown and LaTeX "
                    "show [default: 10].")  # fmt: skip

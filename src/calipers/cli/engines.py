@@ -183,8 +183,6 @@ def _table(summary: Summary, interval: float | None, scores: Any) -> Table:
     from calipers.engine.spark.columns import about
     from calipers.stats.bounded_intervals import ends_of_means, range_around
 
-    if not 0 < interval < 1:
-        raise CalipersError(f"confidence level {interval} is not between 0 and 1")
     cells: list[list[Cell]] = [[system.name] for system in summary.systems]
     for m, name in enumerate(summary.measures):
         of = [(s.average[m], s.deviation[m], s.counted[m], s.least[m], s.most[m]) for s in summary.systems]

@@ -10,7 +10,7 @@ import click
 from calipers.cli.engines import Engine, engine_options, evaluate_on_spark
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import draw, note, plot_option, warn
+from calipers.cli.options import LEVEL, draw, note, plot_option, warn
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.cli.reading_progress import progress_option, reading
@@ -54,7 +54,7 @@ FOR_PAPERS = ("markdown", "latex", "html")
 @inputs()
 @together("shown", ScoreTables)
 @click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
-@click.option("--interval", type=float, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
+@click.option("--interval", type=LEVEL, metavar="LEVEL", help="Confidence intervals of the means, as 0.95.")
 @click.option("--interval-by", type=LibraryChoice("calipers.stats.bounded_intervals:METHODS"), default="auto",
               show_default=True,
               help="Student's interval, on the logit scale, or the BCa bootstrap's; auto is Student's, and logit where "

@@ -6,7 +6,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice
-from calipers.cli.options import FILE, warn
+from calipers.cli.options import FILE, NUMBER, warn
 from calipers.cli.output import Output, output
 
 
@@ -19,7 +19,8 @@ from calipers.cli.output import Output, output
     show_default=True,
     help="How readers go down a list: a share of them at each rank, or until a document satisfies them.",
 )
-@click.option("--patience", default=0.5, show_default=True, help="The share of readers who go on to the next rank.")
+@click.option("--patience", type=NUMBER, default=0.5, show_default=True,
+              help="The share of readers who go on to the next rank.")  # fmt: skip
 @click.option(
     "--document-groups",
     "groups",

@@ -13,6 +13,8 @@ from calipers.cli.inputs import Runs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
+    NOT_NEGATIVE,
+    NUMBER,
     OUTPUT,
     TABLES_OR_RUN,
     columns_apart,
@@ -88,8 +90,8 @@ class Kept:
     metavar="NUMBER|NAME=NUMBER",
     help="Weight of a run, in the order of the runs or by name; repeated.",
 )
-@click.option("-k", "constant", type=float, default=60.0, show_default=True, help="The constant of rrf.")
-@click.option("-p", "persistence", type=float, default=0.8, show_default=True, help="The persistence of rbc.")
+@click.option("-k", "constant", type=NUMBER, default=60.0, show_default=True, help="The constant of rrf.")
+@click.option("-p", "persistence", type=NOT_NEGATIVE, default=0.8, show_default=True, help="The persistence of rbc.")
 @click.option(
     "--bound",
     "rule",

@@ -11,6 +11,7 @@ import click
 from calipers.cli.inputs import Inputs, ScoreFiles, inputs, score_files
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
+    NUMBER,
     depth_option,
     draw,
     jobs_option,
@@ -60,7 +61,7 @@ class RankingPolicies:
 
 _lists = together(
     "lists", RankingPolicies,
-    click.option("--rel", type=float, default=1.0, show_default=True,
+    click.option("--rel", type=NUMBER, default=1.0, show_default=True,
                  help="The smallest grade that is relevant: lists are cut after the last such document."),
     click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"), default="average", show_default=True,
                  help="What documents of equal score count as; average takes a tied pair half each way."),

@@ -12,6 +12,7 @@ from calipers.cli.inputs import Runs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
+    LEVEL,
     how_to_read_files,
     measures_option,
     note,
@@ -149,7 +150,7 @@ class JudgesTables:
 )
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=LEVEL,
     default=0.95,
     show_default=True,
     help="Level of the intervals.",

@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import draw, note, plot_option, progress, show, warn, words
+from calipers.cli.options import POSITIVE, draw, note, plot_option, progress, show, warn, words
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
@@ -46,7 +46,7 @@ class OtherCollection:
 @click.option(
     "--set-size",
     "size",
-    type=float,
+    type=POSITIVE,
     default=0.25,
     show_default=True,
     metavar="N|SHARE",

@@ -5,11 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, get_args
 
 import click
 
+from calipers.checks import (
+    check_alpha,
+    check_between_0_and_1,
+    check_level,
+    check_number,
+    check_pairs,
+    check_policy,
+    check_samples,
+    check_seed,
+)
 from calipers.cli.option_groups import Command, LibraryChoice, declared
 from calipers.cli.printing import note as note
 from calipers.cli.printing import show as show
@@ -70,6 +81,41 @@ class ChartFile(FileName):
         return value
 
 
+class Checked(click.ParamType):  # type: ignore[type-arg]  # the same
+    """A value that the library checks: refused while options are read, in the library's words."""
+
+    def __init__(self, name: str, read: Callable[[str], Any], check: Callable[[Any], Any]) -> None:
+        self.name = name  # the placeholder in the help
+        self.read = read
+        self.check = check
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        with suppress(ValueError):  # the check refuses text in its own words
+            value = self.read(value)
+        try:
+            return self.check(value)
+        except CalipersError as error:
+            self.fail(str(error), param, ctx)
+
+
+def _bytes(gigabytes: Any) -> int:
+    return int(check_number("value", gigabytes, above=0, most=MOST_GIGABYTES) * 1e9)
+
+
+MOST_GIGABYTES = 1e9  # more than any machine has
+ALPHA = Checked("float", float, check_alpha)
+GIGABYTES = Checked("float", float, _bytes)
+LEVEL = Checked("float", float, check_level)
+PAIRS = Checked("integer", int, check_pairs)
+SAMPLES = Checked("integer", int, check_samples)
+SEED = Checked("integer", int, check_seed)
+NUMBER = Checked("float", float, partial(check_number, "value"))
+NOT_NEGATIVE = Checked("float", float, partial(check_number, "value", least=0))
+POSITIVE = Checked("float", float, partial(check_number, "value", above=0))
+SHARE = Checked("float", float, partial(check_between_0_and_1, "value"))  # between 0 and 1
+POLICY = Checked("policy", float, partial(check_policy, "value"))  # what an undefined score counts
+
+
 class MeasureNames(click.ParamType):  # type: ignore[type-arg]  # the same
     """Measures by name, separated by blanks; the shell completes the last."""
 
@@ -109,15 +155,6 @@ def typed_command() -> str:
     return typed or shlex.join(["calipers", *sys.argv[1:]])
 
 
-MOST_GIGABYTES = 1e9  # more than any machine has: infinity and what is no number are refused with it
-
-
-def _bytes(context: click.Context, parameter: click.Parameter, value: float | None) -> int | None:
-    if value is not None and not 0 <= value <= MOST_GIGABYTES:
-        raise CalipersError(f"--{str(parameter.name).replace('_', '-')} {value:g} is not a number of gigabytes")
-    return None if value is None else int(value * 1e9)
-
-
 def _roles(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, str] | None:
     if value is None:
         return None
@@ -134,7 +171,7 @@ def systems_as_option(called: str, formats: LibraryChoice) -> Callable[[Command]
 
 TABLES_OR_RUN = LibraryChoice("calipers.collection.formats:RUN_TABLES", before=("run",))
 max_unpacked_option = click.option(
-    "--max-unpacked", type=float, metavar="GB", callback=_bytes, help="Most that a compressed file may unpack to."
+    "--max-unpacked", type=GIGABYTES, metavar="GB", help="Most that a compressed file may unpack to."
 )
 columns_option = click.option(
     "--columns", metavar="ROLE=NAME,...", callback=_roles,
@@ -163,7 +200,7 @@ query_ids_option = click.option(
     help="The queries of search responses that do not name them, in their order: what each line starts with.",
 )  # fmt: skip
 memory_option = click.option(
-    "--memory", type=click.FloatRange(min=0, min_open=True), metavar="GB", callback=_bytes,
+    "--memory", type=GIGABYTES, metavar="GB",
     help="What a run may take whose queries are in no order; a larger one is sorted on disk [default: a quarter of "
          "the machine's].",
 )  # fmt: skip
@@ -240,11 +277,11 @@ def jobs_option(command: Command) -> Command:
 
 
 def alpha_option(command: Command) -> Command:
-    return click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")(command)
+    return click.option("--alpha", type=ALPHA, default=0.05, show_default=True, help="Significance level.")(command)
 
 
 def seed_option(command: Command) -> Command:
-    return click.option("--seed", type=int, default=42, show_default=True, help="Random seed.")(command)
+    return click.option("--seed", type=SEED, default=42, show_default=True, help="Random seed.")(command)
 
 
 def repeats_option(command: Command) -> Command:
@@ -272,23 +309,6 @@ def draw(path: str | None, chart: Callable[[Any], Any]) -> None:
 
     plot.save(chart(plot), path)
     note(f"wrote {path}")
-
-
-def samples_of(context: click.Context, parameter: click.Parameter, value: str | None) -> int | str | None:
-    if value is None or value == "all":
-        return value
-    if not value.isdigit() or int(value) < 1:
-        raise CalipersError(f"--samples '{value}' is neither a whole number of at least 1 nor all")
-    return int(value)
-
-
-def policy_of(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
-    if value is None or value in ("skip", "error"):
-        return value
-    try:
-        return float(value)
-    except ValueError:
-        raise CalipersError(f"--{parameter.name} '{value}' is not a number, skip or error") from None
 
 
 @contextmanager

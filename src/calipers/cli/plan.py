@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
+from calipers.checks import Pairs
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import alpha_option, draw, note, plot_option, progress, repeats_option, seed_option, warn
+from calipers.cli.options import (
+    LEVEL,
+    PAIRS,
+    POSITIVE,
+    SHARE,
+    alpha_option,
+    draw,
+    note,
+    plot_option,
+    progress,
+    repeats_option,
+    seed_option,
+    warn,
+)
 from calipers.cli.output import Output, output
 from calipers.cli.policies import ListPolicies, lists
 from calipers.errors import CalipersError
@@ -19,12 +33,6 @@ if TYPE_CHECKING:
     from calipers.planning.budget import BudgetPlan
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.results.scores import Scores
-
-
-def _pairs(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
-    if value != "all" and (not value.isdigit() or int(value) < 1):
-        raise CalipersError(f"--pairs '{value}' is neither a whole number of at least 1 nor all")
-    return value if value == "all" else int(value)
 
 
 def _depths(context: click.Context, parameter: click.Parameter, value: str | None) -> list[int] | None:
@@ -43,7 +51,7 @@ class Design:
     difference: float | None
     power: float
     alpha: float
-    pairs: int | str
+    pairs: Pairs
     queries: int | None
     design: str
     over: int | None
@@ -72,11 +80,11 @@ class Budget:
 @click.command("plan")
 @inputs(optional=True)
 @together("design", Design)
-@click.option("--difference", type=float, metavar="D",
+@click.option("--difference", type=POSITIVE, metavar="D",
               help="Difference between two systems [default: what the queries at hand can show].")  # fmt: skip
-@click.option("--power", type=float, default=0.8, show_default=True, help="Chance of finding the difference.")
+@click.option("--power", type=SHARE, default=0.8, show_default=True, help="Chance of finding the difference.")
 @alpha_option
-@click.option("--pairs", default="1", show_default=True, metavar="N|all", callback=_pairs,
+@click.option("--pairs", default=1, show_default=True, metavar="N|all", type=PAIRS,
               help="Pairs that will be tested, or all of these systems: alpha is divided by them.")  # fmt: skip
 @click.option("--queries", type=click.IntRange(min=2), metavar="N",
               help="Queries at hand: what can they detect? [default: those of the pilot].")  # fmt: skip
@@ -86,7 +94,7 @@ class Budget:
                    "means; or, simulated from the pilot, randomisation or bootstrap.")  # fmt: skip
 @click.option("--over", type=click.IntRange(min=2), metavar="M",
               help="Systems that anova and anova2 will compare [default: those of the pilot].")  # fmt: skip
-@click.option("--upper", type=float, metavar="LEVEL",
+@click.option("--upper", type=LEVEL, metavar="LEVEL",
               help="Plan for the upper limit of the standard deviation at this confidence, as 0.8.")  # fmt: skip
 @together("budget", Budget)
 @click.option("--budget", type=click.IntRange(min=1), metavar="N",

@@ -8,21 +8,20 @@ from typing import Any
 
 import click
 
+from calipers.checks import Policy, Samples
 from calipers.cli.option_groups import Command, LibraryChoice, declared, together
 from calipers.cli.options import (
+    POLICY,
+    SAMPLES,
     alpha_option,
     costs_option,
     depth_option,
     document_groups_option,
     jobs_option,
     like_option,
-    policy_of,
-    samples_of,
     seed_option,
     strict_option,
 )
-
-Policy = float | str | None
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,9 @@ class ListPolicies:
     ties: str | None = None
     depth: int | None = None
     condensed: bool = False
-    empty: Policy = None
-    missing: Policy = None
-    degenerate: Policy = None
+    empty: Policy | None = None
+    missing: Policy | None = None
+    degenerate: Policy | None = None
     costs: str | None = None
     document_groups: str | None = None
     strict: bool = False
@@ -54,7 +53,7 @@ class Significance:
     test: str
     correction: str
     alpha: float
-    samples: Any
+    samples: Samples | None
     seed: int
 
 
@@ -67,12 +66,12 @@ lists = together(
                       "[default: average, or what --like says]."),
     depth_option,
     click.option("--condensed", is_flag=True, help="Leave unjudged documents out (after --depth)."),
-    click.option("--empty", callback=policy_of, metavar="NUMBER|skip|error",
+    click.option("--empty", type=POLICY, metavar="NUMBER|skip|error",
                  help="What a query without relevant documents counts [default: 0, or what --like says; normalised: "
                       "skip]."),
-    click.option("--missing", callback=policy_of, metavar="NUMBER|skip|error",
+    click.option("--missing", type=POLICY, metavar="NUMBER|skip|error",
                  help="What a query that a run lacks counts [default: 0, or what --like says]."),
-    click.option("--degenerate", callback=policy_of, metavar="NUMBER|skip|error",
+    click.option("--degenerate", type=POLICY, metavar="NUMBER|skip|error",
                  help="What a normalised score counts where all rankings score the same."),
     costs_option,
     document_groups_option,
@@ -96,7 +95,7 @@ def significance_options(
                      show_default=True,
                      help="For the number of pairs, within each measure. Tukey's and Dunnett's need none."),
         alpha_option,
-        click.option("--samples", metavar="N|all", callback=samples_of,
+        click.option("--samples", metavar="N|all", type=SAMPLES,
                      help="Samples of tests that draw; all enumerates, where few queries allow it."),
         *([seed_option] if seeded else []),
     )  # fmt: skip

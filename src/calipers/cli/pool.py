@@ -12,7 +12,9 @@ from calipers.cli.inputs import Runs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
+    NUMBER,
     OUTPUT,
+    SHARE,
     TABLES_OR_RUN,
     columns_apart,
     columns_option,
@@ -85,11 +87,11 @@ class PoolAlternatives:
 @click.option("--method", type=LibraryChoice("calipers.unjudged.judging_pools:METHODS"),
               help="By depth, by the weights of RBP, interleaved by system, or what decides most next [default: next "
                    "with --judged and -m, else depth with --depth, else rbp].")  # fmt: skip
-@click.option("-p", "persistence", type=float, default=0.8, show_default=True, help="The persistence of RBP.")
+@click.option("-p", "persistence", type=SHARE, default=0.8, show_default=True, help="The persistence of RBP.")
 @measures_option
 @click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="For the method next: documents that nobody retrieved.")  # fmt: skip
-@click.option("--max-grade", type=float, metavar="GRADE",
+@click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="For the method next: the largest grade that a document may get.")  # fmt: skip
 @click.option("--shares", is_flag=True, help="Instead: the share of each system's score that the pool covers.")
 @click.option("--simulate", metavar="JUDGMENTS", type=FILE,

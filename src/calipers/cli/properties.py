@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.option_groups import together
-from calipers.cli.options import measures_option, note, progress
+from calipers.cli.options import NUMBER, measures_option, note, progress
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
@@ -47,7 +47,7 @@ class Asked:
 @click.option("--card", metavar="MEASURE", help="All about one measure, in Markdown.")
 @together("search", Search)
 @click.option("--grades", callback=lambda *given: _numbers(given[2]), metavar="0,G,...", help="The grades to try.")
-@click.option("--bound", type=float, help="What no score may exceed for a measure to be bounded [default: 1].")
+@click.option("--bound", type=NUMBER, help="What no score may exceed for a measure to be bounded [default: 1].")
 @output
 def command(
     asked: Asked,

@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import together
-from calipers.cli.options import draw, like_option, note, plot_option, population_option, progress
+from calipers.cli.options import NUMBER, draw, like_option, note, plot_option, population_option, progress
 from calipers.cli.output import Output, output
 
 if TYPE_CHECKING:
@@ -34,10 +34,11 @@ class QuerySelection:
 @population_option
 @like_option
 @together("thresholds", "calipers.limits.query_types:Thresholds")
-@click.option("--uninformative", default=0.1, show_default=True, help="Largest difference of an uninformative query.")
-@click.option("--ideal", default=0.5, show_default=True, help="Smallest difference of an ideal query.")
-@click.option("--hard", default=0.3, show_default=True, help="Largest actual score of a hard query.")
-@click.option("--easy", default=0.7, show_default=True, help="Smallest expected score of an easy query.")
+@click.option("--uninformative", type=NUMBER, default=0.1, show_default=True,
+              help="Largest difference of an uninformative query.")  # fmt: skip
+@click.option("--ideal", type=NUMBER, default=0.5, show_default=True, help="Smallest difference of an ideal query.")
+@click.option("--hard", type=NUMBER, default=0.3, show_default=True, help="Largest actual score of a hard query.")
+@click.option("--easy", type=NUMBER, default=0.7, show_default=True, help="Smallest expected score of an easy query.")
 @together("ends", QuerySelection)
 @click.option("--top", type=click.IntRange(min=1), help="Only the N queries with the largest difference.")
 @click.option("--bottom", type=click.IntRange(min=1), help="Only the N queries with the smallest difference.")

@@ -10,6 +10,8 @@ import click
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
+    NUMBER,
+    POLICY,
     alpha_option,
     costs_option,
     depth_option,
@@ -19,7 +21,6 @@ from calipers.cli.options import (
     like_option,
     note,
     plot_option,
-    policy_of,
     progress,
     strict_option,
     warn,
@@ -75,7 +76,7 @@ class SignificanceTest:
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
               help="Beside the unjudged documents of the lists, so many that nobody retrieved.")  # fmt: skip
-@click.option("--max-grade", type=float, metavar="GRADE",
+@click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
 @click.option("--certificate", type=LibraryChoice("calipers.unjudged.score_ranges:ENDS"),
               help="Instead: a grading of one system's unjudged documents under which its score, by one measure, is "
@@ -84,7 +85,7 @@ class SignificanceTest:
 @click.option("--ties", type=LibraryChoice("calipers.unjudged.score_ranges:TIES"),
               help="What documents of equal score count as [default: average, or what --like says].")  # fmt: skip
 @depth_option
-@click.option("--empty", callback=policy_of, metavar="NUMBER",
+@click.option("--empty", type=POLICY, metavar="NUMBER",
               help="What a grading counts that leaves a measure undefined, mostly for want of relevant documents "
                    "[default: 0, or what --like says].")  # fmt: skip
 @costs_option

@@ -11,6 +11,8 @@ from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
+    NUMBER,
+    POSITIVE,
     OutputFolder,
     depth_option,
     draw,
@@ -70,12 +72,12 @@ class SystemGroups:
     help="A method or bound of `calipers fuse`; repeated [default: combanz, combmnz, condorcet, bounds].",
 )
 @click.option("--normalize", default="minmax", show_default=True, help="As for `calipers fuse`.")
-@click.option("--rel", type=float, default=1.0, show_default=True, help="The smallest grade that is relevant.")
+@click.option("--rel", type=NUMBER, default=1.0, show_default=True, help="The smallest grade that is relevant.")
 @depth_option
 @click.option(
     "--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Draws of the null value per group."
 )
-@click.option("--seed", default=42, show_default=True)
+@seed_option
 @click.option("--per-sample", is_flag=True, help="One row per group instead of correlations.")
 @plot_option("RIC of fusions against joint RIC")
 @strict_option
@@ -179,7 +181,7 @@ _training = together(
 @click.option("--like", metavar="PROFILE", help="Conventions of that measure, as yahoo or letor4.")
 @click.option(
     "--set-size",
-    type=float,
+    type=POSITIVE,
     metavar="N|SHARE",
     help="Queries in the uninformative and in the ideal set [default: the papers', or a quarter].",
 )

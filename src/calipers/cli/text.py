@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import FILE, draw, note, plot_option, progress, strict_option, words
+from calipers.cli.options import FILE, LEVEL, draw, note, plot_option, progress, strict_option, words
 from calipers.cli.output import Output, output, several_outputs
 from calipers.cli.text_options import (
     Bert,
@@ -125,7 +125,7 @@ class HumanScores:
 @click.option("--coefficient", default="tau-b", show_default=True, metavar="A,B,...", help="tau-b, spearman, pearson.")
 @click.option("--samples", type=click.IntRange(min=0), default=1000, show_default=True,
               help="Resamples of documents for the intervals; 0 for none.")  # fmt: skip
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Level of the intervals.")
+@click.option("--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--preferences", metavar="FILE", type=FILE,
               help="Instead: win, lost and tie of normalised measures against pairwise human preferences "
                    "(CSV: id, first, second, preferred).")  # fmt: skip

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from calipers.cli.option_groups import LibraryChoice, declared, together
-from calipers.cli.options import FILE, max_unpacked_option, note, progress, warn, words
+from calipers.cli.options import FILE, max_unpacked_option, note, progress, seed_option, warn, words
 from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError, place_of
 
@@ -217,7 +217,7 @@ rouge_options = declared(
                       "reference against the others."),
     click.option("--draws", type=click.IntRange(min=2), default=1000, show_default=True,
                  help="Random summaries, where an expected ROUGE-N or ROUGE-L of words is sampled."),
-    click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True),
+    seed_option,
 )  # fmt: skip
 model_options = together(
     "bert", Bert,

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_seed, check_whole
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
@@ -147,8 +148,8 @@ def joint_ric(
     >>> round(found.mean, 6), found.alone.round(6).tolist()
     (0.666667, [[0.349978], [0.349978]])
     """
-    if draws < 1:
-        raise CalipersError(f"draws {draws} is not a whole number of at least 1")
+    check_whole("draws", draws)
+    check_seed(seed)
     rankings = Rankings.of(judgments, runs, rel, ties, depth, jobs)
     found = joint_of(rankings, draws, seed, progress, jobs)
     warn_user(found.notes, warn)

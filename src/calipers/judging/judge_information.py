@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_seed, check_whole
 from calipers.collection.preferences import Preferences
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -78,8 +79,8 @@ def knowledge_of(
 ) -> Knowledge:
     """What each judge of a panel, the human included, knows of the order of each system's documents."""
     check_number_of_lists(len(panel.names), "judges")
-    if draws < 1:
-        raise CalipersError(f"draws {draws} is not a whole number of at least 1")
+    check_whole("draws", draws)
+    check_seed(seed)
     rankings = Rankings.of(panel.whole, runs, **how)
     offsets = panel.whole.pool.offsets.tolist()
     bits, null, counted = [], [], 0

@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from calipers.checks import check_level, check_whole
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -156,7 +157,7 @@ class JudgeStudy:
 
     def intervals(self, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
         """judge, statistic, value, low, high: percentiles over resampled queries."""
-        _check_level(level)
+        check_level(level)
         rows: list[tuple[Cell, ...]] = []
         for judge, confusion in self.confusion.items():
             value, drawn = confusion.statistics(), confusion.resampled(draws, seed)
@@ -227,11 +228,11 @@ class JudgeStudy:
         return self.effect.conditional()
 
     def favours(self, level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
-        _check_level(level)
+        check_level(level)
         return self.effect.favours(level, draws, seed)
 
     def families(self, groups: Mapping[str, str], level: float = LEVEL, draws: int = DRAWS, seed: int = SEED) -> Table:
-        _check_level(level)
+        check_level(level)
         return self.effect.families(groups, level, draws, seed)
 
     def correct(self, level: float = LEVEL, seed: int = SEED) -> Table:
@@ -247,12 +248,12 @@ class JudgeStudy:
         of a single row that is hardly ever sparse does so too; that of a sparse row may do so more often: with few
         queries that differ, none can be both safe and narrow.
         """
-        _check_level(level)
+        check_level(level)
         return corrected_means(self.effect, level, seed)
 
     def correct_differences(self, level: float = LEVEL, seed: int = SEED) -> Table:
         """The same for the difference of each two systems."""
-        _check_level(level)
+        check_level(level)
         return corrected_differences(self.effect, level, seed)
 
     def fill(self) -> Table:
@@ -314,8 +315,7 @@ class JudgeStudy:
         """The mean of each system under a judge's labels, and [A, B]: the chance that A beats B under labels that the
         human could have given, drawn by the judge's own confusion matrix.
         """
-        if draws < 1:
-            raise CalipersError(f"draws {draws} is not a whole number of at least 1")
+        check_whole("draws", draws)
         name = self.effect.measures[0] if measure is None else measure
         return survival(self.panel, self.ranked(judge), judge, name, draws, seed)
 
@@ -417,11 +417,6 @@ class JudgeStudy:
 def _label(known: Judgments, row: int) -> tuple[str, str, float]:
     """The query, the document and the grade of a label."""
     return known.queries[int(known.pool.query[row])], known.document_names[row], whole(float(known.pool.grade[row]))
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise CalipersError(f"confidence level {level} is not between 0 and 1")
 
 
 def _system(place: Mapping[str, int], name: str) -> int:

@@ -14,6 +14,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from calipers.checks import check_choice
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
@@ -425,8 +426,8 @@ def meta_evaluate(
     """
     choices = choices or Choices()
     wanted_sets = list(dict.fromkeys(sets))
-    if unknown := [name for name in wanted_sets if name not in SETS]:
-        raise CalipersError(f"unknown set '{unknown[0]}'; there are {', '.join(SETS)}")
+    for name in wanted_sets:
+        check_choice("set", name, SETS)
     if not wanted_sets:
         raise CalipersError(f"name at least one set; there are {', '.join(SETS)}")
     known = as_judgments(judgments)

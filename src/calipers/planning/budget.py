@@ -14,7 +14,6 @@ Information Retrieval Journal 2016.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from calipers.checks import Pairs, check_alpha, check_level, check_number, check_pairs, check_seed, check_whole
 from calipers.collection.id_codes import as_words, coded, side_by_side
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
@@ -125,7 +125,7 @@ def plan_budget(
     depths: Sequence[int] | None = None,
     difference: float | None = None,
     alpha: float = 0.05,
-    pairs: int | str = 1,
+    pairs: Pairs = 1,
     level: float = 0.95,
     seed: int = SEED,
     progress: Callable[[int], None] | None = None,
@@ -148,7 +148,9 @@ def plan_budget(
     asked = parse_all(measures)
     if kind_read(measure for _, measure in asked) != "grades":
         raise CalipersError("a budget is planned for one grade per document: not for subtopics, preferences or judges")
-    _check(budget, difference, alpha, level)
+    budget, alpha, level, seed = check_whole("budget", budget), check_alpha(alpha), check_level(level), check_seed(seed)
+    difference = None if difference is None else check_number("difference", difference, above=0)
+    pairs = check_pairs(pairs)
     known = as_judgments(judgments)
     read = as_runs(runs)
     if len(read) < 2:
@@ -161,8 +163,6 @@ def plan_budget(
     a, b = _some_pairs(len(read), seed)
     count = len(read) * (len(read) - 1) // 2
     tests = count if pairs == "all" else pairs
-    if not isinstance(tests, int) or tests < 1:
-        raise CalipersError(f"pairs '{pairs}' is neither a whole number of at least 1 nor all")
     rows: list[tuple[Any, ...]] = []
     for depth in at:
         half = HalfOfDocuments(known, reached <= depth)
@@ -314,13 +314,3 @@ def _some_pairs(systems: int, seed: int) -> tuple[Ints, Ints]:
         return a, b
     chosen = np.sort(np.random.default_rng(seed).choice(len(a), MOST_PAIRS, replace=False))
     return a[chosen], b[chosen]
-
-
-def _check(budget: int, difference: float | None, alpha: float, level: float) -> None:
-    if budget < 1:
-        raise CalipersError(f"a budget of {counted(budget, 'judgment')} buys nothing")
-    if difference is not None and not (math.isfinite(difference) and difference > 0):
-        raise CalipersError(f"the difference to be found, {difference:g}, is not a number above 0")
-    for what, share in (("alpha", alpha), ("confidence level", level)):
-        if not 0 < share < 1:
-            raise CalipersError(f"{what} {share:g} is not between 0 and 1")

@@ -36,7 +36,7 @@ def power_t(effect: float, n: int, alpha: float, systems: int = 2) -> float:
     """
     from scipy.special import nctdtr, stdtrit
 
-    critical = float(stdtrit(n - 1, 1 - alpha / 2))
+    critical = -float(stdtrit(n - 1, alpha / 2))  # 1 - alpha / 2 would lose the digits of a small alpha
     shift = effect * math.sqrt(n)
     if shift > critical + 40:  # beyond what the tail of a normal distribution can tell from 1
         return 1.0
@@ -55,7 +55,7 @@ def power_one_sided(effect: float, n: int, alpha: float, systems: int = 2) -> fl
     """
     from scipy.special import nctdtr, stdtrit
 
-    critical = float(stdtrit(n - 1, 1 - alpha))
+    critical = -float(stdtrit(n - 1, alpha))
     shift = effect * math.sqrt(n)
     if shift > critical + 40:  # the same as above
         return 1.0
@@ -86,10 +86,11 @@ def power_anova2(effect: float, n: int, alpha: float, systems: int) -> float:
 
 
 def _power_f(effect: float, n: int, alpha: float, systems: int, freedom: int) -> float:
-    from scipy.special import fdtri, ncfdtr
+    from scipy.special import betaincinv, ncfdtr
 
     shift = n * effect**2 / 2
-    critical = float(fdtri(systems - 1, freedom, 1 - alpha))
+    share = float(betaincinv(freedom / 2, (systems - 1) / 2, alpha))  # the upper tail of F by the lower one of beta
+    critical = freedom / (systems - 1) * (1 - share) / share
     below = float(ncfdtr(systems - 1, freedom, shift, critical))
     if math.isnan(below):  # too far in a tail for the series
         below = float(shift < (systems - 1) * critical)
@@ -130,6 +131,8 @@ def smallest_effect(n: int, power: float, alpha: float, design: str = "t", syste
     low, high = 0.0, 1.0
     while of(high, n, alpha, systems) < power:
         low, high = high, 2 * high
+        if high == math.inf:
+            raise CalipersError(f"{n} queries show no difference with alpha {alpha:g}; plan with a larger alpha")
     while low < (middle := (low + high) / 2) < high:  # until no number lies between them
         low, high = (low, middle) if of(middle, n, alpha, systems) >= power else (middle, high)
     return high

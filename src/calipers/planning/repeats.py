@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.checks import check_alpha, check_level
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.plurals import counted
@@ -216,11 +217,8 @@ def repeated_runs(
     scores = as_scores(scores)
     scores.refuse_ambiguous([] if baseline is None else [baseline])
     groups = _groups(scores, repeats)
-    if not 0 < alpha < 1:
-        raise CalipersError(f"alpha {alpha} is not between 0 and 1")
-    level = 1 - alpha if level is None else level
-    if not 0 < level < 1:
-        raise CalipersError(f"confidence level {level} is not between 0 and 1")
+    alpha = check_alpha(alpha)
+    level = 1 - alpha if level is None else check_level(level)
     correct = correction_name(correction)
     systems = tuple(dict.fromkeys(groups[run][0] for run in scores.systems))
     if len(systems) < 2:

@@ -9,6 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from calipers.checks import (
+    Pairs,
+    check_alpha,
+    check_between_0_and_1,
+    check_choice,
+    check_number,
+    check_pairs,
+    check_seed,
+    check_whole,
+)
 from calipers.errors import CalipersError
 from calipers.lists import Ints
 from calipers.planning.closed_form_power import DESIGNS, deviation, smallest_effect, smallest_n, upper_limit
@@ -103,7 +113,7 @@ def plan(
     *,
     power: float = 0.8,
     alpha: float = 0.05,
-    pairs: int | str = 1,
+    pairs: Pairs = 1,
     queries: int | None = None,
     design: str = "t",
     upper: float | None = None,
@@ -133,7 +143,7 @@ def plan(
     <BLANKLINE>
     """
     scores = as_scores(scores)
-    _check(scores, difference, power, alpha, queries, design, upper)
+    _check(scores, difference, power, alpha, queries, design, upper, samples, seed)
     count = len(scores.systems)
     tests = _pairs(pairs, count, design)
     groups = count if systems is None else systems
@@ -207,13 +217,9 @@ def _at_hand(values: Any) -> int:
     return max(int(((~np.isnan(values)).sum(axis=0) > 1).sum()), 2)
 
 
-def _pairs(pairs: int | str, systems: int, design: str) -> int:
-    if pairs == "all":
-        found = systems * (systems - 1) // 2
-    elif isinstance(pairs, int) and pairs >= 1:
-        found = pairs
-    else:
-        raise CalipersError(f"pairs '{pairs}' is neither a whole number of at least 1 nor all")
+def _pairs(pairs: Pairs, systems: int, design: str) -> int:
+    checked = check_pairs(pairs)
+    found = systems * (systems - 1) // 2 if checked == "all" else checked
     if design in ("anova", "anova2") and found > 1:
         raise CalipersError("an analysis of variance is one test of all systems: there are no pairs to correct for")
     return found
@@ -221,18 +227,21 @@ def _pairs(pairs: int | str, systems: int, design: str) -> int:
 
 def _check(
     scores: Scores, difference: float | None, power: float, alpha: float, queries: int | None, design: str,
-    upper: float | None,
+    upper: float | None, samples: int | None, seed: int,
 ) -> None:  # fmt: skip
     if len(scores.systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(scores.systems)}): a pilot needs two")
     if len(scores.queries) < 2:
         raise CalipersError("there are fewer than two queries: a pilot needs more")
-    if difference is not None and not (math.isfinite(difference) and difference > 0):
-        raise CalipersError(f"the difference to be found, {difference:g}, is not a number above 0")
-    for what, share in (("power", power), ("alpha", alpha), ("the level of the upper limit,", upper)):
-        if share is not None and not 0 < share < 1:
-            raise CalipersError(f"{what} {share:g} is not between 0 and 1")
-    if queries is not None and queries < 2:
-        raise CalipersError(f"too few ({counted(queries, 'query')}): a test needs two")
-    if design not in ALL_DESIGNS:
-        raise CalipersError(f"unknown design '{design}'; there are {', '.join(ALL_DESIGNS)}")
+    if difference is not None:
+        check_number("difference", difference, above=0)
+    check_between_0_and_1("power", power)
+    check_alpha(alpha)
+    if upper is not None:
+        check_between_0_and_1("upper", upper)
+    if queries is not None:
+        check_whole("queries", queries, 2)
+    check_choice("design", design, ALL_DESIGNS)
+    if samples is not None:
+        check_whole("samples", samples)
+    check_seed(seed)

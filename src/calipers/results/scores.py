@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_level
 from calipers.collection.run_names import several_fit
-from calipers.errors import CalipersError, chosen_measure, place_of
+from calipers.errors import chosen_measure, place_of
 from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
@@ -182,8 +183,7 @@ class Scores:
         """The lower and upper ends of Student's confidence interval of each mean."""
         from scipy.special import stdtrit
 
-        if not 0 < level < 1:
-            raise CalipersError(f"confidence level {level} is not between 0 and 1")
+        check_level(level)
 
         def end(sign: int) -> Callable[[Floats], float]:
             def of(values: Floats) -> float:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from calipers.checks import check_choice, check_level, check_seed, check_whole
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
@@ -74,10 +75,8 @@ def mean_intervals(
     [0.001, 0.4014]
     """
     scores = as_scores(scores)
-    if not 0 < level < 1:
-        raise CalipersError(f"confidence level {level} is not between 0 and 1")
-    if method not in METHODS:
-        raise CalipersError(f"unknown interval '{method}'; there are {', '.join(METHODS)}")
+    level, seed, samples = check_level(level), check_seed(seed), check_whole("samples", samples)
+    method = check_choice("interval", method, METHODS)
     ends = np.array([
         _bca(values, level, samples, seed)
         if method == "bca"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.checks import Samples, check_alpha, check_level, check_number, check_samples, check_seed
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.extras import load
 from calipers.lists import Floats, Ints
@@ -27,7 +28,6 @@ from calipers.stats.significance import (
     DEFAULT_SAMPLES,
     SEED,
     Outcome,
-    Samples,
     Settings,
     Test,
     test_name,
@@ -97,22 +97,19 @@ def compare(
         raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
     if equivalence is not None and name != "t":
         raise CalipersError(f"equivalence is shown by t tests, not by the test '{name}'; bayes has a rope instead")
-    if rope is not None and (name != "bayes" or not 0 <= rope < np.inf):
-        raise CalipersError(f"the rope {rope:g} is for the test bayes, and a number of at least 0")
-    rope = bayesian.DEFAULT_ROPE if rope is None else rope
+    if rope is not None and name != "bayes":
+        raise CalipersError(f"a rope is for the test bayes, not for the test '{name}'")
+    rope = bayesian.DEFAULT_ROPE if rope is None else check_number("rope", rope, least=0)
+    alpha, seed = check_alpha(alpha), check_seed(seed)
+    samples = None if samples is None else check_samples(samples)
     if len(scores.systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(scores.systems)}): nothing to compare it with")
     if len(scores.queries) < 2:
         raise CalipersError("there are fewer than two queries: no test can be made")
-    if not 0 < alpha < 1:
-        raise CalipersError(f"alpha {alpha} is not between 0 and 1")
     if level is None:
         level = 1 - alpha if equivalence is None else max(1 - 2 * alpha, 1e-9)
-    if not 0 < level < 1:
-        raise CalipersError(f"confidence level {level} is not between 0 and 1")
+    level = check_level(level)
     chosen = DEFAULT_SAMPLES.get(name, 0) if samples is None else samples
-    if name in DEFAULT_SAMPLES and chosen != "all" and (not isinstance(chosen, int) or chosen < 1):
-        raise CalipersError(f"samples {chosen!r} is not a whole number of at least 1, or 'all'")
     settings = Settings(level, chosen, seed, rope)
     a, b = pairs_of(scores.systems, baselines)
     outcomes = [TESTS[name](values, a, b, settings) for values in scores.values]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.checks import check_choice
 from calipers.lists import Floats
 
 
@@ -65,11 +65,8 @@ _OTHER_NAMES = {"fdr_bh": "bh", "benjamini-hochberg": "bh", "fdr": "bh"}
 
 
 def correction_name(name: str | None) -> str:
-    """The name of a correction as `CORRECTIONS` has it."""
-    known = "none" if name is None else _OTHER_NAMES.get(name.lower(), name.lower())
-    if known not in CORRECTIONS:
-        raise CalipersError(f"unknown correction '{name}'; there are {', '.join(CORRECTIONS)}")
-    return known
+    """Return the name of a correction as `CORRECTIONS` has it."""
+    return check_choice("correction", "none" if name is None else name.lower(), CORRECTIONS, _OTHER_NAMES)
 
 
 def _tests(p: Floats) -> Floats:

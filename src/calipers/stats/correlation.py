@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calipers.checks import check_choice
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.results.score_files import ScoresLike
@@ -178,12 +179,9 @@ def rank_correlation(x: ScoresLike, y: ScoresLike, kind: str = "tau-b") -> float
 
 
 def correlation_name(kind: str) -> str:
-    """The name of a correlation as `CORRELATIONS` has it."""
-    by_lower = {name.lower(): name for name in CORRELATIONS}
-    name = _OTHER_NAMES.get(kind.lower(), by_lower.get(kind.lower(), ""))
-    if not name:
-        raise CalipersError(f"unknown rank correlation '{kind}'; there are {', '.join(CORRELATIONS)}")
-    return name
+    """Return the name of a correlation as `CORRELATIONS` has it."""
+    other_names = {**{name.lower(): name for name in CORRELATIONS}, **_OTHER_NAMES}
+    return check_choice("rank correlation", kind.lower(), CORRELATIONS, other_names)
 
 
 def _both(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers.checks import check_choice
 from calipers.lists import Floats, Ints
 from calipers.results.score_files import ScoresLike
 from calipers.stats.differences import DIGITS, Differences, differences_of, joined
@@ -66,14 +66,12 @@ EFFECTS: dict[str, Callable[[ScoresLike, Ints, Ints], Floats]] = {
     "cliff": cliffs_delta,
     "rank-biserial": rank_biserial,
 }
+_OTHER_NAMES = {"cohen": "d", "cliffs-delta": "cliff", "delta": "cliff", "rank_biserial": "rank-biserial"}
 
 
 def effect_name(name: str) -> str:
-    """The name of an effect size as `EFFECTS` has it."""
-    known = {"cohen": "d", "cliffs-delta": "cliff", "delta": "cliff", "rank_biserial": "rank-biserial"}.get(name, name)
-    if known not in EFFECTS:
-        raise CalipersError(f"unknown effect size '{name}'; there are {', '.join(EFFECTS)}")
-    return known
+    """Return the name of an effect size as `EFFECTS` has it."""
+    return check_choice("effect size", name, EFFECTS, _OTHER_NAMES)
 
 
 def _without_rounding(x: Floats, y: Floats) -> tuple[Floats, Floats]:

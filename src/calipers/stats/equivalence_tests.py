@@ -13,11 +13,11 @@ average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 1987.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from calipers.checks import check_alpha, check_number
 from calipers.errors import CalipersError, place_of
 from calipers.lists import Floats, Ints
 from calipers.results.score_files import ScoresLike, as_scores
@@ -58,9 +58,8 @@ def _lower_limit(differences: Differences, alpha: float) -> Floats:
 
 
 def check_margin(margin: float) -> float:
-    if not (math.isfinite(margin) and margin > 0):
-        raise CalipersError(f"the margin of equivalence, {margin:g}, is not a number above 0")
-    return float(margin)
+    """Return a margin of equivalence."""
+    return check_number("margin of equivalence", margin, above=0)
 
 
 @dataclass(frozen=True)
@@ -100,10 +99,7 @@ def non_inferiority(
     scores = as_scores(scores)
     from scipy.special import stdtr
 
-    if not (math.isfinite(margin) and margin >= 0):
-        raise CalipersError(f"the margin, {margin:g}, is not a number of at least 0")
-    if not 0 < alpha < 1:
-        raise CalipersError(f"alpha {alpha} is not between 0 and 1")
+    margin, alpha = check_number("margin", margin, least=0), check_alpha(alpha)
     a, b = np.array([place_of("system", new, scores.systems)]), np.array([place_of("system", old, scores.systems)])
     found = []
     for measure, values in zip(scores.measures, scores.values, strict=True):

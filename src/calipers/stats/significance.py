@@ -14,10 +14,11 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
-from typing import Literal
 
 import numpy as np
 
+from calipers.checks import Samples as Samples
+from calipers.checks import check_choice
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.results.score_files import ScoresLike
@@ -25,7 +26,6 @@ from calipers.stats.differences import Differences, differences_of, ratio, root_
 from calipers.stats.row_ranks import ranks_of_sorted, times_drawn
 from calipers.stats.score_arrays import matrix
 
-Samples = int | Literal["all"]
 SEED = 42
 SAMPLES_AT_ONCE = 1_000_000  # sampled statistics that are kept in memory together
 TIED = 1e-9  # sampled statistics this close to the observed one, relatively, are equal to it
@@ -198,11 +198,8 @@ _OTHER_NAMES = {
 
 
 def test_name(name: str, among: Collection[str] = TESTS) -> str:  # noqa: PT028  no test of pytest
-    """The name of a test as `TESTS`, or another collection of tests, has it."""
-    known = _OTHER_NAMES.get(name.lower(), name.lower())
-    if known not in among:
-        raise CalipersError(f"unknown test '{name}'; there are {', '.join(among)}")
-    return known
+    """Return the name of a test as `TESTS`, or another collection of tests, has it."""
+    return check_choice("test", name.lower(), among, _OTHER_NAMES)
 
 
 # -- one block of pairs ------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ Psychological Science 2016.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -29,6 +30,7 @@ from calipers.plurals import counted, verb
 from calipers.results.tables import Cell, Table
 
 KNOWN = (PLAIN, *CONVENTIONS.values())
+DECIMAL = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?|[+-]?\.[0-9]+")
 MOST_NAMES = 5  # systems of an order that are written out
 
 
@@ -167,10 +169,8 @@ def multiverse(
     >>> [tool for c, _ in found.matches for tool in found.tools[c]]
     ['yahoo', 'lightgbm', 'xgboost', 'yahoo:stated']
     """
-    try:
-        float(number)
-    except ValueError:
-        raise CalipersError(f"'{number}' is not a number, as 0.7183") from None
+    if not DECIMAL.fullmatch(number):
+        raise CalipersError(f"'{number}' is not a number with its digits, such as 0.7183")
     [(name, _)] = parse_all([measure])
     known = as_judgments(judgments)
     rescorer = Rescorer(known, read_once(as_runs(runs)), depth, jobs, progress)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.checks import check_alpha, check_level
 from calipers.collection.arrow import arrow
 from calipers.engine.paired_sums import SummedDifferences, Sums
 from calipers.engine.spark.columns import Frame, about, named
@@ -154,11 +155,8 @@ def compare(
             f"the test '{known}' needs the scores of all queries in one place, which the Spark engine does not do: use "
             "test='t', or calipers.compare(spark.collect(scores), ...)"
         )
-    if not 0 < alpha < 1:
-        raise CalipersError(f"alpha {alpha} is not between 0 and 1")
-    level = 1 - alpha if level is None else level
-    if not 0 < level < 1:
-        raise CalipersError(f"confidence level {level} is not between 0 and 1")
+    alpha = check_alpha(alpha)
+    level = 1 - alpha if level is None else check_level(level)
     measures, systems = measures_of(scores), systems_of(scores)
     if len(systems) < 2:
         raise CalipersError(f"there is only one system ({', '.join(systems)}): nothing to compare it with")
