@@ -15,8 +15,8 @@ from calipers.papers.text_study import normalised_texts, text_study
 from calipers.results.scores import Scores
 from calipers.stats.correction import holm
 from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, human_correlation
-from calipers.text.meteor import MeteorScorer
 from calipers.text.options import CHANCES
+from calipers.text.rouge_of_summaries import RougeScorer
 
 VOCABULARY = [f"w{i}" for i in range(12)]
 
@@ -38,11 +38,11 @@ def given() -> Summaries:
 
 def test_gains_are_those_of_correlations(given: Summaries) -> None:
     options = TextOptions(texts=3)
-    study = text_study(given, "ROUGE-2 METEOR", options=options, samples=40, splits=6)
+    study = text_study(given, "ROUGE-2 ROUGE-L", options=options, samples=40, splits=6)
     assert study.normal.shape == (2, 5, 2, 2, 3, 1 + 40 + 12)
     for c, chance in enumerate(CHANCES):
         found = evaluate_summaries(
-            given, "ROUGE-2 METEOR V1(ROUGE-2) V2(ROUGE-2) V2(METEOR)", TextOptions(texts=3, chance=chance)
+            given, "ROUGE-2 ROUGE-L V1(ROUGE-2) V2(ROUGE-2) V2(ROUGE-L)", TextOptions(texts=3, chance=chance)
         )
         given_scores = found.scores
         rounded = Scores(
@@ -50,7 +50,7 @@ def test_gains_are_those_of_correlations(given: Summaries) -> None:
             given_scores.reasons,
         )  # fmt: skip
         taus = human_correlation(rounded, given.human, coefficients=["tau-b"], samples=0)
-        for m, n, name in ((0, 0, "V1(ROUGE-2)"), (0, 1, "V2(ROUGE-2)"), (1, 1, "V2(METEOR)")):
+        for m, n, name in ((0, 0, "V1(ROUGE-2)"), (0, 1, "V2(ROUGE-2)"), (1, 1, "V2(ROUGE-L)")):
             for a, aspect in enumerate(study.aspects):
                 for lv, level in enumerate(study.levels):
                     base = taus.value(study.measures[m], aspect, level)
@@ -59,7 +59,7 @@ def test_gains_are_those_of_correlations(given: Summaries) -> None:
 
 
 def test_halves_and_looks(given: Summaries) -> None:
-    study = text_study(given, "ROUGE-1 METEOR", ["lead", "other-document"], samples=60, splits=5)
+    study = text_study(given, "ROUGE-1 ROUGE-L", ["lead", "other-document"], samples=60, splits=5)
     assert study.looks() == 2 * 2 * 2 * 2 * 3
     # A half is the documents that it has: the first of a split, then those that are left.
     rng = np.random.default_rng(42)
@@ -119,16 +119,16 @@ def test_an_error_agrees_by_falling(given: Summaries) -> None:
 def test_some_systems_are_a_study_of_their_own(given: Summaries) -> None:
     """What random texts score does not depend on who else wrote one; drawn words do, on the longest text."""
     chosen, chances = ["s0", "s2", "s3"], [chance for chance in CHANCES if chance != "words"]
-    part = normalised_texts(given, "METEOR ROUGE-1", chances).of_systems(chosen).study(samples=20, splits=4)
-    alone = text_study(given.of_systems(chosen), "METEOR ROUGE-1", chances, samples=20, splits=4)
+    part = normalised_texts(given, "ROUGE-L ROUGE-1", chances).of_systems(chosen).study(samples=20, splits=4)
+    alone = text_study(given.of_systems(chosen), "ROUGE-L ROUGE-1", chances, samples=20, splits=4)
     assert part.plain == pytest.approx(alone.plain, nan_ok=True)
     assert part.normal == pytest.approx(alone.normal, nan_ok=True)
 
 
 def test_a_study_goes_on_where_it_was(given: Summaries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = normalised_texts(given, "METEOR", cache=tmp_path)
-    monkeypatch.setattr(MeteorScorer, "scores", lambda *given: pytest.fail("scored again"))
-    again = normalised_texts(given, "METEOR", cache=tmp_path)
+    first = normalised_texts(given, "ROUGE-L", cache=tmp_path)
+    monkeypatch.setattr(RougeScorer, "scores", lambda *given: pytest.fail("scored again"))
+    again = normalised_texts(given, "ROUGE-L", cache=tmp_path)
     assert (again.normal == first.normal).all()
 
 

@@ -1,4 +1,4 @@
-"""Measures of texts judged by people: pairwise accuracy, tests between measures, properties; each by brute force."""
+"""Measures of texts judged by people: pairwise accuracy, tests between measures; each by brute force."""
 
 from __future__ import annotations
 
@@ -17,18 +17,13 @@ from scipy import stats
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
 from calipers.text import (
-    Document,
-    Summaries,
     TextMetaEvaluation,
     evaluate_summaries,
     human_correlation,
-    measure,
     pairwise_accuracy,
     permutation_test,
     read_summaries,
-    registry,
     soft_pairwise_accuracy,
-    text_properties,
     williams,
 )
 from calipers.text.human_agreement import drawn_documents, interval
@@ -280,56 +275,6 @@ def test_correlations_are_those_of_correlate() -> None:
             )
 
 
-# -- properties ----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def small() -> Summaries:
-    documents = [
-        Document("d1", ("The cat sat. It was red.", "A red cat sat down."), "The cat sat there. It was a red cat."),
-        Document("d2", ("Two birds flew. They sang.",), "Two old birds flew away. They sang loudly."),
-    ]
-    texts = {("d1", "a"): "The cat sat.", ("d2", "a"): "Birds flew. They died.", ("d1", "b"): "Dogs bark. Dogs ran.",
-             ("d2", "b"): "Two birds flew. They sang."}  # fmt: skip
-    return Summaries.of(documents, texts, {})
-
-
-def test_properties_find_what_was_put_in(small: Summaries, monkeypatch: pytest.MonkeyPatch) -> None:
-    registry.known_names()  # all are loaded
-    for table in ("_DECLARED", "_BY_NAME"):  # what is declared here is forgotten after the test
-        monkeypatch.setattr(registry, table, {**getattr(registry, table)})
-
-    @measure("Odd")
-    def odd(candidate: str, references: list[str], source: str | None) -> float:
-        """Exceeds 1, likes short texts, and has no score for a text without letters."""
-        return float("nan") if not any(map(str.isalpha, candidate)) else 2 - len(candidate) / 100
-
-    @measure("Errors", lower=True, chance=None)
-    def errors(candidate: str, references: list[str], source: str | None) -> float:
-        """How many words of the candidate are in no reference."""
-        return float(sum(not any(word in each for each in references) for word in candidate.split()))
-
-    found = text_properties(small, "ROUGE-1 ROUGE-1(part=recall) Odd Errors", trials=10)
-    said = {(v.measure, v.name): v.verdict for v in found.verdicts}
-    properties = ("bounded", "monotone", "convergent", "localized", "complete", "realizable")
-    assert [said["ROUGE-1(part=recall)", each] for each in properties] == ["held"] * 6
-    assert [said["Odd", each] for each in properties] == ["fails", "fails", "fails", "held", "fails", "held"]
-    assert [said["Errors", each] for each in properties] == ["untried", "held", "held", "held", "held", "untried"]
-    worst = found["Odd", "monotone"]
-    assert (worst.trials, worst.failures) == (3, 3)  # the fourth summary has all sentences
-    added = (" The cat sat.", " It was red.", " A red cat sat down.", " Two birds flew.", " They sang.")
-    assert round(worst.worst * 100) in {len(each) for each in added}
-    assert found["Odd", "bounded"].example
-
-
-def test_f1_may_fall_where_a_correct_sentence_is_added(small: Summaries) -> None:
-    """By the definition: against the other reference the added words are wrong."""
-    texts = tuple(tuple("A red cat sat down." if d == 0 else None for d in range(2)) for _ in range(1))
-    short = Summaries(small.documents, ("a",), texts, {})
-    found = text_properties(short, "ROUGE-1", trials=4)["ROUGE-1", "monotone"]
-    assert (found.verdict, found.trials, found.example) == ("fails", 1, "d1, a")
-
-
 # -- the command ---------------------------------------------------------------------------------------------
 
 
@@ -363,14 +308,12 @@ def test_meta_command(tmp_path: Path) -> None:
     assert json.loads(meta.tests().to_json()) == tables["tests"]
     adjusted = [row["p_adjusted"] for row in tables["tests"]]
     assert all(row["p"] <= p for row, p in zip(tables["tests"], adjusted, strict=True))
-    properties = run("text", "meta", file, "-m", "ROUGE-1", "--table", "properties", "--trials", "5")
-    assert "monotone" in properties.stdout
     bare = tmp_path / "bare.jsonl"
     lines = [{k: v for k, v in json.loads(line).items() if k != "human"} for line in file.read_text().splitlines()]
     bare.write_text("\n".join(map(json.dumps, lines)))
     assert run("text", "meta", bare, "-m", "ROUGE-1").stdout.startswith("measure")  # power alone
     for arguments, message in (
-        ((bare, "--table", "tests"), "has no human scores; --table power,properties needs none"),
+        ((bare, "--table", "tests"), "has no human scores; --table power needs none"),
         ((file, "--table", "powr"), "unknown table 'powr'; did you mean power?"),
         ((file, "--table", "tests", "-m", "ROUGE-1"), "there is only one measure (ROUGE-1)"),
         ((file, "--level", "pooled", "--agreement", "soft"), "take the level system"),

@@ -7,9 +7,8 @@ import random
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +18,7 @@ from hypothesis import strategies as st
 
 from calipers.errors import CalipersError
 from calipers.text import (
-    Document,
     Summaries,
-    TextOptions,
-    evaluate_summaries,
     expected_rouge,
     read_summaries,
     rouge,
@@ -62,19 +58,7 @@ def matches(candidate: Sequence[str], reference: Sequence[str], n: int | str) ->
     """Matched, of the candidate, of the reference."""
     if n == "L":
         return lcs(candidate, reference), len(candidate), len(reference)
-    if isinstance(n, str):  # S1: pairs with at most one word between, S: with any number, SU: single words too
-        between = n.strip("SU")
-        own, other = (
-            Counter(
-                (text[i], text[j])
-                for i in range(len(text))
-                for j in range(i + 1, len(text))
-                if not between or j - i - 1 <= int(between)
-            )
-            + Counter((word,) for word in text if n.startswith("SU"))
-            for text in (candidate, reference)
-        )
-        return (own & other).total(), own.total(), other.total()
+    assert isinstance(n, int)
     grams = [Counter(tuple(text[i : i + n]) for i in range(len(text) - n + 1)) for text in (candidate, reference)]
     return sum((grams[0] & grams[1]).values()), grams[0].total(), grams[1].total()
 
@@ -100,13 +84,9 @@ def expectation(
     references: Sequence[Sequence[str]],
     length: int,
     n: int | str,
-    replacement: bool,
     several: str,
 ) -> list[Fraction]:
-    if replacement:
-        every = list(product(source, repeat=length))
-    else:
-        every = [tuple(source[i] for i in chosen) for chosen in permutations(range(len(source)), length)]
+    every = list(product(source, repeat=length))
     total = [Fraction(0)] * 3
     for summary, times in Counter(every).items():
         scores = over(exact_scores(summary, references, n), several)
@@ -122,53 +102,14 @@ texts = st.lists(st.sampled_from("abcz"), max_size=6)
 def test_expected_rouge_is_the_mean_over_all_summaries(
     source: list[str], references: list[list[str]], drawn: st.DataObject
 ) -> None:
-    replacement = drawn.draw(st.booleans())
-    length = drawn.draw(st.integers(0, 4 if replacement else len(source)))
+    length = drawn.draw(st.integers(0, 4))
     n = drawn.draw(st.sampled_from([1, 2, 3, "L"]))
     several = drawn.draw(st.sampled_from(["max", "mean"]))
-    found = expected_rouge(
-        " ".join(source), [" ".join(each) for each in references], length, n, replacement, several=several
-    )
+    found = expected_rouge(" ".join(source), [" ".join(each) for each in references], length, n, several=several)
     assert found.exactness in ("exact", "enumerated")
-    truth = expectation(source, references, length, n, replacement, several)
+    truth = expectation(source, references, length, n, several)
     assert list(found[f"ROUGE-{n}"]) == pytest.approx([float(value) for value in truth], abs=1e-12)
     assert found.error == (0, 0, 0)
-
-
-KINDS = ["S", "S0", "S1", "S2", "SU", "SU1"]
-
-
-@given(words, st.lists(texts, min_size=1, max_size=3), st.integers(0, 4), st.sampled_from(KINDS))
-def test_expected_pairs_are_the_mean_over_all_summaries(
-    source: list[str], references: list[list[str]], length: int, kind: str
-) -> None:
-    found = expected_rouge(" ".join(source), [" ".join(each) for each in references], length, kind, several="mean")
-    assert found.exactness == "exact"
-    truth = expectation(source, references, length, kind, True, "mean")
-    assert list(found[f"ROUGE-{kind}"]) == pytest.approx([float(value) for value in truth], abs=1e-12)
-
-
-def test_pairs_that_are_asked_for_often() -> None:
-    """Many of one pair: the count goes on to the reference's own."""
-    for source, reference, length in (("a b", "a a a b b b", 7), ("a a b", "a a a a", 7), ("a b z", "b a b a a b", 6)):
-        for kind in KINDS:
-            found = expected_rouge(source, reference, length, kind)
-            truth = expectation(source.split(), [reference.split()], length, kind, True, "max")
-            assert list(found[f"ROUGE-{kind}"]) == pytest.approx([float(value) for value in truth], abs=1e-12), kind
-
-
-def test_summaries_of_one_reference_have_exact_pairs() -> None:
-    """Where every document has one reference, or the mean is taken; else random texts are scored, and say so."""
-    documents = [Document("d", ("the cat on the mat",), SOURCE)]
-    one = Summaries.of(documents, {("d", "s"): "the cat sat"}, {})
-    two = Summaries.of([replace(documents[0], references=(REFERENCE, "a cat"))], {("d", "s"): "the cat sat"}, {})
-    for given_texts, several, exactness in ((one, "max", "exact"), (two, "mean", "exact"), (two, "max", "sampled")):
-        options = TextOptions(several=several)
-        measured = evaluate_summaries(given_texts, "E(ROUGE-SU4)", options).measured["ROUGE-SU4"]
-        assert (measured.exactness, measured.error > 0) == (exactness, exactness == "sampled")
-    assert evaluate_summaries(one, "E(ROUGE-SU4)", TextOptions(replacement=False)).measured["ROUGE-SU4"].error > 0
-    exact = expected_rouge(SOURCE, REFERENCE, 3, "SU4").f1
-    assert evaluate_summaries(one, "E(ROUGE-SU4)").scores.values.item() == pytest.approx(exact)
 
 
 @given(texts, st.lists(texts, min_size=1, max_size=3), st.sampled_from(["max", "mean"]))
@@ -201,8 +142,6 @@ def test_vectors() -> None:
     assert list(long["ROUGE-1"]) == pytest.approx([48897 / 16384 / 5] * 3, abs=1e-15)
     assert expected_rouge(SOURCE, REFERENCE, 3, n=2).recall == 0.078125
     assert expected_rouge(SOURCE, REFERENCE, 5, n=2).recall == pytest.approx(0.151123, abs=5e-7)
-    assert expected_rouge(SOURCE, REFERENCE, 3, replacement=False).f1 == pytest.approx(0.558036, abs=5e-7)
-    assert expected_rouge(SOURCE, REFERENCE, 5, replacement=False).f1 == pytest.approx(0.714286, abs=5e-7)
 
 
 def test_expected_counts_in_min_would_be_wrong() -> None:
@@ -213,20 +152,18 @@ def test_expected_counts_in_min_would_be_wrong() -> None:
     assert expected_rouge(SOURCE, REFERENCE, 5).recall < 0.6
 
 
-def test_single_words_are_binomial_and_hypergeometric() -> None:
-    from scipy.stats import binom, hypergeom
+def test_single_words_are_binomial() -> None:
+    from scipy.stats import binom
 
     source = {"a": 7, "b": 20, "c": 73}
     lengths = np.array([1, 5, 30, 60])
     most = np.array([3, 12])
-    for replacement in (True, False):
-        found = tails([("a",), ("b",)], most, source, lengths, replacement)
-        for g, word in enumerate("ab"):
-            for t in range(1, 13):
-                for at, length in enumerate(lengths):
-                    law = binom(length, source[word] / 100) if replacement else hypergeom(100, source[word], length)
-                    truth = law.sf(t - 1) if t <= most[g] else 0.0
-                    assert found[g, t - 1, at] == pytest.approx(truth, abs=1e-12)
+    found = tails([("a",), ("b",)], most, source, lengths)
+    for g, word in enumerate("ab"):
+        for t in range(1, 13):
+            for at, length in enumerate(lengths):
+                truth = binom(length, source[word] / 100).sf(t - 1) if t <= most[g] else 0.0
+                assert found[g, t - 1, at] == pytest.approx(truth, abs=1e-12)
 
 
 def test_a_bigram_of_one_word_overlaps_itself() -> None:
@@ -240,13 +177,12 @@ def test_a_bigram_of_one_word_overlaps_itself() -> None:
 
 
 @pytest.mark.acceptance
-@pytest.mark.parametrize("replacement", [True, False])
-def test_exact_expectations_agree_with_sampling_on_real_texts(summeval: Summaries, replacement: bool) -> None:
+def test_exact_expectations_agree_with_sampling_on_real_texts(summeval: Summaries) -> None:
     """One reference, so that the exact way is open; the sampled one is forced beside it."""
     lengths = np.array([20, 60])
     for document in summeval.documents[:6]:
         known = References([unicode_words(document.references[0])])
-        chances = Chances(unicode_words(document.source or ""), known, lengths, "max", replacement, draws=4000)
+        chances = Chances(unicode_words(document.source or ""), known, lengths, "max", draws=4000)
         for n in (1, 2):
             exact, error, how = chances.of(f"ROUGE-{n}")
             assert how == "exact"
@@ -455,12 +391,9 @@ def test_nothing_scores_above_what_is_attainable(candidate: list[str], reference
         (lambda: expected_rouge("", "a", 3), "no words to draw"),
         (lambda: expected_rouge("...", "a", 3), "no words to draw"),
         (lambda: expected_rouge("a b", "a", -1), "not a number of words"),
-        (lambda: expected_rouge("a b", "a", 3, replacement=False), "3 words cannot be drawn from 2"),
         (lambda: expected_rouge("a b", "a", 3, n="Lsum"), "form no sentences"),
         (lambda: expected_rouge("a b", "a", 3, n=0), "unknown measure 'ROUGE-0'"),
-        (lambda: expected_rouge("a b", "a", 3, n="W"), "ROUGE-W has no expected value here;"),
-        (lambda: expected_rouge("a b", "a", 3, n="S9"), "ROUGE-S9 has no expected value here;"),
-        (lambda: expected_rouge("a b", ["a", "b"], 3, n="SU4"), "only with replacement, of one reference or several="),
+        (lambda: expected_rouge("a b", "a", 3, n="W"), "unknown measure 'ROUGE-W'"),
     ],
 )
 def test_bad_input(call: object, message: str) -> None:

@@ -329,15 +329,6 @@ def test_lengths_and_bounds(file: Path) -> None:
     assert attainable.scores["U(ROUGE-1)"][0, 0] == pytest.approx(attainable.scores["ROUGE-1"][0, 0] / (6 / 7))
 
 
-def test_drawing_more_words_than_there_are(tmp_path: Path) -> None:
-    """A candidate longer than its source is held against the whole source."""
-    lines = [{**LINES[0], "summary": "the cat " * 20}]
-    given = read_summaries(written(tmp_path / "d.jsonl", lines))
-    found = evaluate_summaries(given, "E(ROUGE-1)", TextOptions(replacement=False, several="mean"))
-    whole = expected_rouge(str(LINES[0]["source"]), LINES[0]["references"], 8, replacement=False, several="mean")
-    assert found.scores.values[0, 0, 0] == pytest.approx(whole.f1)
-
-
 def test_expected_above_the_upper_bound_is_lowered(file: Path) -> None:
     found = evaluate_summaries(
         read_summaries(file), "V1(ROUGE-1) V2(ROUGE-1)", TextOptions(length=200, upper="attainable")

@@ -294,8 +294,8 @@ class TextChoices:
 @click.argument("data", type=FILE)
 @together("choices", TextChoices)
 @click.option("-m", "--measure", "measures", multiple=True, metavar="NAMES",
-              help="Measures, as for `calipers text score`, not normalised [default: ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W "
-                   "ROUGE-SU4 METEOR].")  # fmt: skip
+              help="Measures, as for `calipers text score`, not normalised [default: ROUGE-1 ROUGE-2 ROUGE-L].",
+              )  # fmt: skip
 @click.option("--chance", "chances", multiple=True, type=LibraryChoice("calipers.text.options:CHANCES"),
               help="A kind of random text; repeated [default: all].")  # fmt: skip
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
@@ -318,7 +318,7 @@ def text(data: str, choices: TextChoices, bert: Bert, no_charts: bool, safe_csv:
 
     \b
     calipers study text data.jsonl -o study4/
-    calipers study text data.jsonl -m "chrF BLEU METEOR" --chance sentences --chance lead -o study5/
+    calipers study text data.jsonl -m "chrF BLEU TER" --chance sentences --chance lead -o study5/
     calipers study text data.jsonl -m "BERTScore" --encoder roberta-large --cache kept/ -o study6/
     """
     from calipers.cli.options import words
@@ -338,7 +338,7 @@ def text(data: str, choices: TextChoices, bert: Bert, no_charts: bool, safe_csv:
     with progress(len(asked) * len(chances), "kinds of random text") as advance:
         study = text_study(
             summaries, names, chances, options, aspects=words(choices.human) if choices.human else (),
-            samples=choices.samples, cache=bert.cache, progress=advance, **bert.models(summaries, asked),
+            samples=choices.samples, cache=bert.cache, progress=advance, matcher=bert.matcher_for(summaries, asked),
         )  # fmt: skip
     charts = {} if no_charts else study.charts()
     title = "Measures of texts between random texts and people"

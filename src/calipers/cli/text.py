@@ -50,11 +50,11 @@ class _TextCommands(click.Group):
 
 @click.group("text", cls=_TextCommands)
 def command() -> None:
-    """Summaries and translations between their bounds: ROUGE, BLEU, chrF, TER, METEOR, BERTScore, and people.
+    """Summaries and translations between their bounds: ROUGE, BLEU, chrF, TER, BERTScore, and people.
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
-    calipers text score data.jsonl -m "chrF BLEU V2(chrF) V2(BLEU) METEOR" --chance sentences
+    calipers text score data.jsonl -m "chrF BLEU V2(chrF) V2(BLEU)" --chance sentences
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large
     calipers text compare data.jsonl -m "ROUGE-2 V2(ROUGE-2)" --baseline s0
     calipers text correlate data.jsonl --human coherence,relevance
@@ -84,7 +84,7 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-2 ROUGE-L V2(ROUGE-1)"
-    calipers text score data.jsonl -m "METEOR V2(METEOR)" --chance sentences
+    calipers text score data.jsonl -m "chrF V2(chrF)" --chance sentences
     calipers text score data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --per-document --format csv
     calipers text score --candidates old.txt --candidates new.txt --references r.txt --source s.txt -m "rouge1"
     calipers text score answers.jsonl -m "EM F1 NuggetRecall CitationPrecision CitationRecall nDCG@10"
@@ -221,7 +221,6 @@ def _preferences(found: TextScores, path: str) -> dict[str, Any]:
               show_default=True,
               help="Order: by the difference of algorithm 2, or by similarities of tokens.")  # fmt: skip
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only N documents at either end.")
-@click.option("--attention", is_flag=True, help="Also how tokens attend to the document, in the last layer.")
 @plot_option("the profiles of both ends (figure 8.3)")
 @output
 def documents(
@@ -230,7 +229,6 @@ def documents(
     bert: Bert,
     by: str,
     top: int | None,
-    attention: bool,
     plot: str | None,
     output: Output,
 ) -> None:
@@ -241,16 +239,15 @@ def documents(
 
     \b
     calipers text documents data.jsonl --encoder roberta-large --top 20
-    calipers text documents data.jsonl --encoder ./model --attention --plot profiles.html
+    calipers text documents data.jsonl --encoder ./model --plot profiles.html
     """
     from calipers.text import charts
     from calipers.text.order_sensitivity import document_profiles, steps
 
     summaries = data.open()
     matcher = bert.matcher(summaries, "profiles of documents need an encoder: --encoder MODEL")
-    attention = attention or plot is not None
-    with progress(steps(summaries, attention), "texts") as advance:
-        found = document_profiles(summaries, matcher, scoring.options, attention=attention, progress=advance)
+    with progress(steps(summaries), "texts") as advance:
+        found = document_profiles(summaries, matcher, scoring.options, progress=advance)
     note(
         f"{counted(len(found.documents), 'document')}, {found.encoder}, expected summaries of "
         f"{_range(found.k.tolist())} tokens"

@@ -12,7 +12,6 @@ from calipers.cli.options import alpha_option, note, strict_option, words
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.text_options import (
     Bert,
-    Models,
     Scoring,
     SummaryFiles,
     details_of_measures,
@@ -33,7 +32,6 @@ TABLES = {
     "agreement": "agreement with people",
     "tests": "which measure agrees better",
     "power": "discriminative power",
-    "properties": "properties, tried on these texts",
 }
 
 
@@ -48,7 +46,6 @@ class MetaChoices:
     exchange: str
     samples: int
     resamples: int
-    trials: int
     alpha: float
 
     def shown(self, summaries: Summaries) -> list[str]:
@@ -69,7 +66,7 @@ class MetaChoices:
 @together("choices", MetaChoices)
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--table", "tables", metavar="NAMES",
-              help=f"{', '.join(TABLES)} [default: the first three, without people the third].")  # fmt: skip
+              help=f"{', '.join(TABLES)} [default: all; without human scores, power].")  # fmt: skip
 @click.option("--level", type=LibraryChoice("calipers.text.human_agreement:LEVELS"), default="system",
               show_default=True, help="Level of the tests between measures.")  # fmt: skip
 @click.option("--agreement", type=LibraryChoice("calipers.text.measure_tests:AGREEMENTS"), default="pearson",
@@ -84,8 +81,6 @@ class MetaChoices:
               help="Permutations; all of them where there are no more.")  # fmt: skip
 @click.option("--resamples", type=click.IntRange(min=0), default=200, show_default=True,
               help="Resamples of documents for the intervals of accuracies; 0 for none.")  # fmt: skip
-@click.option("--trials", type=click.IntRange(min=1), default=100, show_default=True,
-              help="Summaries on which properties are tried.")  # fmt: skip
 @alpha_option
 @details_of_measures
 @strict_option
@@ -96,16 +91,15 @@ def command(
     """Judge the measures: do they order texts as people do, and which of them does it better?
 
     Kendall's, Spearman's and Pearson's correlations, pairwise accuracy with tie calibration and soft pairwise accuracy
-    at three levels; Williams' test and permutation tests between measures; how many pairs of systems each tells
-    apart; and what each does to a summary that gets better (properties).
+    at three levels; Williams' test and permutation tests between measures; and how many pairs of systems each tells
+    apart.
 
     \b
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)" --human relevance
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-2" --table tests --level summary --agreement accuracy --samples 100
-    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-1(part=recall)" --table properties
+    calipers text meta data.jsonl -m "ROUGE-1 ROUGE-1(part=recall)" --table power
     """
     from calipers.text.human_agreement import LEVELS
-    from calipers.text.measure_names import text_measures
     from calipers.text.measure_tests import check_agreement
     from calipers.text.meta_evaluation import TextMetaEvaluation
 
@@ -114,10 +108,9 @@ def command(
     shown = choices.shown(summaries)
     aspects = words(choices.human) if choices.human else list(summaries.human)
     if not aspects and {*shown} & {*OF_PEOPLE}:
-        raise CalipersError("has no human scores; --table power,properties needs none", file=data.name)
+        raise CalipersError("has no human scores; --table power needs none", file=data.name)
     judged = {aspect: summaries.judgments(aspect) for aspect in aspects}
-    models = bert.models(summaries, text_measures(scoring.names(bert)))
-    found = scored(summaries, scoring, bert, models)
+    found = scored(summaries, scoring, bert)
     say_scored(found, strict)
     seed = scoring.rouge.seed
     meta = TextMetaEvaluation.of(found, judged, samples=choices.samples, seed=seed, resamples=choices.resamples)
@@ -138,10 +131,8 @@ def command(
             ))  # fmt: skip
             pairs = counted(len(tables[name][1].rows), "test")
             note(f"{pairs} of {choices.agreement} at the level {choices.level}, corrected together by Holm")
-        elif name == "power":
-            tables[name] = (TABLES[name], _power(found, choices.alpha))
         else:
-            tables[name] = (TABLES[name], _properties(summaries, found, scoring, models, choices.trials))
+            tables[name] = (TABLES[name], _power(found, choices.alpha))
     output.write_several(tables)
 
 
@@ -151,12 +142,3 @@ def _power(found: TextScores, alpha: float) -> Table:
     power = discriminative_power(found.scores, "t", alpha)
     note(f"discriminative power: paired t tests over documents at alpha {alpha:g}, nothing corrected")
     return power.table()
-
-
-def _properties(summaries: Summaries, found: TextScores, scoring: Scoring, models: Models, trials: int) -> Table:
-    from calipers.text.measure_properties import text_properties
-
-    names = [each.named() for each in found.asked]
-    table = text_properties(summaries, names, scoring.options, trials=trials, seed=scoring.rouge.seed, **models).table()
-    note("a failure is a proof; that none was found in these trials is not. Texts have no ranks to be top-weighted")
-    return table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
     from calipers.results.scores import Scores
     from calipers.text.bertscore import Matcher
-    from calipers.text.likelihood import Generator
     from calipers.text.measure_names import TextMeasure
     from calipers.text.options import TextOptions
     from calipers.text.scoring import TextScores
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
 
 ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
 BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
-
-
-def _not(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
-    return not value
 
 
 def _length(context: click.Context, parameter: click.Parameter, value: str) -> int | str:
@@ -108,7 +103,6 @@ class Scoring:
     rouge: TextOptions
     tokens: str
     k: int | str
-    repeated: bool
     measures: tuple[str, ...] = ()
 
     def names(self, bert: Bert) -> list[str]:
@@ -119,20 +113,13 @@ class Scoring:
     def options(self) -> TextOptions:
         from calipers.text.options import Keywords
 
-        keywords = Keywords(self.tokens, self.k, self.repeated, seed=self.rouge.seed)
+        keywords = Keywords(self.tokens, self.k, seed=self.rouge.seed)
         return replace(self.rouge, keywords=keywords)
-
-
-class Models(TypedDict):
-    """The models that measures of texts need, as the library's functions take them."""
-
-    matcher: Matcher | None
-    generator: Generator | None
 
 
 @dataclass(frozen=True)
 class Bert:
-    """The models of BERTScore and BARTScore, and what they are made to do."""
+    """The model of BERTScore, and how it is used."""
 
     encoder: str | None
     layer: int | None
@@ -142,10 +129,9 @@ class Bert:
     batch: int
     cache: str | None
     mixed: bool | None
-    generator: str | None
 
     def matcher(self, summaries: Summaries, otherwise: str) -> Matcher:
-        """It, fitted to these summaries; an error in these words where no encoder is named."""
+        """Return the model fitted to these summaries. Raise an error with the given words if no encoder is named."""
         from calipers.text.bertscore import matcher
         from calipers.text.encoder import Encoder
 
@@ -157,29 +143,18 @@ class Bert:
         references = [text for document in summaries.documents for text in document.references]
         return matcher(encoder, references, idf=self.idf, baseline=self.rescale)
 
-    def models(self, summaries: Summaries, measures: Iterable[TextMeasure]) -> Models:
-        """What these measures of texts need, opened."""
-        bases = {measure.base for measure in measures}
-        no_encoder = "BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder"
-        return {
-            "matcher": self.matcher(summaries, no_encoder) if "BERTScore" in bases else None,
-            "generator": self._likelihoods() if "BARTScore" in bases else None,
-        }
-
-    def _likelihoods(self) -> Generator:
-        """The model of BARTScore."""
-        from calipers.text.likelihood import BATCH, Generator
-
-        if self.generator is None:
-            raise CalipersError("BARTScore needs an encoder-decoder model: --generator MODEL, on the hub or a folder")
-        return Generator(self.generator, device=self.device, batch=min(self.batch, BATCH), mixed=self.mixed)
+    def matcher_for(self, summaries: Summaries, measures: Iterable[TextMeasure]) -> Matcher | None:
+        """Return the model fitted to these summaries, or None if no measure needs it."""
+        if all(measure.base != "BERTScore" for measure in measures):
+            return None
+        return self.matcher(summaries, "BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder")
 
 
 measures_options = click.option(
     "-m", "--measure", "measures", multiple=True, metavar="NAMES",
-    help="Measures: ROUGE-1 to -9, -L, -Lsum, -W, -S4, -SU4 (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, "
-         "METEOR, BERTScore, BARTScore; of answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall; U(..) "
-         f"V1(..) V2(..) E(..) of them [default: {ROUGES}, with --encoder BERTScore's].",
+    help="Measures: ROUGE-1 to -9, -L, -Lsum (also ROUGE-2(part=recall)), BLEU, chrF, chrF++, TER, BERTScore; of "
+         "answers EM, F1, NuggetRecall, CitationPrecision, CitationRecall, CitationF1; U(..) V1(..) V2(..) E(..) of "
+         f"them [default: {ROUGES}, with --encoder BERTScore's].",
 )  # fmt: skip
 data_options = together(
     "data", SummaryFiles,
@@ -204,8 +179,6 @@ rouge_options = declared(
     click.option("--stem", is_flag=True, help="Cut words to their stems (Porter, English)."),
     click.option("--length", default="candidate", show_default=True, callback=_length,
                  metavar="candidate|reference|N", help="Words of the random texts."),
-    click.option("--without-replacement", "replacement", is_flag=True, callback=_not,
-                 help="Draw each word of the source at most once."),
     click.option("--chance", type=LibraryChoice("calipers.text.options:CHANCES"),
                  help="Random texts behind all expected scores: words or sentences of the source, its beginning, the "
                       "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
@@ -235,7 +208,6 @@ model_options = together(
                  help="Keep the vectors of texts, and the scores of random ones, there."),
     click.option("--mixed/--no-mixed", default=None,
                  help="Half precision inside the model [default: on a CUDA device only]."),
-    click.option("--generator", metavar="MODEL", help="Encoder-decoder model of BARTScore: as for --encoder."),
 )  # fmt: skip
 bert_options = declared(
     model_options,
@@ -243,7 +215,6 @@ bert_options = declared(
                  metavar="reference|candidate|N", help="Tokens of the expected summary of BERTScore."),
     click.option("--tokens", type=LibraryChoice("calipers.text.options:CHOICES"), default="most", show_default=True,
                  help="Tokens of that summary: by likeness to the document."),
-    click.option("--repeated", is_flag=True, help="Let it repeat tokens as often as the source does."),
 )  # fmt: skip
 scoring_options = declared(together("rouge", "calipers.text.options:TextOptions"), together("scoring", Scoring))
 texts_and_measures = declared(scoring_options, data_options, measures_options)
@@ -282,16 +253,16 @@ def all_scored(
     return summaries, scores, of_texts
 
 
-def scored(summaries: Summaries, scoring: Scoring, bert: Bert, models: Models | None = None) -> TextScores:
-    """The texts under the measures that are asked for, by models that are open already, or are opened now."""
+def scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
+    """Score the texts under the requested measures."""
     from calipers.text.measure_names import text_measures
     from calipers.text.scoring import evaluate_summaries, steps
 
     names = scoring.names(bert)
-    opened = bert.models(summaries, text_measures(names)) if models is None else models
+    matcher = bert.matcher_for(summaries, text_measures(names))
     with progress(steps(summaries, names), "texts") as advance:
         return evaluate_summaries(
-            summaries, names, scoring.options, progress=advance, cache=bert.cache, warn=False, **opened
+            summaries, names, scoring.options, matcher, progress=advance, cache=bert.cache, warn=False
         )
 
 

@@ -63,7 +63,6 @@ def command(
                 "random texts": options.chance or "those of each measure",
                 "upper bound": options.upper,
                 "encoder": bert.encoder or "none",
-                "generator": bert.generator or "none",
             },
         )  # fmt: skip
     warn(notes, strict)

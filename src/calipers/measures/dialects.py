@@ -262,7 +262,7 @@ _NOT_OF_RANKINGS = {
 def refusal(name: str) -> str | None:
     """Why a name that another tool knows is not offered."""
     if _OF_TEXT.match(name):
-        return "it scores texts: see calipers text score, with -m ROUGE-1, BLEU, chrF, METEOR or BERTScore"
+        return "it scores texts: see calipers text score, with -m ROUGE-1, BLEU, chrF, TER or BERTScore"
     if (other := _NOT_OF_RANKINGS.get(name.lower())) is not None:
         return other
     return REFUSED.get(name.lower())

@@ -41,9 +41,8 @@ from calipers.text.summaries import Summaries
 if TYPE_CHECKING:
     from calipers.text.bertscore import Matcher
     from calipers.text.bounded_scores import Progress
-    from calipers.text.likelihood import Generator
 
-MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR"  # what takes no package, and little time
+MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L"  # these need no further package and little time
 NORMALS = ("V1", "V2")
 TEXTS = 5  # random texts for each summary: the errors of single ones average out over documents
 SPLITS = 200
@@ -267,7 +266,7 @@ def text_study(
 ) -> TextStudy:
     """All measures under all kinds of random texts, against what people said at three levels.
 
-    scoring: matcher, generator, cache and progress, as for `normalised_texts`.
+    scoring: matcher, cache and progress, as for `normalised_texts`.
     """
     _judged(summaries, aspects)  # before anything takes long
     return normalised_texts(summaries, measures, chances, options, **scoring).study(aspects, samples, splits)
@@ -280,13 +279,12 @@ def normalised_texts(
     options: TextOptions | None = None,
     *,
     matcher: Matcher | None = None,
-    generator: Generator | None = None,
     cache: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> NormalisedTexts:
     """All measures under all kinds of random texts.
 
-    A matcher is for BERTScore, a generator for BARTScore. cache: a folder that keeps the scores of texts, so that
+    A matcher is for BERTScore. cache: a folder that keeps the scores of texts, so that
     a study that was stopped goes on where it was.
     """
     base = options or TextOptions(texts=TEXTS)
@@ -297,9 +295,8 @@ def normalised_texts(
     shape = len(summaries.systems), len(summaries.documents)
     plain = np.empty((len(asked), *shape))
     normal = np.empty((len(asked), len(chances), len(NORMALS), *shape))
-    parts = {each.base: frozenset(m.part for m in asked if m.base == each.base) for each in asked}
     kept = None if cache is None else ScoreCache(cache)
-    context = Context(summaries, base, matcher, generator, parts)
+    context = Context(summaries, base, matcher)
     drawn = RandomTexts(summaries, base)
     names = []
     for m, measure in enumerate(asked):

@@ -18,14 +18,12 @@ _HOMES = {
     "scoring": ("TextScores", "evaluate_summaries"),
     "registry": ("TextDeclaration", "measure"),
     "encoder": ("Encoder",),
-    "likelihood": ("Generator",),
     "bertscore": ("Matcher", "bert_score", "matcher"),
     "order_sensitivity": ("Profiles", "document_profiles"),
     "human_agreement": ("HumanCorrelation", "human_correlation"),
     "tie_calibration": ("PairwiseAccuracy", "pairwise_accuracy", "soft_pairwise_accuracy"),
     "measure_tests": ("MeasureTest", "permutation_test", "williams", "williams_test"),
     "meta_evaluation": ("TextMetaEvaluation",),
-    "measure_properties": ("TextProperties", "text_properties"),
     "preferences": ("Preference", "WinLostTie", "read_preferences", "win_lost_tie"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

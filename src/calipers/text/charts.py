@@ -12,19 +12,16 @@ KINDS = ("heterogeneous", "homogeneous")
 
 
 def profile_chart(profiles: Profiles, size: int = 20) -> Any:
-    """Figure 8.3: mean and standard deviation of the similarity, and of attention, at both ends of the order."""
+    """Draw mean and standard deviation of the similarity at both ends of the order (figure 8.3, without attention)."""
     alt = altair()
     named = {
         "similarity, mean": profiles.mean,
         "similarity, standard deviation": profiles.deviation,
-        "attention, mean": profiles.attention_mean,
-        "attention, standard deviation": profiles.attention_deviation,
     }
-    shown = [what for what, values in named.items() if (values == values).all()]
     rows = [
         {"kind": kind, "place": place, "document": profiles.documents[d], "what": what, "value": float(named[what][d])}
         for kind, chosen in zip(KINDS, profiles.ends(size), strict=True)
-        for what in shown
+        for what in named
         # Each curve ascending, as the figure has it: what is compared is how the values are spread.
         for place, d in enumerate(sorted(chosen.tolist(), key=named[what].__getitem__), 1)
     ]
@@ -38,10 +35,9 @@ def profile_chart(profiles: Profiles, size: int = 20) -> Any:
             tooltip=["document:N", "kind:N", alt.Tooltip("value:Q", format=".4f")],
         )
         .properties(width=320, height=200)
-        for what in shown
+        for what in named
     ]  # fmt: skip
-    lines = [alt.hconcat(*charts[i : i + 2]) for i in range(0, len(charts), 2)]
-    return alt.vconcat(*lines, title=f"Tokens against their document ({profiles.encoder})")
+    return alt.hconcat(*charts, title=f"Tokens against their document ({profiles.encoder})")
 
 
 def correlation_chart(correlation: HumanCorrelation, level: str = "system", coefficient: str = "tau-b") -> Any:

@@ -145,28 +145,10 @@ class Encoder(PretrainedModel):
             states = self._torch.nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
         return [np.array(state[: len(row)]) for state, row in zip(states, rows, strict=True)]
 
-    # -- attention ---------------------------------------------------------------------------------------
-
-    def attention(self, texts: Sequence[str], progress: Progress | None = None) -> list[Vectors]:
-        """The attention of the model's last layer, the mean over its heads: [token, token] of each text.
-
-        Rows and columns of special tokens are left in: they take up much of the attention.
-        """
-        network = self._open_network(attn_implementation="eager")
-        advance = progress or (lambda done: None)
-        found = []
-        for (ids, _), _text in zip(self.tokenize(list(texts)), texts, strict=True):
-            rows, mask = self.padded([ids])
-            with self._torch.inference_mode():
-                weights = network(rows, attention_mask=mask, output_attentions=True).attentions[-1]
-            found.append(np.asarray(weights[0].float().mean(dim=0).cpu().numpy()))
-            advance(1)
-        return found
-
     # -- opening -----------------------------------------------------------------------------------------
 
-    def _open_network(self, **options: Any) -> Any:
-        network = self.opened("AutoModel", **options)
+    def _open_network(self) -> Any:
+        network = self.opened("AutoModel")
         if hasattr(network, "decoder") and hasattr(network, "encoder"):
             network = network.encoder
         return network.eval().to(self.device)

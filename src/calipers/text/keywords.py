@@ -4,7 +4,7 @@ Algorithm 1 of Feng (2023): the cosine of each token's vector to the document's;
 similarity; the first k of them, as text, are the expected summary. It is no expectation over anything random, but what
 a picker of keywords would get. The printed listing sorts ascending and takes the first, that is the least similar
 tokens; its prose says the most similar ones, which is the default here. A token that occurs more than once counts once,
-with the similarity of its last occurrence, as in the listing, unless `repeated` is set.
+with the similarity of its last occurrence, as in the listing.
 """
 
 from __future__ import annotations
@@ -29,11 +29,9 @@ def similarities(text: Encoded, vector: str = "mean") -> Floats:
     return np.asarray(own @ whole / size) if size > 0 else np.zeros(len(own))
 
 
-def ranked_tokens(text: Encoded, vector: str = "mean", repeated: bool = False) -> tuple[Ints, Floats]:
-    """Tokens and their similarity to the text; each token once, by its last occurrence, unless `repeated`."""
+def ranked_tokens(text: Encoded, vector: str = "mean") -> tuple[Ints, Floats]:
+    """Return the different tokens of a text and the similarity of each one's last occurrence to the text."""
     tokens, similarity = text.tokens[~text.special], similarities(text, vector)
-    if repeated:
-        return tokens, similarity
     last = {token: i for i, token in enumerate(tokens.tolist())}
     places = np.array(list(last.values()), dtype=np.int64)
     return tokens[places], similarity[places]
@@ -48,7 +46,7 @@ def expected_texts(encoder: Encoder, source: Encoded, k: int, keywords: Keywords
         size = min(k, len(own))
         draws = (random.choice(own, size=size, replace=False) for _ in range(keywords.draws))
         return [encoder.text_of(drawn.tolist()) for drawn in draws]
-    tokens, similarity = ranked_tokens(source, keywords.vector, keywords.repeated)
+    tokens, similarity = ranked_tokens(source, keywords.vector)
     order = np.argsort(-similarity if keywords.choose == "most" else similarity, kind="stable")
     return [encoder.text_of(tokens[order[:k]].tolist())]
 

@@ -21,7 +21,6 @@ class Keywords:
 
     choose: str = "most"  # most similar, least similar, or random tokens
     k: int | str = "reference"  # how many; or as many as the references have in the mean, or as the candidate has
-    repeated: bool = False  # a token may be taken as often as it occurs
     vector: str = "mean"  # of the document: the mean of its tokens', or that of its first token
     draws: int = TEXTS
     seed: int = SEED
@@ -41,7 +40,6 @@ class TextOptions:
     stem: bool = False
     several: str = "max"
     length: int | str = "candidate"  # of the random summary: the candidate's, the references' mean, or so many words
-    replacement: bool = True
     upper: str = "1"
     chance: str | None = None  # random texts of expected scores; None for what each measure has of its own
     texts: int = TEXTS  # random texts that are scored one by one

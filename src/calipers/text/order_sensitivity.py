@@ -2,14 +2,8 @@
 
 Algorithm 2 of Feng (2023): the BERTScore of the k tokens most like the document, less that of the k least like it, in
 absolute value; ascending, the first documents are called heterogeneous and the last homogeneous. The profile of a
-document is the mean and the standard deviation of
-
-    the cosine of each token's vector to the document's, the mean of all (chapter 8.1)
-    the cosine of each token's attention to the document's (chapter 8.6): the attention that it pays to the tokens of
-    the document in the model's last layer, the mean over heads, against the mean of that over all tokens
-
-Chapter 8.6 does not say how a row of attention, which has a number for each token, is compared with a document vector,
-which has one for each dimension; this is the reading in which both have the same length.
+document is the mean and the standard deviation of the cosine between each token's vector and the document's vector,
+which is the mean over its tokens (chapter 8.1).
 """
 
 from __future__ import annotations
@@ -25,7 +19,6 @@ from calipers.results.tables import Cell, Table
 from calipers.text.bertscore import Matcher
 from calipers.text.bertscore_of_summaries import encoded_references
 from calipers.text.bounded_scores import Progress
-from calipers.text.encoder import Encoded, Vectors
 from calipers.text.keywords import expected_parts, expected_texts, similarities, tokens_of_references
 from calipers.text.options import TextOptions
 from calipers.text.random_texts import needed_source
@@ -46,8 +39,6 @@ class Profiles:
     least: Floats
     mean: Floats  # of the tokens' similarity to the document
     deviation: Floats
-    attention_mean: Floats  # of their attention; NaN where it was not asked for
-    attention_deviation: Floats
     cut: int  # sources that were longer than the model reads
 
     @property
@@ -84,8 +75,6 @@ class Profiles:
             "tokens": self.tokens, "k": self.k, "E most": self.most, "E least": self.least,
             "difference": self.difference, "mean": self.mean, "deviation": self.deviation,
         }  # fmt: skip
-        if not np.isnan(self.attention_mean).all():
-            named |= {"attention mean": self.attention_mean, "attention deviation": self.attention_deviation}
         rows: list[tuple[Cell, ...]] = [
             (self.documents[d], place[d], *(values[d].item() for values in named.values())) for d in order
         ]
@@ -97,10 +86,9 @@ def document_profiles(
     matcher: Matcher,
     options: TextOptions | None = None,
     *,
-    attention: bool = False,
     progress: Progress | None = None,
 ) -> Profiles:
-    """The profile of each document. `progress` is told about texts, then about documents where attention is read."""
+    """Return the profile of each document. `progress` is called with the number of texts that were encoded."""
     chosen = options or TextOptions()
     keywords = chosen.keywords
     if keywords.k == "candidate" or keywords.choose == "random":
@@ -122,10 +110,6 @@ def document_profiles(
         ]
         ends.append(expected_parts(matcher, made, references, chosen.several, progress)[:, -1])
     near = [similarities(encoded[source], keywords.vector) for source in sources]
-    paid = [np.full(1, np.nan)] * len(sources)
-    if attention:
-        weights = encoder.attention(sources, progress)
-        paid = [_attention(encoded[source], each) for source, each in zip(sources, weights, strict=True)]
     return Profiles(
         summaries.ids,
         encoder.name,
@@ -135,22 +119,11 @@ def document_profiles(
         ends[1],
         np.array([each.mean() for each in near]),
         np.array([each.std() for each in near]),
-        np.array([each.mean() for each in paid]),
-        np.array([each.std() for each in paid]),
         sum(encoded[source].cut for source in sources),
     )
 
 
-def steps(summaries: Summaries, attention: bool) -> int:
-    """How far `progress` will go."""
-    documents = len(summaries.documents)
+def steps(summaries: Summaries) -> int:
+    """Return the total that `progress` reaches."""
     texts = {text for document in summaries.documents for text in (document.source, *document.references)}
-    return len(texts) + 2 * documents + (documents if attention else 0)
-
-
-def _attention(source: Encoded, weights: Vectors) -> Floats:
-    """The cosine of what each token attends to, to what they all do in the mean; special tokens are left out."""
-    own = weights[np.ix_(~source.special, ~source.special)].astype(np.float64)
-    whole = own.mean(axis=0)
-    sizes = np.linalg.norm(own, axis=1) * np.linalg.norm(whole)
-    return np.asarray(np.divide(own @ whole, sizes, out=np.zeros(len(own)), where=sizes > 0))
+    return len(texts) + 2 * len(summaries.documents)

@@ -42,9 +42,9 @@ class PretrainedModel:
         """The model's name without where it lies."""
         return short_name(self.model)
 
-    def opened(self, kind: str, **options: Any) -> Any:
-        """The network itself, by a class of transformers."""
-        return open_pretrained(self._transformers, kind, self.model, **options)
+    def opened(self, kind: str) -> Any:
+        """Load the network by a class of transformers (for example, AutoModel)."""
+        return open_pretrained(self._transformers, kind, self.model)
 
     def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Rows of tokens as one block, and which of it they fill."""

@@ -1,13 +1,12 @@
 """What a random summary would score: words drawn from the source, by how often it has them.
 
-    p(w) = c(w) / n        a summary of L words, drawn independently, or without putting words back
+    p(w) = c(w) / n        a summary of L words, drawn independently
 
     E[matches] = sum over n-grams g of the reference, over t = 1..r(g), of Pr(the summary has g at least t times)
 
 As precision, recall and F1 are linear in the matches (L is fixed), so are their expectations. That is exact for one
-reference, and for the mean over several; for the pairs of words of ROUGE-S as for n-grams. The best of several, and
-common subsequences, are no sums over n-grams: there all summaries are enumerated where they are few, and drawn where
-they are not.
+reference, and for the mean over several. The best of several, and common subsequences, are no sums over n-grams: there
+all summaries are enumerated where they are few, and drawn where they are not.
 
 Putting the expected counts into min() instead would be wrong (Jensen): min is concave.
 """
@@ -25,38 +24,13 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.random_rankings import DRAWS, SEED
-from calipers.text.ngram_chances import Gram, tails
+from calipers.text.ngram_chances import tails
 from calipers.text.random_texts import drawn_places, source_number
-from calipers.text.rouge_scores import (
-    References,
-    Score,
-    Skips,
-    grams_named,
-    rouge_name,
-    scored,
-    size_of,
-    skips_named,
-    texts_of,
-)
-from calipers.text.skip_chances import countable, skip_tails
+from calipers.text.rouge_scores import References, Score, gram_size, rouge_name, scored, size_of, texts_of
 from calipers.text.subsequences import common
 from calipers.text.tokens import tokenizer_of
 
 ENUMERATED = 20_000  # summaries that are all gone through rather than drawn
-
-
-def closed(name: str) -> bool:
-    """Whether this is a kind of ROUGE whose expectation is always worked out here: n-grams and ROUGE-L."""
-    return name == "ROUGE-L" or name.removeprefix("ROUGE-").isdigit()
-
-
-def closed_pairs(name: str, replacement: bool) -> bool:
-    """Whether this is a kind of ROUGE-S whose expectation is exact for one reference and the mean over several.
-
-    >>> closed_pairs("ROUGE-SU4", True), closed_pairs("ROUGE-S50", True), closed_pairs("ROUGE-SU4", False)
-    (True, False, False)
-    """
-    return replacement and name.startswith("ROUGE-S") and countable(skips_named(name))
 
 
 class ExpectedRouge(dict[str, Score]):
@@ -77,7 +51,6 @@ def expected_rouge(
     references: str | Sequence[str],
     length: int,
     n: int | str = 1,
-    replacement: bool = True,
     *,
     tokenizer: str = "unicode",
     stem: bool = False,
@@ -89,7 +62,6 @@ def expected_rouge(
 
     Exact for one reference, and for several="mean"; for the best of several references, and for n="L", exact by
     enumeration where there are few summaries, else from so many draws (`exactness` says which, `error` how far off).
-    n="SU4" and its like (any number of words between, or at most 6) are exact or refused.
 
     >>> found = expected_rouge("the cat sat on the mat the end", ["the cat on the mat"], length=3)
     >>> found["ROUGE-1"].f1 == 33 / 64, found.exactness
@@ -103,19 +75,12 @@ def expected_rouge(
     if name == "ROUGE-Lsum":
         raise CalipersError("ROUGE-Lsum has no expected value here: words drawn at random form no sentences")
     texts = texts_of(references)
-    alone = several == "mean" or len(set(texts)) == 1
-    if not closed(name) and not (alone and closed_pairs(name, replacement)):
-        pairs = " with replacement, of one reference or several='mean'" if closed_pairs(name, True) else ""
-        only = f"has an expected value here only{pairs}" if pairs else "has no expected value here"
-        raise CalipersError(f"{name} {only}; evaluate_summaries scores random texts one by one")
     if not drawn_from:
         raise CalipersError("the source has no words to draw a summary from")
     if length < 0 or int(length) != length:
         raise CalipersError(f"length {length} is not a number of words")
-    if not replacement and length > len(drawn_from):
-        raise CalipersError(f"a summary of {length} words cannot be drawn from {len(drawn_from)} without replacement")
     known = References([words(text) for text in texts])
-    chances = Chances(drawn_from, known, np.array([int(length)]), several, replacement, draws, seed)
+    chances = Chances(drawn_from, known, np.array([int(length)]), several, draws, seed)
     mean, error, exactness = chances.of(name)
     return ExpectedRouge(name, Score(*mean[0].tolist()), exactness, Score(*error[0].tolist()))
 
@@ -128,7 +93,6 @@ class Chances:
     references: References
     lengths: Ints
     several: str = "max"
-    replacement: bool = True
     draws: int = DRAWS
     seed: int = SEED
 
@@ -137,7 +101,7 @@ class Chances:
         if name != "ROUGE-L" and (self.several == "mean" or self._one_reference):
             mean = self._exact(name)
             return mean, np.zeros_like(mean), "exact"
-        matched = self._subsequences() if name == "ROUGE-L" else self._grams(int(name.removeprefix("ROUGE-")))
+        matched = self._subsequences() if name == "ROUGE-L" else self._grams(gram_size(name))
         of_candidate = size_of(name, self.lengths)
         parts = scored(matched, of_candidate, self.references.totals(name), self.several)
         if self._every is not None:
@@ -146,29 +110,12 @@ class Chances:
         return parts.mean(axis=0), parts.std(axis=0, ddof=1) / np.sqrt(self.draws), "sampled"
 
     def _exact(self, name: str) -> Floats:
-        kind = grams_named(name)
-        grams = self.references.grams(kind)
+        grams = self.references.grams(gram_size(name))
         counts = grams.counts  # [reference, n-gram]
-        chance = self._tails(list(grams.ids), counts.max(axis=0, initial=0), kind)
+        chance = tails(list(grams.ids), counts.max(axis=0, initial=0), self.counts, self.lengths)
         asked = np.arange(1, chance.shape[1] + 1) <= counts[..., None]  # [reference, n-gram, t]
         matched = np.tensordot(asked.astype(np.float64), chance, axes=([1, 2], [0, 1])).T
         return scored(matched, size_of(name, self.lengths), self.references.totals(name), self.several)
-
-    def _tails(self, grams: Sequence[Gram], most: Ints, kind: int | Skips) -> Floats:
-        """The chances of each n-gram or pair, at least 1, 2, ... times."""
-        if isinstance(kind, int):
-            return tails(grams, most, self.counts, self.lengths, self.replacement)
-        chance = np.zeros((len(grams), int(most.max(initial=0)), len(self.lengths)))
-        for size in (1, 2):
-            place = [i for i, gram in enumerate(grams) if len(gram) == size]
-            some, asked = [grams[i] for i in place], most[place]
-            found = (
-                tails(some, asked, self.counts, self.lengths, self.replacement)
-                if size == 1
-                else skip_tails(some, asked, self.counts, self.lengths, kind)
-            )
-            chance[place, : found.shape[1]] = found
-        return chance
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -196,14 +143,9 @@ class Chances:
         rows = np.array(list(product(sorted(times), repeat=longest)), dtype=np.int64).reshape(
             len(times) ** longest, longest
         )
-        left = np.zeros(max(times) + 1)
-        left[list(times)] = list(times.values())
-        total = np.full(longest, float(len(self.source)))
-        there = left[rows]
-        if not self.replacement:
-            there = np.maximum(there - _met_before(rows), 0.0)
-            total -= np.arange(longest)
-        return rows, np.asarray((there / total).prod(axis=1))
+        chance = np.zeros(max(times) + 1)
+        chance[list(times)] = np.array(list(times.values())) / len(self.source)
+        return rows, np.asarray(chance[rows].prod(axis=1))
 
     @cached_property
     def rows(self) -> Ints:
@@ -213,7 +155,7 @@ class Chances:
         words = np.array([self.references.ids.get(word, 0) for word in self.source])
         random = np.random.default_rng([self.seed, source_number(self.source)])
         longest = int(self.lengths.max(initial=0))
-        return np.asarray(words[drawn_places(random, len(words), self.draws, longest, self.replacement)])
+        return np.asarray(words[drawn_places(random, len(words), self.draws, longest)])
 
     def _subsequences(self) -> Ints:
         return common(self.rows, self.references.places, self.lengths)

@@ -1,6 +1,6 @@
 """Texts that know nothing but the source: what a measure gives to chance.
 
-    words            words of the source, drawn independently (the model of Feng (2023)), or without putting them back
+    words            words of the source, drawn independently (the model of Feng (2023))
     sentences        whole sentences of the source, drawn at random as long as they fit, in the source's order
     lead             the beginning of the source
     shuffled         the candidate's own words in random order: what is left of its score without its order
@@ -79,10 +79,10 @@ class RandomTexts:
         written, words = written_words(source, self._options.tokenizer), self._words(source)
         times = Counter(written)
         longest = int(lengths.max())
-        if self._options.replacement and len(times) ** longest <= self._options.texts:
+        if len(times) ** longest <= self._options.texts:
             return [_every_text(times, int(n)) for n in lengths]
         random = np.random.default_rng([self._options.seed, source_number(words)])
-        rows = drawn_places(random, len(words), self._options.texts, longest, self._options.replacement)
+        rows = drawn_places(random, len(words), self._options.texts, longest)
         return [([" ".join(written[i] for i in row[:n]) for row in rows.tolist()], "sampled") for n in lengths.tolist()]
 
     def _sentences(self, source: str, length: int) -> Group:
@@ -157,13 +157,12 @@ def _every_text(times: Counter[str], length: int) -> Group:
 # -- what ROUGE's own expectations share -----------------------------------------------------------------------
 
 
-def drawn_places(random: np.random.Generator, size: int, draws: int, longest: int, replacement: bool) -> Ints:
-    """The places of the source's words in random texts; a shorter text is the beginning of a row. The first rows are
-    the same for any number of draws.
+def drawn_places(random: np.random.Generator, size: int, draws: int, longest: int) -> Ints:
+    """Draw the places of the source's words in random texts, one row per text.
+
+    A shorter text is the beginning of a row. The first rows are the same for any number of draws.
     """
-    if replacement:
-        return np.asarray(random.integers(size, size=(draws, longest)))
-    return np.asarray(random.permuted(np.tile(np.arange(size), (draws, 1)), axis=1)[:, :longest])
+    return np.asarray(random.integers(size, size=(draws, longest)))
 
 
 def source_number(words: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -28,7 +28,6 @@ from calipers.text.rouge_scores import PARTS as PARTS
 if TYPE_CHECKING:
     from calipers.text.bertscore import Matcher
     from calipers.text.bounded_scores import Progress
-    from calipers.text.likelihood import Generator
     from calipers.text.options import TextOptions
     from calipers.text.score_cache import ScoreCache
     from calipers.text.summaries import Document, Summaries
@@ -57,8 +56,6 @@ class Context:
     summaries: Summaries
     options: TextOptions
     matcher: Matcher | None = None
-    generator: Generator | None = None
-    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)  # that are asked for, by measure
     kept: ScoreCache | None = None  # the scores of random texts
     shared: dict[str, Any] = field(default_factory=dict)  # what measures of one family work out once
 
@@ -232,9 +229,6 @@ _FAMILIES = (
     "rouge_of_summaries",
     "bertscore_of_summaries",
     "sacre",
-    "edit_rate",
-    "meteor",
-    "likelihood",
     "answer_measures",
 )
 

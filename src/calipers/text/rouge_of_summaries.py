@@ -11,11 +11,10 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.text.bounded_scores import Progress
 from calipers.text.options import TextOptions
-from calipers.text.random_summaries import Chances, closed, closed_pairs
+from calipers.text.random_summaries import Chances
 from calipers.text.random_texts import lengths_beside, needed_source
 from calipers.text.registry import PARTS, Context, Expectation, Scorer, TextDeclaration, TextTask, declare
 from calipers.text.rouge_scores import NAME, References, attainable, rouge_name, sentence_parts
-from calipers.text.summaries import Summaries
 from calipers.text.tokens import sentences, tokenizer_of
 
 WORDS_KEPT = 100_000  # texts whose words are kept
@@ -24,17 +23,15 @@ WORDS_KEPT = 100_000  # texts whose words are kept
 class RougeTexts:
     """The words of texts, and references that have been counted, for all kinds of ROUGE."""
 
-    def __init__(self, options: TextOptions, summaries: Summaries) -> None:
+    def __init__(self, options: TextOptions) -> None:
         self.options = options
-        alone = all(len(set(document.references)) == 1 for document in summaries.documents)
-        self.linear = alone or options.several == "mean"  # scores are sums over n-grams
         self.words = lru_cache(WORDS_KEPT)(tokenizer_of(options.tokenizer, options.stem))
         self.references = lru_cache(1000)(self._references)
         self._drawn: dict[tuple[str, tuple[int, ...]], Chances] = {}
 
     @classmethod
     def of(cls, context: Context) -> RougeTexts:
-        made = context.shared.setdefault("rouge", cls(context.options, context.summaries))
+        made = context.shared.setdefault("rouge", cls(context.options))
         assert isinstance(made, cls)
         return made
 
@@ -46,14 +43,10 @@ class RougeTexts:
         source = self.words(needed_source(task.document))
         if not source:
             raise CalipersError(f"the source of document '{task.document.id}' has no words to draw a summary from")
-        if not self.options.replacement:
-            lengths = np.unique(np.minimum(lengths, len(source)))
         key = task.document.id, tuple(lengths.tolist())
         if key not in self._drawn:
             options, known = self.options, self.references(task.document.references)
-            self._drawn[key] = Chances(
-                source, known, lengths, options.several, options.replacement, options.draws, options.seed
-            )
+            self._drawn[key] = Chances(source, known, lengths, options.several, options.draws, options.seed)
         return self._drawn[key]
 
 
@@ -88,16 +81,14 @@ class RougeScorer(Scorer):
         return attainable(self.name, words, totals, self._texts.options.several)
 
     def knows(self, chance: str) -> bool:
-        options = self._texts.options
-        pairs = self._texts.linear and closed_pairs(self.name, options.replacement)
-        return chance == "words" and (closed(self.name) or pairs)
+        return chance == "words" and self.name != "ROUGE-Lsum"
 
     def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
         found = []
         for task in tasks:
             lengths = lengths_beside(task.texts, task.document, self._texts.words, self._texts.options)
             drawn = self._texts.chances(task, np.unique(lengths))
-            place = np.searchsorted(drawn.lengths, np.minimum(lengths, drawn.lengths.max(initial=0)))
+            place = np.searchsorted(drawn.lengths, lengths)
             mean, error, exactness = drawn.of(self.name)
             found.append(Expectation(mean[place], error[place], exactness))
         return found

@@ -2,8 +2,6 @@
 
     ROUGE-n   matches = sum over n-grams of min(count in the summary, count in the reference)
     ROUGE-L   matches = length of the longest common subsequence of words
-    ROUGE-W   matches = (weighted length of a common subsequence)^(1/1.2): runs of k words count k^1.2
-    ROUGE-Sd  matches = pairs of words in order with at most d words between them; ROUGE-SUd also single words
     ROUGE-Lsum  as ROUGE-L, sentence by sentence: words of the reference in a common subsequence with any sentence
     precision = matches / of the summary,   recall = matches / of the reference,   F1 = 2 matches / (sum of both)
 
@@ -24,21 +22,13 @@ import numpy as np
 
 from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats, Ints
-from calipers.text.subsequences import Places, common, union_matches, weighted_common
+from calipers.text.subsequences import Places, common, union_matches
 from calipers.text.tokens import sentences, tokenizer_of
 
 PARTS = ("precision", "recall", "f1")
 SEVERAL = ("max", "mean")
 Gram = tuple[str, ...]
-NAME = re.compile(r"ROUGE-(?:([1-9]|L|Lsum)|(W)(?:-([1-9]\.?\d?))?|(SU?)(\d{0,3}))$", re.IGNORECASE)
-WEIGHT = 1.2  # of ROUGE-W, where its name has none: that of the original package
-
-
-class Skips(NamedTuple):
-    """Pairs of words in order, as ROUGE-S counts them."""
-
-    most: int | None  # words between them; None for any number
-    single: bool  # single words count as well
+NAME = re.compile(r"ROUGE-([1-9]|L|Lsum)$", re.IGNORECASE)
 
 
 class Score(NamedTuple):
@@ -60,7 +50,7 @@ def rouge(
 ) -> Mapping[str, Score]:
     """ROUGE of a summary against its references: a mapping from name to precision, recall and F1.
 
-    names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-W, ROUGE-S4, ROUGE-SU4, ROUGE-Lsum (sentences are lines).
+    names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-Lsum (sentences are lines).
     tokenizer="ascii" is the rule of the original package, stem=True its stemming. Of several references
     `several` takes the max (by F1) or the mean.
 
@@ -90,35 +80,17 @@ def rouge_name(name: str) -> str:
     """The name as the tables have it."""
     match = NAME.match(name)
     if not match:
-        raise UnknownName(f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L, -Lsum, -W, -S4 or -SU4")
-    plain, weighted, weight, skips, most = match.groups()
-    if weighted:
-        return "ROUGE-W" + (f"-{weight}" if weight and float(weight) != WEIGHT else "")
-    if skips:
-        return f"ROUGE-{skips.upper()}" + (str(int(most)) if most else "")
-    return "ROUGE-" + {"l": "L", "lsum": "Lsum"}.get(plain.lower(), plain)
+        raise UnknownName(f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L or ROUGE-Lsum")
+    return "ROUGE-" + {"l": "L", "lsum": "Lsum"}.get(match[1].lower(), match[1])
 
 
-def grams_named(name: str) -> int | Skips:
-    """What a kind of ROUGE counts: runs of n words, or pairs.
+def gram_size(name: str) -> int:
+    """Return n for ROUGE-n.
 
-    >>> grams_named("ROUGE-2"), grams_named("ROUGE-SU4")
-    (2, Skips(most=4, single=True))
+    >>> gram_size("ROUGE-2")
+    2
     """
-    kind = name.removeprefix("ROUGE-")
-    return int(kind) if kind.isdigit() else skips_named(name)
-
-
-def skips_named(name: str) -> Skips:
-    """The pairs that a kind of ROUGE-S counts."""
-    kind = name.removeprefix("ROUGE-")
-    most = kind.lstrip("SU")
-    return Skips(int(most) if most else None, kind.startswith("SU"))
-
-
-def weight_of(name: str) -> float:
-    """The power of ROUGE-W."""
-    return float(name.removeprefix("ROUGE-W-")) if name.startswith("ROUGE-W-") else WEIGHT
+    return int(name.removeprefix("ROUGE-"))
 
 
 def texts_of(references: str | Sequence[str]) -> list[str]:
@@ -137,7 +109,7 @@ class References:
 
     def __init__(self, words: Sequence[Sequence[str]]) -> None:
         self.words = [list(each) for each in words]
-        self._grams: dict[int | Skips, Grams] = {}
+        self._grams: dict[int, Grams] = {}
 
     def __len__(self) -> int:
         return len(self.words)
@@ -155,7 +127,7 @@ class References:
     def places(self) -> Places:
         return Places([[self.ids[word] for word in each] for each in self.words], len(self.ids))
 
-    def grams(self, n: int | Skips) -> Grams:
+    def grams(self, n: int) -> Grams:
         if n not in self._grams:
             self._grams[n] = Grams(self.words, n)
         return self._grams[n]
@@ -167,26 +139,17 @@ class References:
     def parts(self, name: str, candidates: Sequence[Sequence[str]], several: str) -> Floats:
         """Precision, recall and F1 of each candidate: [candidate, part]."""
         lengths = np.array([len(each) for each in candidates])
-        matched: Floats | Ints
         if name == "ROUGE-L":
             matched = self._subsequences(candidates, lengths)
-        elif name.startswith("ROUGE-W"):
-            power = weight_of(name)
-            matched = weighted_common(self._rows(candidates, lengths), lengths, self.places.references, power)
-            matched = matched ** (1 / power)
         else:
-            grams = self.grams(grams_named(name))
+            grams = self.grams(gram_size(name))
             matched = np.stack([grams.matched(each) for each in candidates])
         return scored(matched, size_of(name, lengths), self.totals(name), several)
 
-    def _rows(self, candidates: Sequence[Sequence[str]], lengths: Ints) -> Ints:
+    def _subsequences(self, candidates: Sequence[Sequence[str]], lengths: Ints) -> Ints:
         rows = np.zeros((len(candidates), int(lengths.max(initial=0))), dtype=np.int64)
         for row, candidate in zip(rows, candidates, strict=True):
             row[: len(candidate)] = [self.ids.get(word, 0) for word in candidate]
-        return rows
-
-    def _subsequences(self, candidates: Sequence[Sequence[str]], lengths: Ints) -> Ints:
-        rows = self._rows(candidates, lengths)
         # A word that no reference has changes nothing, so padding is free.
         return common(rows, self.places, np.array([rows.shape[1]]))[:, 0]
 
@@ -194,7 +157,7 @@ class References:
 class Grams:
     """The n-grams of some references: a number for each, and how often each reference has it."""
 
-    def __init__(self, references: Sequence[Sequence[str]], n: int | Skips) -> None:
+    def __init__(self, references: Sequence[Sequence[str]], n: int) -> None:
         self.n = n
         counts = [Counter(grams_of(each, n)) for each in references]
         self.ids: dict[Gram, int] = {}
@@ -213,18 +176,12 @@ class Grams:
         return np.asarray(np.minimum(self.counts, times).sum(axis=1))
 
 
-def grams_of(words: Sequence[str], n: int | Skips) -> list[Gram]:
-    """All runs of n words, or all pairs that a kind of skipping allows.
+def grams_of(words: Sequence[str], n: int) -> list[Gram]:
+    """Return all runs of n words.
 
     >>> grams_of(["a", "b", "c"], 2)
     [('a', 'b'), ('b', 'c')]
-    >>> grams_of(["a", "b", "c"], Skips(1, True))
-    [('a', 'b'), ('b', 'c'), ('a', 'c'), ('a',), ('b',), ('c',)]
     """
-    if isinstance(n, Skips):
-        most = len(words) if n.most is None else min(n.most + 2, len(words))
-        pairs: list[Gram] = [pair for step in range(1, most) for pair in zip(words, words[step:], strict=False)]
-        return [*pairs, *((word,) for word in words)] if n.single else pairs
     return list(zip(*(words[i:] for i in range(n)), strict=False))
 
 
@@ -244,20 +201,12 @@ def _words(lines: Sequence[Sequence[str]]) -> int:
 
 
 def size_of(name: str, words: Ints) -> Ints:
-    """What there is to match in texts of so many words: words, n-grams, or pairs.
+    """Return the number of words or n-grams in texts of the given lengths.
 
-    >>> size_of("ROUGE-S1", np.array([0, 1, 2, 3])).tolist(), size_of("ROUGE-SU", np.array([4])).tolist()
-    ([0, 0, 1, 3], [10])
+    >>> size_of("ROUGE-2", np.array([0, 1, 2, 3])).tolist()
+    [0, 0, 1, 2]
     """
-    if name in ("ROUGE-L", "ROUGE-Lsum") or name.startswith("ROUGE-W"):
-        return words
-    kind = grams_named(name)
-    if isinstance(kind, int):
-        return np.maximum(words - kind + 1, 0)
-    steps = np.maximum(words - 1, 0)
-    if kind.most is not None:
-        steps = np.minimum(steps, kind.most + 1)
-    return np.asarray(steps * words - steps * (steps + 1) // 2 + (words if kind.single else 0))
+    return words if name in ("ROUGE-L", "ROUGE-Lsum") else np.maximum(words - gram_size(name) + 1, 0)
 
 
 def parts_of(matched: Floats | Ints, of_candidate: Ints, of_reference: Ints) -> Floats:

@@ -1,17 +1,20 @@
-"""BLEU, chrF and chrF++, as sacrebleu works them out, text by text.
+"""BLEU, chrF, chrF++ and TER by sacrebleu, text by text.
 
     BLEU     geometric mean of the precisions of runs of 1 to 4 words, times a penalty for being short; smoothed (exp),
              and of effective order, as it is for single sentences
     chrF     F2 of runs of 1 to 6 characters; chrF++ also of runs of 1 and 2 words
+    TER      edits per word of the reference: insertions, deletions, substitutions and moves of blocks of words. Less
+             is better. TER is normalised as max(0, 1 - TER), the share of the reference that needs no edit.
 
-Scores are shares of 1, sacrebleu's percentages over 100. A system's score is the mean over its texts, not the corpus
-score, which pools counts. With several references each measure has its own rule: BLEU takes the largest count of
-a run of words in any of them, chrF the best reference; `mean` scores against each reference alone. TER, which sacrebleu
-has too, is counted here (`calipers.text.edit_rate`).
+Scores are sacrebleu's percentages divided by 100. A system's score is the mean over its texts, not the corpus score,
+which pools counts. With several references each measure has its own rule: BLEU takes the largest count of a run of
+words in any reference, chrF the best reference, TER the fewest edits divided by the mean length of the references.
+`mean` scores against each reference alone.
 
 Papineni et al., BLEU: a method for automatic evaluation of machine translation, ACL 2002. Popović, chrF: character
-n-gram F-score for automatic MT evaluation, WMT 2015; chrF++: words helping character n-grams, WMT 2017. Post, A call
-for clarity in reporting BLEU scores, WMT 2018.
+n-gram F-score for automatic MT evaluation, WMT 2015; chrF++: words helping character n-grams, WMT 2017. Snover et
+al., A study of translation edit rate with targeted human annotation, AMTA 2006. Post, A call for clarity in reporting
+BLEU scores, WMT 2018.
 """
 
 from __future__ import annotations
@@ -28,11 +31,12 @@ from calipers.lists import Floats
 from calipers.text.bounded_scores import Progress
 from calipers.text.registry import Context, Scorer, TextDeclaration, TextTask, declare
 
-WHAT = "BLEU and chrF"
+WHAT = "BLEU, chrF and TER"
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "BLEU": ("BLEU", {"effective_order": True, "force": True}),  # force: no warnings about tokenized text
     "chrF": ("CHRF", {}),
     "chrF++": ("CHRF", {"word_order": 2}),
+    "TER": ("TER", {}),
 }
 
 
@@ -76,10 +80,16 @@ def _varied(signature: str) -> str:
     return re.sub(r"nrefs:\d+", "nrefs:var", signature)
 
 
+def unedited_share(scores: Floats) -> Floats:
+    """Return the share of the reference that needs no edit, from TER."""
+    return np.maximum(0.0, 1 - scores)
+
+
 def _prepare(context: Context, name: str) -> Scorer:
-    """Runs of words or characters shared with references, by sacrebleu."""
+    """Words, characters or edits in common with the references, counted by sacrebleu."""
     return SacreScorer(name, context.options.several)
 
 
-for _name in METRICS:
+for _name in ("BLEU", "chrF", "chrF++"):
     declare(TextDeclaration(_name, _prepare))
+declare(TextDeclaration("TER", _prepare, lower=True, share=unedited_share))

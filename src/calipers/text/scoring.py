@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from calipers.text.registry import Context, Expectation, Scorer, TextDeclaration
 from calipers.text.score_cache import ScoreCache
 from calipers.text.summaries import Summaries
 from calipers.text.tokens import tokenizer_of
-
-if TYPE_CHECKING:
-    from calipers.text.likelihood import Generator
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +79,6 @@ def evaluate_summaries(
     matcher: Matcher | None = None,
     progress: Progress | None = None,
     *,
-    generator: Generator | None = None,
     cache: str | os.PathLike[str] | None = None,
     warn: bool = True,
 ) -> TextScores:
@@ -101,9 +97,8 @@ def evaluate_summaries(
     <BLANKLINE>
     """
     asked = tuple(text_measures(measures if isinstance(measures, str) else list(measures)))
-    parts = {each.base: frozenset(m.part for m in asked if m.base == each.base) for each in asked}
     kept = None if cache is None else ScoreCache(cache)
-    context = Context(summaries, options or TextOptions(), matcher, generator, parts, kept)
+    context = Context(summaries, options or TextOptions(), matcher, kept)
     _check(asked, context)
     bases = {measure.base: measure.declaration for measure in asked}
     scorers = {base: declaration.prepare(context, base) for base, declaration in bases.items()}

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
-from calipers.lists import Floats, Ints
+from calipers.lists import Ints
 
 Words = NDArray[np.uint64]
 BITS = 64
@@ -28,7 +28,6 @@ LONGEST = 200_000  # words of a text: the time grows with the square of it
 ALONE = 40  # texts and references for each 64 places, below which one at a time is quicker
 OFTEN = 64  # occurrences of a word whose bits are kept
 MOST_CELLS = 25_000_000  # words of a sentence times words of another
-WEIGHTED_CELLS = 400_000  # cells of antidiagonals that are worked out at once
 
 
 class Places:
@@ -85,51 +84,6 @@ def common(candidates: Ints, where: Places, lengths: Ints) -> Ints:
         _advance(state, by_part[:, candidates[:, step]])
         for at in wanted.get(step + 1, ()):
             found[:, at] = (BITS - _ones(state)).sum(axis=0)
-    return found
-
-
-def weighted_common(candidates: Ints, sizes: Ints, references: Sequence[Sequence[int]], power: float) -> Floats:
-    """The weight of common subsequences, a run of k words counting k^power: [candidate, reference].
-
-    `candidates` are rows of words, of which the first `sizes` count. Lin's (2004) dynamic programme (it takes a word
-    that matches, even where leaving it would weigh more), the cells of an antidiagonal of all pairs at once.
-    """
-    found = np.zeros((len(candidates), len(references)))
-    width = max((len(each) for each in references), default=0)
-    other = np.full((len(references), width), -1, dtype=np.int64)
-    for row, reference in zip(other, references, strict=True):
-        row[: len(reference)] = reference
-    others = np.array([len(each) for each in references], dtype=np.int64)
-    pairs = max(1, len(references) * (candidates.shape[1] + 1))
-    if pairs * max(width, 1) > MOST_CELLS:
-        raise CalipersError(f"texts of {candidates.shape[1]:,} and {width:,} words: ROUGE-W takes too much memory")
-    step = max(1, WEIGHTED_CELLS // pairs)
-    for start in range(0, len(candidates), step):
-        some = slice(start, start + step)
-        found[some] = _weighted(candidates[some], sizes[some], other, others, power)
-    return found
-
-
-def _weighted(rows: Ints, sizes: Ints, other: Ints, others: Ints, power: float) -> Floats:
-    (count, n), (references, m) = rows.shape, other.shape
-    gain = np.diff(np.arange(min(n, m) + 2, dtype=np.float64) ** power)  # of one more word in a run of k
-    found = np.zeros((count, references))
-    ends = sizes[:, None] + others  # the antidiagonal on which a pair is complete
-    ends = np.where((sizes[:, None] > 0) & (others > 0), ends, 0)
-    shape = (count, references, n + 1)
-    last, before = np.zeros(shape), np.zeros(shape)
-    run = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    for total in range(2, n + m + 1):
-        low, high = max(1, total - m), min(n, total - 1)
-        met = rows[:, None, low - 1 : high] == other[None, :, total - high - 1 : total - low][..., ::-1]
-        now, length = np.zeros(shape), np.zeros(shape, dtype=np.int64)
-        runs = run[0][..., low - 1 : high]
-        skipped = np.maximum(last[..., low - 1 : high], last[..., low : high + 1])
-        now[..., low : high + 1] = np.where(met, before[..., low - 1 : high] + gain[runs], skipped)
-        length[..., low : high + 1] = np.where(met, runs + 1, 0)
-        before, last, run = last, now, (run[1], length)
-        i, j = np.nonzero(ends == total)
-        found[i, j] = now[i, j, sizes[i]]
     return found
 
 
