@@ -83,7 +83,7 @@ def test_nugget_recall(drawn: list[tuple[float, bool, float | None]]) -> None:
             weight = (usual if each.weight is None else Fraction(each.weight)) if weighted else Fraction(1)
             top += weight * (Fraction(each.support) if not strict else Fraction(each.support == 1))
             total += weight
-        return top / total if total else None
+        return top / total if total else None if nuggets else Fraction(0)
 
     vital = [each for each in nuggets if each.importance == "vital"]
     expected = {
@@ -109,9 +109,8 @@ def test_citations() -> None:
     )
     assert citation_support(statements, strict=True)[:2] == pytest.approx((1 / 4, 2 / 3))
     assert citation_support([Statement("s", (none,))]) == (0, 0, 0)
-    assert np.isnan(citation_support([Statement("s")])[0])
-    assert citation_support([Statement("s")])[1] == 0
-    assert np.isnan(citation_support([])).all()
+    assert citation_support([]) == citation_support([Statement("s")]) == (0, 0, 0)
+    assert np.isnan(citation_support([Statement("s", needs_citation=False)])).all()
     with pytest.raises(CalipersError, match="nobody says whether the cited document 'd4'"):
         citation_support([Statement("s", (Citation("d4"),))])
 
@@ -159,6 +158,29 @@ def test_measures_of_answers_beside_each_other() -> None:
         evaluate_summaries(answers(), "V2(NuggetRecall)")
     with pytest.raises(CalipersError, match="CitationRecall needs 'statements' of answers"):
         evaluate_summaries(answers(), "CitationRecall")
+
+
+def test_an_answer_without_anything_never_raises_a_mean(tmp_path: Path) -> None:
+    """A question that is left open, or answered without citations, counts 0; the notes say how many."""
+    good = {
+        "nuggets": [{"text": "n", "importance": "vital", "assignment": "partial_support"}],
+        "statements": [{"text": "s", "citations": [{"document": "d", "support": "partial"}]}],
+    }
+    names = [f"NuggetRecall{part}" for part in ("", "(part=vital)", "(part=weighted)", "(part=strict)")]
+    names += ["CitationPrecision", "CitationRecall", "CitationF1"]
+    others = [{"nuggets": [], "statements": []}, {"nuggets": [], "statements": [{"text": "s"}]}]
+    means = []
+    for count, lines in enumerate(([good], [good, others[0]], [good, *others])):
+        file = tmp_path / f"{count}.jsonl"
+        file.write_text("\n".join(json.dumps({"summary": "s", "references": "r", **line}) for line in lines))
+        found = evaluate_summaries(read_summaries(file), names, warn=False)
+        means.append(found.scores.values.mean(axis=2))
+        assert means[-1] == pytest.approx(means[0] / len(lines))
+    assert found.notes == (
+        "2 answers have no nuggets and score 0", "1 answer has no statements and scores 0",
+        "1 answer cites nothing; its citation scores are 0",
+    )  # fmt: skip
+    assert "2 answers have no nuggets and score 0" in run("text", "score", file, "-m", "NuggetRecall").stderr
 
 
 def run(*arguments: str | Path) -> Result:

@@ -98,12 +98,55 @@ def test_draws_agree_with_brute_force(chance: str) -> None:
         found = evaluate_summaries(given, f"E({name})", TextOptions(chance=chance, texts=size, seed=seed))
         assert found.measured[name].exactness == "sampled"
         values.append(found.scores.values[0, 0, 0])
-        errors.append(found.measured[name].error)
+        errors.append(found.scores.errors[f"E({name})"])
     spread = np.std(every) / math.sqrt(size * 60)
     assert abs(np.mean(values) - np.mean(every)) < 4.5 * spread
     assert np.std(values) > 0
     if size > 2 and chance != "other-document":
         assert np.mean(np.square(errors)) == pytest.approx(np.var(every) / size, rel=0.4)
+
+
+SAMPLED = [f"{kind}({name})" for name in ("F1", "ROUGE-1", "ROUGE-2", "ROUGE-L") for kind in ("E", "V1", "V2")]
+
+
+@pytest.mark.parametrize("several", ["max", "mean"])
+@pytest.mark.parametrize("chance", CHANCES)
+def test_scores_that_depend_on_the_seed_are_called_sampled(chance: str, several: str) -> None:
+    """A score called exact is the same under every seed; a sampled one has an error."""
+    found = [
+        evaluate_summaries(
+            GIVEN, [*SAMPLED, "ROUGE-L", "U(ROUGE-L)"],
+            TextOptions(chance=chance, several=several, texts=3, draws=3, length=9, seed=seed),
+        )
+        for seed in range(4)
+    ]  # fmt: skip
+    for m, name in enumerate(found[0].scores.measures):
+        changes = any((each.scores.values[m] != found[0].scores.values[m]).any() for each in found)
+        for each in found:
+            if each.scores.exactness[name] == "exact":
+                assert not changes, name
+                assert name not in each.scores.errors
+            else:
+                assert each.scores.exactness[name] == "sampled"
+                assert name in each.scores.errors
+                assert f"{name}" in " ".join(each.remarks)
+    if chance == "words":
+        best_of_several = "sampled" if several == "max" else "exact"
+        assert found[0].scores.exactness["V2(ROUGE-1)"] == best_of_several
+        assert found[0].scores.exactness["V2(ROUGE-L)"] == "sampled"
+        assert found[0].scores.errors["V2(ROUGE-L)"] > 0
+
+
+def test_errors_of_normalised_scores_are_honest() -> None:
+    """The spread over seeds is about the standard error that is given."""
+    names = ["E(ROUGE-L)", "V1(ROUGE-L)", "V2(ROUGE-L)", "V2(F1)"]
+    given = Summaries.of(GIVEN.documents, {("d1", "a"): "The dog ran to the old cat."}, {})
+    options = [TextOptions(draws=200, texts=200, seed=seed) for seed in range(60)]
+    found = [evaluate_summaries(given, names, each).scores for each in options]
+    for m, name in enumerate(names):
+        spread = np.std([each.values[m, 0, 0] for each in found], ddof=1)
+        stated = np.mean([each.errors[name] for each in found])
+        assert 0.6 < spread / stated < 1.6, name
 
 
 def test_order_is_worth_nothing_to_single_words() -> None:
@@ -242,7 +285,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = CliRunner().invoke(root, [*call, "--upper", "human", "--texts", "4", "--format", "csv"])
     assert done.exit_code == 0, done.output
     assert "system,F1,V2(F1),V2(ROUGE-Lsum)" in done.output
-    assert "expected F1 (sentences): sampled, 4 texts, seed 42, standard error at most" in done.stderr
+    assert "V2(F1) (random texts: sentences): sampled, 4 per summary, seed 42, standard error at most" in done.stderr
     refused = CliRunner().invoke(root, [*call[:-1], "dice"])
     assert refused.exit_code == 2
     assert "'dice'" in refused.stderr

@@ -139,6 +139,35 @@ def test_tables_say_the_same(tmp_path: Path, file: Path) -> None:
     assert found.documents[0].references == ("r1", "r2")
 
 
+@pytest.mark.parametrize(
+    "references",
+    [["a cat", "two cats"], ["it's", 'a "cat"'], ["a, b"], ["[laughs] no"], ["one\ttwo", "é"], []],
+)
+def test_list_columns_of_pandas(tmp_path: Path, references: list[str]) -> None:
+    """A list column is the same list whether it was written as JSON or as pandas writes it."""
+    file = tmp_path / "data.csv"
+    for cell in (json.dumps(references), str(references)):
+        with open(file, "w", newline="", encoding="utf-8") as out:
+            writer = csv.writer(out)
+            writer.writerows([["summary", "references", "nuggets"], ["a cat", cell, "[]"]])
+        assert read_summaries(file).documents[0].references == tuple(references)
+
+
+@pytest.mark.parametrize("cell", ["['a' 'b']", "['a', nan]", "['a', 'b'", '["a", b]'])
+def test_a_broken_list_is_no_reference(tmp_path: Path, cell: str) -> None:
+    file = tmp_path / "data.csv"
+    with open(file, "w", newline="", encoding="utf-8") as out:
+        csv.writer(out).writerows([["summary", "references"], ["a cat", cell]])
+    with pytest.raises(CalipersError, match="'references' is not JSON, nor a list as Python writes it"):
+        read_summaries(file)
+
+
+def test_a_text_in_brackets_is_a_reference(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text("summary,references\na cat,[laughs] a cat\n")
+    assert read_summaries(file).documents[0].references == ("[laughs] a cat",)
+
+
 def test_without_ids_and_systems(tmp_path: Path) -> None:
     """The nth summary of each system is about document n; a file without systems is one."""
     lines = [{"system": s, "summary": f"{s}{d}", "reference": f"r{d}"} for s in "ab" for d in (1, 2)]

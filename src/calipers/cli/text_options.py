@@ -267,22 +267,10 @@ def scored(summaries: Summaries, scoring: Scoring, bert: Bert) -> TextScores:
 
 
 def say_scored(found: TextScores, strict: bool, summary_level: bool = False) -> None:
-    """What was left out, how expected scores were found, and what they cannot show."""
+    """Print what was left out, how expected scores were found, and what they cannot show."""
     warn(found.notes, strict)
-    for measured in found.measured.values():
-        if measured.signature:
-            note(f"{measured.name}: {measured.signature}")
-        if measured.expected is not None and measured.exactness == "sampled":
-            one_by_one = measured.drawn is None
-            draws = f"{found.options.texts} texts" if one_by_one else f"{measured.drawn} draws"
-            note(
-                f"expected {measured.name} ({measured.chance}): sampled, {draws}, seed {found.options.seed}, standard "
-                f"error at most {measured.error:.4f} for a summary, {measured.error_of_mean:.4f} for a system"
-            )
-        if measured.unknown_upper:
-            note(f"upper bound of {measured.name}: 1, as what a text of its length could reach is not known")
-        if measured.clamped:
-            note(f"expected {measured.name}: above the upper bound of {measured.clamped} summaries; lowered to it")
+    for sentence in found.remarks:
+        note(sentence)
     for name in found.cannot_reorder:
         follows = "; tau-b and rho at the summary level are those of the measure itself" if summary_level else ""
         note(

@@ -9,8 +9,11 @@
                         a statement without citation has none
     CitationF1          the harmonic mean of both
 
-SQuAD's normalisation: lower case, no punctuation (that of ASCII), no articles (a, an, the), single blanks. An answer
-without nuggets, statements or citations has no score.
+SQuAD's normalisation: lower case, no punctuation (that of ASCII), no articles (a, an, the), single blanks.
+
+An answer whose list of nuggets or statements is empty scores 0, so that a question without an answer cannot raise a
+mean. The same holds for an answer that cites nothing although a statement needs a citation. An answer that was not
+judged (the file has no such list) has no score.
 
 Rajpurkar et al., SQuAD: 100,000+ questions for machine comprehension of text, EMNLP 2016. Pradeep et al., Initial
 nugget evaluation results for the TREC 2024 RAG track with the AutoNuggetizer framework, 2024. Liu, Zhang & Liang,
@@ -29,6 +32,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.plurals import counted
 from calipers.text.answer_judgments import AnswerJudgments, Nugget, Statement
 from calipers.text.bounded_scores import Progress
 from calipers.text.registry import PARTS, Context, Scorer, Task, TextDeclaration, declare, measure
@@ -88,12 +92,16 @@ def _in_common(own: Counter[str], wanted: Counter[str]) -> tuple[float, float, f
 
 
 def nugget_recall(nuggets: Sequence[Nugget]) -> dict[str, float]:
-    """The support of nuggets: of all, the vital ones, weighted; strict: full support only. NaN where there is none.
+    """Return the mean support of nuggets: of all, of the vital ones, weighted; strict counts full support only.
+
+    An empty list scores 0. A part without nuggets (for example, no vital one) is NaN.
 
     >>> found = nugget_recall([Nugget("a", 1.0, "vital"), Nugget("b", 0.5, "vital"), Nugget("c", 0.5), Nugget("d", 0)])
     >>> found["all"], found["vital"], found["strict"], round(found["weighted"], 4)
     (0.5, 0.75, 0.25, 0.5833)
     """
+    if not nuggets:
+        return dict.fromkeys(("all", "strict", "vital", "vital_strict", "weighted", "weighted_strict"), 0.0)
     support = np.array([each.support for each in nuggets])
     full = (support >= 1).astype(np.float64)
     vital = np.array([each.importance == "vital" for each in nuggets], dtype=bool)
@@ -116,24 +124,35 @@ def _mean(values: Floats, weight: Floats | None = None) -> float:
 # -- citations -----------------------------------------------------------------------------------------------
 
 
+def cites_nothing(statements: Sequence[Statement]) -> bool:
+    """Return True if a statement needs a citation and no statement has one."""
+    return any(each.needs_citation for each in statements) and not any(each.citations for each in statements)
+
+
 def citation_support(statements: Sequence[Statement], strict: bool = False) -> tuple[float, float, float]:
-    """Precision, recall and F1 of citations. NaN where there is no citation, or no statement that needs one.
+    """Return precision, recall and F1 of citations.
+
+    An answer without statements scores 0, and so does the precision of an answer that cites nothing although a
+    statement needs a citation. Recall is NaN if no statement needs a citation.
 
     >>> from calipers.text import Citation
     >>> cited = Statement("s", (Citation("d1", 1.0), Citation("d2", 0.0)))
     >>> citation_support([cited, Statement("not cited")])
     (0.5, 0.5, 0.5)
     """
+    if not statements:
+        return 0.0, 0.0, 0.0
     every = [citation for each in statements for citation in each.citations]
     if unknown := next((each for each in every if each.support is None), None):
         raise CalipersError(f"nobody says whether the cited document '{unknown.document}' supports its statement")
-    counted = (lambda support: float(support >= 1)) if strict else float
+    value = (lambda support: float(support >= 1)) if strict else float
     own = [
-        counted(max((c.support or 0.0 for c in each.citations), default=0.0) if each.support is None else each.support)
+        value(max((c.support or 0.0 for c in each.citations), default=0.0) if each.support is None else each.support)
         for each in statements
         if each.needs_citation
     ]
-    precision = _mean(np.array([counted(each.support or 0.0) for each in every]))
+    cited = [value(each.support or 0.0) for each in every]
+    precision = 0.0 if cites_nothing(statements) else _mean(np.array(cited))
     recall = _mean(np.array(own))
     both = precision + recall
     return precision, recall, 2 * precision * recall / both if both > 0 else both  # 0, or undefined
@@ -143,13 +162,15 @@ def citation_support(statements: Sequence[Statement], strict: bool = False) -> t
 
 
 class JudgedScorer(Scorer):
-    """A measure of what is known of an answer beside its text."""
+    """A measure of an answer's nuggets or statements."""
 
     def __init__(self, name: str, context: Context, field: str, values: Callable[[AnswerJudgments], Sequence[float]],
                  parts: int) -> None:  # fmt: skip
         self.name, self._judged, self._field, self._values, self._parts = (
             name, context.summaries.judged, field, values, parts,
         )  # fmt: skip
+        self._empty: set[tuple[str, str]] = set()  # answers whose list is empty
+        self._uncited: set[tuple[str, str]] = set()
         if all(getattr(each, field) is None for each in self._judged.values()):
             raise CalipersError(f"{name} needs '{field}' of answers, which are not there", file=context.summaries.name)
 
@@ -160,6 +181,7 @@ class JudgedScorer(Scorer):
             for place, system in enumerate(task.systems):
                 judged = self._judged.get((task.document.id, system))
                 if judged is not None and getattr(judged, self._field) is not None:
+                    self._count(judged, (task.document.id, system))
                     try:
                         rows[place] = self._values(judged)
                     except CalipersError as error:
@@ -169,6 +191,25 @@ class JudgedScorer(Scorer):
             if progress is not None:
                 progress(1)
         return found
+
+    def _count(self, judged: AnswerJudgments, answer: tuple[str, str]) -> None:
+        """Remember answers that score 0 because there is nothing to judge."""
+        if not getattr(judged, self._field):
+            self._empty.add(answer)
+        elif self._field == "statements" and judged.statements and cites_nothing(judged.statements):
+            self._uncited.add(answer)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        empty, uncited = len(self._empty), len(self._uncited)
+        found = []
+        if empty:
+            verbs = ("has", "scores") if empty == 1 else ("have", "score")
+            found.append(f"{counted(empty, 'answer')} {verbs[0]} no {self._field} and {verbs[1]} 0")
+        if uncited:
+            verbs = ("cites", "its") if uncited == 1 else ("cite", "their")
+            found.append(f"{counted(uncited, 'answer')} {verbs[0]} nothing; {verbs[1]} citation scores are 0")
+        return tuple(found)
 
 
 def _nuggets(context: Context, name: str) -> Scorer:

@@ -91,12 +91,19 @@ def retrieval_scores(summaries: Summaries, measures: Sequence[str], judgments: J
                 values[:, s, d], reasons[:, s, d] = found.values[:, *cell], found.reasons[:, *cell]
     if np.isnan(values).all():
         raise CalipersError(f"{asked}: no question has both retrieved and judged documents", file=summaries.name)
-    return Scores(found.measures, summaries.systems, summaries.ids, values, reasons, metadata=found.metadata)
+    about = {**found.metadata, "lower": sorted(found.lower)}
+    return Scores(found.measures, summaries.systems, summaries.ids, values, reasons, metadata=about)
 
 
 def side_by_side(one: Scores, other: Scores) -> Scores:
-    """The measures of both, of the same systems and questions."""
+    """Join the measures of two score tables with the same systems and questions."""
+    about = {
+        "lower": sorted(one.lower | other.lower),
+        **{
+            key: {**one.metadata.get(key, {}), **other.metadata.get(key, {})} for key in ("exactness", "standard_error")
+        },
+    }
     return Scores(
         (*one.measures, *other.measures), one.systems, one.queries, np.concatenate([one.values, other.values]),
-        np.concatenate([one.reasons, other.reasons]), metadata=one.metadata, notes=(*one.notes, *other.notes),
+        np.concatenate([one.reasons, other.reasons]), metadata=about, notes=(*one.notes, *other.notes),
     )  # fmt: skip

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from calipers.batching import batches
 from calipers.errors import CalipersError
 from calipers.lists import Floats
@@ -50,8 +48,11 @@ class BertScorer(Scorer):
         return encoded
 
     @property
-    def cut(self) -> int:
-        return len(self._cut)
+    def notes(self) -> tuple[str, ...]:
+        if not self._cut:
+            return ()
+        texts = "text is" if len(self._cut) == 1 else "texts are"
+        return (f"{len(self._cut):,} {texts} longer than the model of {self.name} reads; cut",)
 
     def knows(self, chance: str) -> bool:
         return chance == KEYWORDS
@@ -77,9 +78,11 @@ class BertScorer(Scorer):
                     jobs[i, k] = expected_texts(self._matcher.encoder, encoded[source], k, keywords)
             places.append([(i, k) for k in sizes])
         known = [[encoded[text] for text in tasks[i].document.references] for i, _ in jobs]
-        parts = dict(zip(jobs, expected_parts(self._matcher, list(jobs.values()), known, several), strict=True))
-        means = [np.array([parts[place] for place in each]) for each in places]
-        return [Expectation(mean, np.zeros_like(mean), "greedy") for mean in means]
+        means, errors = expected_parts(self._matcher, list(jobs.values()), known, several)
+        row = {job: i for i, job in enumerate(jobs)}
+        exactness = "sampled" if keywords.choose == "random" else "exact"
+        rows = [[row[place] for place in each] for each in places]
+        return [Expectation(means[each], errors[each], exactness, keywords.draws) for each in rows]
 
 
 def texts_to_encode(summaries: Summaries) -> list[str]:

@@ -35,29 +35,64 @@ class BoundedScores:
     parts: Floats
     ideal: Floats
     expected: Floats | None = None
-    exactness: str = "exact"  # of the expected score
-    error: float = 0.0  # the largest standard error of an expected score
-    cut: int = 0  # texts that were longer than the model reads
+    expected_error: Floats | None = None  # standard errors of expected scores; 0 unless sampled
+    exactness: str = "exact"  # of the expected score: exact, enumerated or sampled
+    notes: tuple[str, ...] = ()  # warnings about the scored texts
     names: tuple[str, ...] = PARTS  # of the parts
     shares: Floats | None = None
     expected_shares: Floats | None = None
-    error_of_mean: float = 0.0  # the largest standard error of a system's mean expected score
+    expected_share_error: Floats | None = None
     chance: str = "words"  # the random texts
-    drawn: int | None = None  # how many of them, where they were not scored one by one
+    draws: int = 0  # random texts per summary, where sampled
     signature: str = ""  # the library that scored, and how
     unknown_upper: bool = False  # an attainable bound was asked for, and nobody knows it
 
     def value(self, measure: TextMeasure) -> Floats:
-        """The scores under a measure that is made of this one: [system, document]."""
+        """Return the scores under a measure derived from this one: [system, document]."""
         part = self.names.index(measure.part)
         score = self.parts[..., part]
         if not measure.normal:
             return np.asarray(score)
         if measure.normal == "E":
             return np.where(np.isnan(score), np.nan, 0.0 if self.expected is None else self.expected[..., part])
-        share, ideal = self._shares[..., part], self.ideal[..., part]
         chance = self._expected_shares
-        expected = np.zeros_like(share) if chance is None else chance[..., part]
+        return self._normalised(measure, 0.0 if chance is None else chance[..., part])
+
+    def error(self, measure: TextMeasure) -> Floats:
+        """Return the standard errors of the scores under a measure: [system, document].
+
+        They come from sampled expected scores. For V1 and V2 it is how far the score moves when the expected score
+        moves by one standard error, as for rankings.
+        """
+        part = self.names.index(measure.part)
+        score = self.parts[..., part]
+        missing = np.isnan(score)
+        if not measure.expects or self.expected_error is None:
+            return np.where(missing, np.nan, 0.0)
+        if measure.normal == "E":
+            return np.where(missing, np.nan, self.expected_error[..., part])
+        chance = self._expected_shares
+        assert chance is not None
+        error = self.expected_error if self.expected_share_error is None else self.expected_share_error
+        at = self._normalised(measure, chance[..., part])
+        moved = [self._normalised(measure, chance[..., part] + sign * error[..., part]) for sign in (1, -1)]
+        return np.asarray(np.fmax(*(np.abs(each - at) for each in moved)))
+
+    def mean_error(self, measure: TextMeasure) -> Floats:
+        """Return the standard error of each system's mean score under a measure."""
+        error = self.error(measure)
+        count = (~np.isnan(error)).sum(axis=1)
+        return np.asarray(np.sqrt(np.nansum(error**2, axis=1)) / np.maximum(count, 1))
+
+    def is_sampled(self, measure: TextMeasure) -> bool:
+        """Return True if the scores under this measure depend on random draws."""
+        return measure.expects and self.exactness == "sampled"
+
+    def _normalised(self, measure: TextMeasure, expected: Floats | float) -> Floats:
+        """Return U, V1 or V2 for the given expected scores as shares of 1."""
+        part = self.names.index(measure.part)
+        share, ideal = self._shares[..., part], self.ideal[..., part]
+        expected = np.broadcast_to(expected, share.shape)
         # A random text of another length than the candidate's may exceed what the candidate could reach.
         limits = Limits(ideal.ravel(), np.minimum(expected, ideal).ravel(), np.zeros(share.size))
         return _FUNCTIONS[measure.normal](share.ravel(), limits).reshape(share.shape)

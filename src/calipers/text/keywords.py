@@ -57,14 +57,18 @@ def expected_parts(
     references: Sequence[Sequence[Encoded]],
     several: str,
     progress: Progress | None = None,
-) -> Floats:
-    """The mean precision, recall and F1 of each document's expected summaries: [document, part]."""
+) -> tuple[Floats, Floats]:
+    """Return the mean precision, recall and F1 of each document's expected summaries, and their standard errors.
+
+    Both are [document, part]. The error is 0 for a document with one expected summary.
+    """
     encoded = matcher.encoder.encode((text for each in texts for text in each), progress)
-    found = []
+    means, errors = [], []
     for each, known in zip(texts, references, strict=True):
-        parts = matcher.all_parts([encoded[text] for text in each], known)
-        found.append(over_references(parts, several).mean(axis=0))
-    return np.array(found)
+        parts = over_references(matcher.all_parts([encoded[text] for text in each], known), several)
+        means.append(parts.mean(axis=0))
+        errors.append(parts.std(axis=0, ddof=min(1, len(parts) - 1)) / np.sqrt(len(parts)))
+    return np.array(means), np.array(errors)
 
 
 def tokens_of_references(references: Sequence[Encoded]) -> int:

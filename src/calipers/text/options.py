@@ -30,6 +30,7 @@ class Keywords:
         _check("vector of a document", self.vector, VECTORS)
         if self.k not in ("reference", "candidate") and (not isinstance(self.k, int) or self.k < 1):
             raise CalipersError(f"k '{self.k}' is not a number of tokens, reference or candidate")
+        _check_draws(self.draws)
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,12 @@ class TextOptions:
         _check("way to combine references", self.several, SEVERAL)
         if self.length not in ("candidate", "reference") and (not isinstance(self.length, int) or self.length < 1):
             raise CalipersError(f"length '{self.length}' is not a number of words, candidate or reference")
-        if min(self.draws, self.texts) < 2:
-            raise CalipersError("an expected score is drawn at least twice, or its error would be unknown")
+        _check_draws(min(self.draws, self.texts))
+
+
+def _check_draws(draws: int) -> None:
+    if draws < 2:
+        raise CalipersError("an expected score is drawn at least twice, or its error would be unknown")
 
 
 def _check(what: str, value: str, known: tuple[str, ...]) -> None:

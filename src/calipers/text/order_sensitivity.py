@@ -108,7 +108,7 @@ def document_profiles(
             expected_texts(encoder, encoded[source], k, replace(keywords, choose=choose))
             for source, k in zip(sources, sizes, strict=True)
         ]
-        ends.append(expected_parts(matcher, made, references, chosen.several, progress)[:, -1])
+        ends.append(expected_parts(matcher, made, references, chosen.several, progress)[0][:, -1])
     near = [similarities(encoded[source], keywords.vector) for source in sources]
     return Profiles(
         summaries.ids,

@@ -62,12 +62,14 @@ class Context:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What random texts score beside each of a document's summaries: [summary, part]."""
+    """Expected scores of random texts for each summary of a document: [summary, part]."""
 
     mean: Floats
-    error: Floats
-    exactness: str  # exact, enumerated, sampled or greedy
-    share: Floats | None = None  # the mean of the scores as shares of 1, where those are something else
+    error: Floats  # standard errors; 0 unless sampled
+    exactness: str  # exact, enumerated or sampled
+    draws: int = 0  # random texts per summary, where sampled
+    share: Floats | None = None  # the mean of scores converted to shares of 1, for measures on another scale
+    share_error: Floats | None = None
 
 
 class Scorer(ABC):
@@ -94,9 +96,9 @@ class Scorer(ABC):
         raise NotImplementedError
 
     @property
-    def cut(self) -> int:
-        """Texts that were longer than a model reads."""
-        return 0
+    def notes(self) -> tuple[str, ...]:
+        """Warnings about the texts scored so far (for example, texts that a model had to cut)."""
+        return ()
 
 
 @dataclass(frozen=True, eq=False)

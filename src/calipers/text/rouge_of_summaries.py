@@ -90,7 +90,7 @@ class RougeScorer(Scorer):
             drawn = self._texts.chances(task, np.unique(lengths))
             place = np.searchsorted(drawn.lengths, lengths)
             mean, error, exactness = drawn.of(self.name)
-            found.append(Expectation(mean[place], error[place], exactness))
+            found.append(Expectation(mean[place], error[place], exactness, self._texts.options.draws))
         return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,13 +11,14 @@ import numpy as np
 
 from calipers.errors import CalipersError, place_of, warn_user
 from calipers.lists import Floats
+from calipers.plurals import counted
 from calipers.results.scores import Reason, Scores
 from calipers.text.bertscore import Matcher
 from calipers.text.bertscore_of_summaries import texts_to_encode
 from calipers.text.bounded_scores import BoundedScores, Progress
 from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import TextOptions
-from calipers.text.random_texts import RandomTexts, lengths_beside
+from calipers.text.random_texts import DrawnTexts, RandomTexts, lengths_beside
 from calipers.text.registry import Context, Expectation, Scorer, TextDeclaration, TextTask
 from calipers.text.score_cache import ScoreCache
 from calipers.text.summaries import Summaries
@@ -38,7 +39,7 @@ class TextScores:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What `calipers text` warns of: texts that are missing, empty or cut."""
+        """Warnings about the texts: missing, empty or cut texts, and answers without judgments."""
         counts = (
             (self.missing, "summary is missing; left out", "summaries are missing; left out"),
             (self.empty_summaries, "summary is empty; it scores 0", "summaries are empty; they score 0"),
@@ -47,13 +48,33 @@ class TextScores:
                 "reference is empty; it matches nothing",
                 "references are empty; they match nothing",
             ),
-            *(
-                (each.cut, f"text is {longer}", f"texts are {longer}")
-                for each in self.measured.values()
-                for longer in [f"longer than the model of {each.name} reads; cut"]
-            ),
         )
-        return tuple(f"{count} {one if count == 1 else more}" for count, one, more in counts if count)
+        found = [f"{count} {one if count == 1 else more}" for count, one, more in counts if count]
+        return tuple(dict.fromkeys([*found, *(note for each in self.measured.values() for note in each.notes)]))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences about how the scores were made: libraries, sampled scores with their errors, upper bounds."""
+        found = []
+        for base, measured in self.measured.items():
+            own = [(name, each) for name, each in zip(self.scores.measures, self.asked, strict=True)
+                   if each.base == base and measured.is_sampled(each)]  # fmt: skip
+            if measured.signature:
+                found.append(f"{measured.name}: {measured.signature}")
+            if own:
+                largest = max(self.scores.errors[name] for name, _ in own)
+                of_mean = max(float(measured.mean_error(each).max()) for _, each in own)
+                found.append(
+                    f"{', '.join(name for name, _ in own)} (random texts: {measured.chance}): sampled, "
+                    f"{measured.draws:,} per summary, seed {self.options.seed}, standard error at most {largest:.4f} "
+                    f"for a summary, {of_mean:.4f} for the mean of a system"
+                )
+            if measured.unknown_upper:
+                found.append(f"upper bound of {measured.name}: 1, because no attainable bound is known for it")
+            if measured.clamped:
+                summaries = counted(measured.clamped, "summary", "summaries")
+                found.append(f"expected {measured.name}: above the upper bound of {summaries}; lowered to it")
+        return tuple(found)
 
     @property
     def cannot_reorder(self) -> tuple[str, ...]:
@@ -113,12 +134,23 @@ def evaluate_summaries(
     values = np.stack([measured[measure.base].value(measure) for measure in asked])
     absent = np.array([[text is None for text in row] for row in summaries.texts])
     reasons = np.where(absent, Reason.MISSING, np.where(np.isnan(values), Reason.DEGENERATE, 0)).astype(np.uint8)
-    lower = [name for name, measure in zip(names, asked, strict=True) if measure.lower]
-    about = {"lower": lower} if lower else {}
-    scores = Scores(names, summaries.systems, summaries.ids, values, reasons, metadata=about)
+    scores = Scores(names, summaries.systems, summaries.ids, values, reasons, metadata=_about(names, asked, measured))
     found = TextScores(scores, asked, measured, context.options, summaries.missing, *summaries.empty)
     warn_user(found.notes, warn)
     return found
+
+
+def _about(names: Sequence[str], asked: Sequence[TextMeasure], measured: Mapping[str, BoundedScores]) -> dict[str, Any]:
+    """Return what the scores say about each measure: lower is better, sampled, largest standard error."""
+    each = list(zip(names, asked, strict=True))
+    sampled = {name: measure for name, measure in each if measured[measure.base].is_sampled(measure)}
+    largest = {name: float(np.nanmax(measured[measure.base].error(measure))) for name, measure in sampled.items()}
+    about = {
+        "lower": [name for name, measure in each if measure.lower],
+        "exactness": dict.fromkeys(sampled, "sampled"),
+        "standard_error": largest,
+    }
+    return {key: value for key, value in about.items() if value}
 
 
 def steps(summaries: Summaries, measures: str | Sequence[str]) -> int:
@@ -176,12 +208,11 @@ def bounded(
         given = (
             scorer.expected(tasks) if scorer.knows(chance) else _scored(context, scorer, tasks, chance, drawn, share)
         )
-        drawn_itself = context.options.draws if scorer.knows(chance) else None
-        bounds = _gathered(shape, rows, given, declaration.share) | {"chance": chance, "drawn": drawn_itself}
+        bounds = _gathered(shape, rows, given, declaration.share) | {"chance": chance}
     shares = None if declaration.share is None else share(parts)
     return BoundedScores(
-        scorer.name, parts, ideal, cut=scorer.cut, names=declaration.parts, shares=shares, signature=scorer.signature,
-        unknown_upper=unknown, **bounds,
+        scorer.name, parts, ideal, notes=scorer.notes, names=declaration.parts, shares=shares,
+        signature=scorer.signature, unknown_upper=unknown, **bounds,
     )  # fmt: skip
 
 
@@ -247,42 +278,48 @@ def _scored(
     share: Callable[[Floats], Floats],
 ) -> list[Expectation]:
     """What random texts score, one by one; the same text of a document once."""
-    groups = [drawn.beside(chance, task.document, task.texts) for task in tasks]
-    known = [{text: i for i, text in enumerate(dict.fromkeys(t for g in each.groups for t in g))} for each in groups]
+    drawn_texts = [drawn.beside(chance, task.document, task.texts) for task in tasks]
+    known = [
+        {text: i for i, text in enumerate(dict.fromkeys(t for g in each.groups for t in g))} for each in drawn_texts
+    ]
     random = [TextTask(task.document, tuple(texts)) for task, texts in zip(tasks, known, strict=True)]
     scores = scorer.scores(random) if context.kept is None else context.kept.scores(scorer, random)
     found = []
-    for each, place, values in zip(groups, known, scores, strict=True):
-        mean, error, shares = [], [], []
-        for g, texts in enumerate(each.groups):
-            own = values[[place[text] for text in texts]]
-            chances = each.weights[g]
-            weight = np.full(len(texts), 1 / len(texts)) if chances is None else chances
-            mean.append(weight @ own)
-            shares.append(weight @ share(own))
-            sampled = own.std(axis=0, ddof=1) / np.sqrt(len(own)) if chances is None else np.zeros(own.shape[1])
-            error.append(sampled)
-        found.append(
-            Expectation(np.array(mean)[each.place], np.array(error)[each.place], each.exactness,
-                        np.array(shares)[each.place])
-        )  # fmt: skip
+    for each, place, values in zip(drawn_texts, known, scores, strict=True):
+        groups_of = [values[[place[text] for text in texts]] for texts in each.groups]
+        mean, error = _weighted_means(groups_of, each)
+        shares, share_error = _weighted_means([share(own) for own in groups_of], each)
+        found.append(Expectation(mean, error, each.exactness, context.options.texts, shares, share_error))
     return found
+
+
+def _weighted_means(groups: Sequence[Floats], drawn: DrawnTexts) -> tuple[Floats, Floats]:
+    """Return the mean score of the random texts for each summary, and its standard error: [summary, part] each."""
+    means, errors = [], []
+    for own, chances in zip(groups, drawn.weights, strict=True):
+        if chances is None:
+            means.append(own.mean(axis=0))
+            errors.append(own.std(axis=0, ddof=1) / np.sqrt(len(own)))
+        else:
+            means.append(chances @ own)
+            errors.append(np.zeros(own.shape[1]))
+    return np.array(means)[drawn.place], np.array(errors)[drawn.place]
 
 
 def _gathered(
     shape: tuple[int, ...], rows: Sequence[tuple[list[int], int]], found: Sequence[Expectation], share: object
 ) -> dict[str, Any]:
-    expected, error, shares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    there = np.zeros(shape[:2])
+    expected, error, shares, share_error = (np.zeros(shape) for _ in range(4))
     for (systems, d), each in zip(rows, found, strict=True):
-        expected[systems, d], error[systems, d], there[systems, d] = each.mean, each.error, 1
+        expected[systems, d], error[systems, d] = each.mean, each.error
         shares[systems, d] = each.mean if each.share is None else each.share
-    of_mean = np.sqrt((error**2).sum(axis=1)) / np.maximum(there.sum(axis=1), 1)[:, None]
-    order = ("exact", "enumerated", "greedy", "sampled")
+        share_error[systems, d] = each.error if each.share_error is None else each.share_error
+    order = ("exact", "enumerated", "sampled")
     return {
         "expected": expected,
+        "expected_error": error,
         "exactness": max((each.exactness for each in found), key=order.index, default="exact"),
-        "error": float(error.max(initial=0.0)),
-        "error_of_mean": float(of_mean.max(initial=0.0)),
+        "draws": max((each.draws for each in found), default=0),
         "expected_shares": None if share is None else shares,
+        "expected_share_error": None if share is None else share_error,
     }

@@ -17,6 +17,7 @@ Fabbri et al., SummEval: re-evaluating summarization evaluation, TACL 2021.
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -50,6 +51,7 @@ NAMES = {
 }
 _NUMBERED = re.compile(r"(?:references?|ref|answers?)[ _.-]?\d+$", re.IGNORECASE)
 _HUMAN = re.compile(r"human[ _.:-](.+)$", re.IGNORECASE)
+_LIST = re.compile(r"""\s*\[\s*(["']|\]\s*$)""")  # a cell that holds a list of texts, not a text
 _DELIMITERS = (",", "\t", ";")
 
 
@@ -129,6 +131,21 @@ def _text(name: str, max_unpacked: int | None) -> str:
 def _lines(text: str) -> list[str]:
     """The last one need not end."""
     return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def _python_list(cell: str) -> list[Any] | None:
+    """Return the list that a cell shows as Python prints it (pandas writes list columns so), or None.
+
+    Only the exact text of a list counts. An array prints its strings without commas, which Python would read as one.
+
+    >>> _python_list("['a', 'b']"), _python_list("['a' 'b']")
+    (['a', 'b'], None)
+    """
+    try:
+        found = ast.literal_eval(cell)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return found if isinstance(found, list) and repr(found) == cell.strip() else None
 
 
 def _is_layout(value: object) -> bool:
@@ -231,15 +248,17 @@ class _Reading:
         return fields
 
     def nested(self, cell: str | None, field: str, line: int) -> Any:
-        """A list or an object within a cell is JSON; a reference may be plain text."""
+        """Read a list or an object within a cell: JSON, or a list as Python writes it. References may be plain text."""
         if not cell:
             return None
-        if field == "references" and not cell.startswith('["'):
+        if field == "references" and not _LIST.match(cell):
             return cell
         try:
             return json.loads(cell, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
-            raise self.fail(f"'{field}' is not JSON: {error}", line) from None
+            if (written := _python_list(cell)) is not None:
+                return written
+            raise self.fail(f"'{field}' is not JSON, nor a list as Python writes it: {error}", line) from None
 
     def number(self, cell: str, name: str, line: int) -> float:
         try:

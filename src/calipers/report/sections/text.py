@@ -44,7 +44,7 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
         rows.append([
             name(shown), number(float(np.nanmean(expected))), number(float(np.nanmean(own))), number(float(best)),
             number(float(np.nanmean(placed))), Cell(of.chance, of.chance), Cell(of.exactness, of.exactness),
-            number(of.error_of_mean),
+            number(float(of.mean_error(replace(measure, normal="E")).max())),
         ])  # fmt: skip
     columns = (
         Column("measure", numeric=False),
