@@ -1,9 +1,8 @@
 """How long summaries take: `python -m benchmarks.text --data FOLDER [--only ROUGE] [--encoder MODEL] [--rounds N]`.
 
 FOLDER has summaries/SummEval.json.xz: 1,600 summaries of 100 documents, 11 references each. ROUGE beside rouge-score,
-and ROUGE with what a random summary would score; TER beside sacrebleu, on the first two documents, as sacrebleu takes
-a second or more for a summary; BERTScore beside bert-score, the same model and layer. Files are read and models loaded
-before the clock starts; the two take turns, and the best round counts. Their scores are compared.
+and ROUGE with what a random summary would score; BERTScore beside bert-score, the same model and layer. Files are read
+and models loaded before the clock starts; the two take turns, and the best round counts. Their scores are compared.
 Targets are judged by CPU time, of all threads, which a machine that does other things at the same time changes least;
 the clock stands beside it.
 """
@@ -29,7 +28,6 @@ PLAIN = "ROUGE-1 ROUGE-2 ROUGE-L"
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1) V1(ROUGE-2) V2(ROUGE-2) V1(ROUGE-L) V2(ROUGE-L)"
 ROUGE_TARGET = 20.0  # seconds, with expectations
 ROUGE_RATIO = 3.0  # times as fast as rouge-score, scores alone
-TER_RATIO, TER_DOCUMENTS = 10.0, 2  # times as fast as sacrebleu
 BERT_TARGET = 1.0  # times the other package's
 LAYER = 5
 
@@ -107,35 +105,6 @@ def plain_rouge_rows(given: Any, rounds: int) -> list[str]:
     ]
 
 
-def ter_rows(given: Any, rounds: int) -> list[str]:
-    from sacrebleu.metrics import TER
-
-    from calipers.text import evaluate_summaries
-
-    some = first_documents(given, TER_DOCUMENTS)
-    times: dict[str, list[Took]] = {"ours": [], "theirs": []}
-    for _ in range(rounds):
-        took, ours = timed(lambda: evaluate_summaries(some, "TER"))
-        times["ours"].append(took)
-        took, theirs = timed(
-            lambda: [
-                [TER().sentence_score(t, d.references).score for d, t in zip(some.documents, row, strict=True)]
-                for row in some.texts
-            ]
-        )
-        times["theirs"].append(took)
-        assert np.abs(np.array(theirs) / 100 - ours.scores["TER"]).max() < 1e-12
-    least = {name: best(each) for name, each in times.items()}
-    clock = least["theirs"].seconds / least["ours"].seconds
-    cpu = least["theirs"].cpu / least["ours"].cpu
-    how = f"{len(some.systems) * TER_DOCUMENTS} summaries, 11 references each"
-    return [
-        f"| calipers, TER | {how} | {least['ours'].cells()} | {TER_RATIO:g} x as fast as sacrebleu | "
-        f"{'met' if cpu >= TER_RATIO else 'NOT MET'}: {cpu:.0f} x by CPU time, {clock:.0f} x by the clock |",
-        f"| sacrebleu | {how} | {least['theirs'].cells()} | | |",
-    ]
-
-
 def first_documents(given: Any, count: int) -> Any:
     from calipers.text import Summaries
 
@@ -183,7 +152,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.text", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--only", choices=("ROUGE", "TER", "BERTScore"), help="one family of measures")
+    parser.add_argument("--only", choices=("ROUGE", "BERTScore"), help="one family of measures")
     parser.add_argument("--encoder", help="a model folder; without it, BERTScore is left out")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--documents", type=int, help="only the first of them, under BERTScore")
@@ -198,8 +167,6 @@ def main() -> None:
     ]
     if options.only in (None, "ROUGE"):
         lines += rouge_rows(given, options.rounds)
-    if options.only in (None, "TER"):
-        lines += ter_rows(given, options.rounds)
     if options.encoder and options.only in (None, "BERTScore"):
         some = first_documents(given, options.documents or len(given.documents))
         lines += bert_rows(some, options.encoder, options.rounds)

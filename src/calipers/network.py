@@ -1,39 +1,40 @@
-"""The network: the only place that decides whether a connection may be opened.
+"""Whether network connections may be opened. All such decisions are made here.
 
 Calipers itself opens none. Three libraries that it calls may: transformers fetches encoders from the Hugging Face hub,
-ir_datasets fetches judgments, and Spark speaks to a cluster where one is named. With CALIPERS_OFFLINE=1 none of them
-does: what is already on this machine is used, and all else is refused.
+ir_datasets fetches judgments, and Spark speaks to a cluster if one is named. With CALIPERS_OFFLINE=1, transformers is
+told to use only what is on this machine, and calls of ir_datasets and of Spark clusters are refused.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NoReturn
 
 from calipers.errors import CalipersError
 
 VARIABLE = "CALIPERS_OFFLINE"
+HUB_VARIABLE = "HF_HUB_OFFLINE"  # read by huggingface_hub when it is imported
 
 
 def offline() -> bool:
-    """Whether the user wants no connection."""
-    return os.environ.get(VARIABLE, "").strip().lower() not in ("", "0", "false", "no")
+    """Return True if the user wants no connection."""
+    return _is_set(VARIABLE)
 
 
 def offline_by() -> str | None:
-    """The variable by which the user forbids connections to the hub of models, where one does.
+    """Return the variable by which the user forbids connections to the hub of models, or None.
 
     >>> os.environ["HF_HUB_OFFLINE"] = "1"
     >>> offline_by()
     'HF_HUB_OFFLINE'
     >>> del os.environ["HF_HUB_OFFLINE"]
     """
-    for name in (VARIABLE, "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"):
-        if os.environ.get(name, "").strip().lower() not in ("", "0", "false", "no", "off"):
-            return name
-    return None
+    return next((name for name in (VARIABLE, HUB_VARIABLE, "TRANSFORMERS_OFFLINE") if _is_set(name)), None)
+
+
+def set_offline_switches() -> None:
+    """Tell the libraries that load models to open no connection, if the user wants none. Call before importing them."""
+    if offline():
+        os.environ[HUB_VARIABLE] = "1"
 
 
 def check_online(what: str, *, file: str | None = None) -> None:
@@ -50,23 +51,5 @@ def check_online(what: str, *, file: str | None = None) -> None:
         raise CalipersError(f"{what} needs a network connection, and {VARIABLE} is set", file=file)
 
 
-@contextmanager
-def may_download(what: str, *, file: str | None = None) -> Iterator[None]:
-    """Around a library that downloads what it has not yet got: offline, its first connection is refused by name."""
-    if not offline():
-        yield
-        return
-    import socket
-
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when the hub's library is first loaded
-
-    def refuse(*arguments: Any, **named: Any) -> NoReturn:
-        check_online(what, file=file)
-        raise AssertionError("only called offline")
-
-    before = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
-    try:
-        socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse  # type: ignore[method-assign]  # for now
-        yield
-    finally:
-        socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo = before  # type: ignore[method-assign]  # as they were
+def _is_set(name: str) -> bool:
+    return os.environ.get(name, "").strip().lower() not in ("", "0", "false", "no", "off")

@@ -16,6 +16,7 @@ from scipy import stats
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
+from calipers.metaeval.power import discriminative_power
 from calipers.text import (
     TextMetaEvaluation,
     evaluate_summaries,
@@ -29,6 +30,7 @@ from calipers.text import (
 from calipers.text.human_agreement import drawn_documents, interval
 from calipers.text.measure_tests import AGREEMENTS, EXCHANGES, agreement_of, williams_test
 from calipers.text.tie_calibration import accuracies_under, soft_accuracies_under
+from conftest import ROOT
 from example_files import _summaries
 
 GRID = st.sampled_from([0, 1, 2, 3, 5, 8, None])  # eighths, or no summary
@@ -273,6 +275,25 @@ def test_correlations_are_those_of_correlate() -> None:
             assert agreement_of(x[None], y, level, coefficient)[0] == pytest.approx(
                 found.value("m", "a", level, coefficient)
             )
+
+
+@pytest.mark.acceptance
+def test_the_table_of_the_manual(data: Path) -> None:
+    """Every number of the table in text.md is what `calipers text meta` prints."""
+    given = read_summaries(data / "summaries/SummEval.json.xz")
+    names = ["ROUGE-1", "ROUGE-2", "ROUGE-L", "V2(ROUGE-1)"]
+    found = evaluate_summaries(given, names)
+    meta = TextMetaEvaluation.of(found, {"relevance": given.judgments("relevance")})
+    agreement = {(row[0], row[2]): row for row in meta.agreement(["system", "summary"]).rows}
+    columns = meta.agreement(["system"]).columns
+    accuracy, soft = columns.index("accuracy"), columns.index("soft accuracy")
+    power = discriminative_power(found.scores, "t", 0.05)
+    page = (ROOT / "docs/text.md").read_text()
+    for name in names:
+        system, summary = agreement[name, "system"], agreement[name, "summary"]
+        figures = (system[accuracy], system[soft], summary[accuracy])
+        cells = [name, *(f"{float(str(each)):.4f}" for each in figures), f"{power[name]:.0%}"]
+        assert f"| {' | '.join(cells)} |" in page
 
 
 # -- the command ---------------------------------------------------------------------------------------------

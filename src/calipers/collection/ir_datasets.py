@@ -9,20 +9,23 @@ from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.native.ids import Ids
-from calipers.network import may_download
+from calipers.network import check_online
 
 PREFIX = "irds:"
 
 
 def read_irds(name: str, combine: str | None = None) -> Judgments:
-    """The judgments of a dataset; ir_datasets downloads them the first time, unless CALIPERS_OFFLINE is set."""
+    """Return the judgments of a dataset. ir_datasets downloads them the first time.
+
+    With CALIPERS_OFFLINE the call is refused: ir_datasets has no switch that keeps it from downloading.
+    """
+    check_online("a dataset of ir_datasets", file=name)
     ir_datasets = load("ir_datasets", extra="irds", what=f"{PREFIX} judgments")
     try:
-        with may_download("a dataset that is not on this machine", file=name):
-            dataset = ir_datasets.load(name.removeprefix(PREFIX))
-            if not dataset.has_qrels():
-                raise CalipersError("this dataset has no judgments", file=name)
-            found = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels_iter()]
+        dataset = ir_datasets.load(name.removeprefix(PREFIX))
+        if not dataset.has_qrels():
+            raise CalipersError("this dataset has no judgments", file=name)
+        found = [(qrel.query_id, qrel.doc_id, qrel.relevance) for qrel in dataset.qrels_iter()]
     except CalipersError:
         raise
     except KeyError:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from calipers.errors import CalipersError
 from calipers.extras import load, missing
-from calipers.network import may_download, offline_by
+from calipers.network import offline_by, set_offline_switches
 
 SECONDS = 10.0  # that the hub has to answer in
 MOST_KEPT = 1_000_000_000  # bytes of vectors
@@ -32,7 +32,7 @@ class PretrainedModel:
         """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
         self.model, self.batch = expanded(model), batch
         check_model(self.model)
-        self._torch, self._transformers = libraries(self.model, what)
+        self._torch, self._transformers = libraries(what)
         self.device = device_of(self._torch, device)
         self.mixed = self.device.type == "cuda" if mixed is None else mixed
         self.tokenizer = open_pretrained(self._transformers, "AutoTokenizer", self.model)
@@ -57,10 +57,10 @@ class PretrainedModel:
             yield
 
 
-def libraries(model: str, what: str) -> tuple[Any, Any]:
-    """torch and transformers."""
-    with may_download(f"the model {model}"):
-        return load("torch", extra="text", what=what), load("transformers", extra="text", what=what)
+def libraries(what: str) -> tuple[Any, Any]:
+    """Import torch and transformers."""
+    set_offline_switches()
+    return load("torch", extra="text", what=what), load("transformers", extra="text", what=what)
 
 
 def check_model(model: str) -> None:
@@ -77,12 +77,12 @@ def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) ->
     loader = getattr(transformers, kind).from_pretrained
     if Path(model).is_dir():
         try:
-            with quiet(transformers), may_download("the model"):
+            with quiet(transformers):
                 return loader(model, local_files_only=offline_by() is not None, **options)
         except Exception as error:  # of transformers, of torch, of the files: of any kind
             raise CalipersError(f"no {what} can be loaded: {first_line(error)}", file=model) from None
     try:
-        with quiet(transformers), may_download("the model"):
+        with quiet(transformers):
             return loader(model, local_files_only=True, **options)
     except Exception:  # the same
         _ask_hub(model, what)
@@ -94,8 +94,9 @@ def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) ->
 
 
 def _check_name(model: str) -> None:
-    with may_download(f"the model {model}"):
-        from huggingface_hub import try_to_load_from_cache
+    set_offline_switches()
+    from huggingface_hub import try_to_load_from_cache
+
     try:
         kept = try_to_load_from_cache(model, "config.json")
     except ValueError as error:
