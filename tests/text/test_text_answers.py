@@ -8,6 +8,7 @@ import string
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -162,13 +163,13 @@ def test_measures_of_answers_beside_each_other() -> None:
 
 def test_an_answer_without_anything_never_raises_a_mean(tmp_path: Path) -> None:
     """A question that is left open, or answered without citations, counts 0; the notes say how many."""
-    good = {
+    good: dict[str, Any] = {
         "nuggets": [{"text": "n", "importance": "vital", "assignment": "partial_support"}],
         "statements": [{"text": "s", "citations": [{"document": "d", "support": "partial"}]}],
     }
     names = [f"NuggetRecall{part}" for part in ("", "(part=vital)", "(part=weighted)", "(part=strict)")]
     names += ["CitationPrecision", "CitationRecall", "CitationF1"]
-    others = [{"nuggets": [], "statements": []}, {"nuggets": [], "statements": [{"text": "s"}]}]
+    others: list[dict[str, Any]] = [{"nuggets": [], "statements": []}, {"nuggets": [], "statements": [{"text": "s"}]}]
     means = []
     for count, lines in enumerate(([good], [good, others[0]], [good, *others])):
         file = tmp_path / f"{count}.jsonl"

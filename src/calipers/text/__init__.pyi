@@ -13,9 +13,6 @@ from calipers.text.bertscore import matcher as matcher
 from calipers.text.encoder import Encoder as Encoder
 from calipers.text.human_agreement import HumanCorrelation as HumanCorrelation
 from calipers.text.human_agreement import human_correlation as human_correlation
-from calipers.text.likelihood import Generator as Generator
-from calipers.text.measure_properties import TextProperties as TextProperties
-from calipers.text.measure_properties import text_properties as text_properties
 from calipers.text.measure_tests import MeasureTest as MeasureTest
 from calipers.text.measure_tests import permutation_test as permutation_test
 from calipers.text.measure_tests import williams as williams
