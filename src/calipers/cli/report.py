@@ -8,7 +8,6 @@ import click
 
 from calipers.atomic_files import write_whole
 from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.kept_memory import keep_memory
 from calipers.cli.option_groups import together
 from calipers.cli.options import (
     FILE,
@@ -93,7 +92,6 @@ def command(
     from calipers.report.page import report_page
     from calipers.report.sections import SECTIONS
 
-    keep_memory()
     wanted = inputs.wanted()
     if choices.baseline:
         inputs.name_of(choices.baseline)  # a wrong one is refused before anything is read

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import numpy as np
 
 from calipers.collection.judgments import Judgments
-from calipers.collection.reader import processors
 from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -29,7 +27,6 @@ from calipers.measures.registry import Measure
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.plurals import counted
 from calipers.record import Record
-from calipers.report.meanwhile import computed_meanwhile, meanwhile
 from calipers.report.provenance import Provenance
 from calipers.results.scores import Reason, Scores
 
@@ -47,7 +44,6 @@ if TYPE_CHECKING:
     from calipers.unjudged.score_ranges import Ranges
 
 SEED = 42
-SMALL = 500  # lists, of which everything is quick
 MANY = 30  # systems, above which ranges are those of the first measure
 QUERY_TEXT, DOCUMENT_TEXT = 300, 160  # characters of a text that are shown
 
@@ -93,31 +89,6 @@ def _shown_texts(source: str | Path | Mapping[str, str] | None, ids: Collection[
     return {each: textwrap.shorten(text, most, placeholder=" ...") for each, text in found.items()}
 
 
-Found = TypeVar("Found")
-
-
-class once(Generic[Found]):
-    """A property that is computed once, whichever thread asks first: others wait for it."""
-
-    def __init__(self, compute: Callable[[Any], Found]) -> None:
-        self.compute = compute
-        self.name = compute.__name__
-        self.__doc__ = compute.__doc__
-
-    @overload
-    def __get__(self, instance: None, owner: Any) -> once[Found]: ...
-    @overload
-    def __get__(self, instance: Any, owner: Any) -> Found: ...
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        if instance is None:
-            return self
-        known = instance.__dict__  # which is looked into first, from then on
-        with known.setdefault(f"{self.name} is asked for", RLock()):
-            if self.name not in known:
-                known[self.name] = self.compute(instance)
-        return known[self.name]
-
-
 class ScoredMaterial:
     """What reports on rankings and on texts share: systems, their scores, and who really differs."""
 
@@ -157,12 +128,12 @@ class ScoredMaterial:
             counts.insert(0, counted(len(self.scores.systems), "system"))
         return " · ".join([*counts, ", ".join(self.scores.measures)])
 
-    @once
+    @cached_property
     def order(self) -> list[int]:
         """The systems by the first measure, best first; those without a mean last."""
         return best_first(self.scores)
 
-    @once
+    @cached_property
     def comparison(self) -> Comparison:
         from calipers.stats.comparison import compare
 
@@ -179,7 +150,7 @@ class ScoredMaterial:
             warn=False,
         )
 
-    @once
+    @cached_property
     def power(self) -> DiscriminativePower:
         from calipers.metaeval.power import discriminative_power
 
@@ -219,22 +190,6 @@ class Material(ScoredMaterial):
 
         return verdict(self)
 
-    def work_ahead(self) -> AbstractContextManager[None]:
-        """Other threads compute what takes longest, while this one makes the sections that do without it.
-
-        Differences have a thread of their own: what computes them is compiled, and holds no lock of Python's.
-        """
-        sections = self.sections()
-        lanes = [["ranges", *["audit"] * ("tools" in sections)], ["difference"] * ("alike" in sections)]
-        if self.policies.get("jobs") == 1 or self.scores.values[0].size < SMALL:
-            lanes = []
-        return meanwhile(*([partial(getattr, self, name) for name in lane] for lane in lanes))
-
-    @property
-    def _jobs(self) -> int:
-        """Threads for what is computed ahead: the page needs the others."""
-        return max((self.policies.get("jobs") or processors()) // 2, 1)
-
     @property
     def name(self) -> str:
         return self.judgments.name
@@ -243,13 +198,13 @@ class Material(ScoredMaterial):
     def sizes(self) -> list[str]:
         return [*super().sizes, counted(len(self.judgments), "judgment")]
 
-    @once
+    @cached_property
     def old_and_new(self) -> tuple[int, int]:
         """Of two systems: the baseline, or the first, and the other."""
         old = place_of("baseline", self.choices.baseline, self.scores.systems) if self.choices.baseline else 0
         return old, 1 - old
 
-    @once
+    @cached_property
     def query_texts(self) -> dict[str, str]:
         return self.texts.of_queries(self.scores.queries)
 
@@ -258,7 +213,7 @@ class Material(ScoredMaterial):
         definitions = (self.plain.definitions[self.plain.measures.index(name)] for name in measures)
         return facts_where_read(self.policies, definitions)
 
-    @once
+    @cached_property
     def bounds(self) -> Bounds:
         """Of the measures that have them; of the others `unbounded` says why not."""
         from calipers.limits.pool_bounds import bounds
@@ -292,7 +247,7 @@ class Material(ScoredMaterial):
 
         return query_types(self.plain.of_measures([measure]), self.bounds)
 
-    @once
+    @cached_property
     def change(self) -> Difference:
         """Of two systems: what changed from the old one to the new one."""
         from calipers.changes.difference import difference
@@ -302,14 +257,14 @@ class Material(ScoredMaterial):
             self.judgments, old, new, self.scores.measures, top=self.choices.top, warn=False, **self.policies
         )
 
-    @once
+    @cached_property
     def plan(self) -> SampleSizePlan:
         """What these queries can show."""
         from calipers.planning.sample_size import plan
 
         return plan(self.scores, alpha=self.choices.alpha)
 
-    @once
+    @cached_property
     def properties(self) -> dict[str, Properties | str]:
         """Of each measure, or why nothing is known of it."""
         from calipers.axioms.verdicts import properties
@@ -322,7 +277,7 @@ class Material(ScoredMaterial):
                 found[name] = error.message
         return found
 
-    @once
+    @cached_property
     def ranges(self) -> Ranges:
         """What the unjudged documents could change, of the measures that have ranges; `unranged` says why others lack
         them.
@@ -331,8 +286,7 @@ class Material(ScoredMaterial):
 
         if self.policies.get("condensed"):
             raise CalipersError("unjudged documents are left out (condensed), so no judgment can change a score")
-        taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty")}
-        taken["jobs"] = self._jobs
+        taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
         # Of a file what is judged in it is known already, and all its lines are kept.
         runs = [a if hasattr(a, "whole_file") else b for a, b in zip(self.runs, self.whole, strict=True)]
         first, *others = self.plain.measures
@@ -350,7 +304,7 @@ class Material(ScoredMaterial):
             found.pair_ranges()
         return found
 
-    @once
+    @cached_property
     def audit(self) -> Audit:
         from calipers.conventions.auditing.audit import audit
 
@@ -360,19 +314,19 @@ class Material(ScoredMaterial):
             )
         return audit(
             self.judgments, self.runs, self.plain.measures[0], reference=self.policies.get("like") or "calipers",
-            depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self._jobs,
+            depth=self.policies.get("depth"), alpha=self.choices.alpha, jobs=self.policies.get("jobs"),
         )  # fmt: skip
 
-    @once
+    @cached_property
     def difference(self) -> InformationDifference:
         from calipers.information.difference import information_difference
 
         return information_difference(
-            self.judgments, self.runs,
-            ties=self.scores.metadata["ties"], depth=self.policies.get("depth"), jobs=self._jobs, warn=False,
+            self.judgments, self.runs, ties=self.scores.metadata["ties"],
+            depth=self.policies.get("depth"), jobs=self.policies.get("jobs"), warn=False,
         )  # fmt: skip
 
-    @once
+    @cached_property
     def study(self) -> JudgeStudy:
         """The other judges beside the judgments."""
         from calipers.judging.study import judges
@@ -413,7 +367,6 @@ def gather(
         choices = choices.changed(baseline=system_meant(choices.baseline, read))
     others = None if judges is None else named_judgments(judges)
     systems: list[Run] = [RememberedRun(run) for run in read_once(read, whole=True)]  # the audit wants two precisions
-    provenance = computed_meanwhile(lambda: Provenance.of(known, judgments, systems, command, others))
     scores = evaluate(known, systems, every, progress=progress, warn=False, **policies).settled()
     if np.isnan(scores.values).all():
         reason = Reason(int(np.bincount(scores.reasons.ravel()).argmax()))
@@ -430,7 +383,7 @@ def gather(
         plain_of=plain_of,
         choices=choices or ReportOptions(),
         policies=policies,
-        provenance=provenance.result(),
+        provenance=Provenance.of(known, judgments, systems, command, others),
         judges=others,
         texts=texts or Texts(),
     )

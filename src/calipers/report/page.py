@@ -6,8 +6,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib import import_module
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol, Unpack
@@ -17,14 +16,13 @@ from calipers.atomic_files import check_output, write_whole
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import Policies
-from calipers.extras import load, missing
+from calipers.extras import load
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
 from calipers.plot.drawing import specified
 from calipers.plot.page import policy, script_data
 from calipers.plot.vega import bundle
 from calipers.report.material import ReportOptions, Texts, gather
-from calipers.report.meanwhile import meanwhile
 from calipers.report.section import Detail, Section
 from calipers.report.sections import check_sections
 from calipers.results.scores import Scores
@@ -144,14 +142,13 @@ def report_page(
 ) -> tuple[bytes, tuple[str, ...]]:
     """The page that `write_report` writes, and what a user should know about it."""
     check_sections(choices.sections)
+    check_packages()
     with no_collections():
-        with imported_meanwhile():
-            material = gather(
-                judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress,
-                **policies,
-            )  # fmt: skip
-        with material.work_ahead():
-            text, notes = compose(material, progress)
+        material = gather(
+            judgments, runs, measures, choices, judges=judges, texts=texts, command=command, progress=progress,
+            **policies,
+        )  # fmt: skip
+        text, notes = compose(material, progress)
     return text.encode("utf-8", "backslashreplace"), notes  # ids need not be UTF-8
 
 
@@ -168,32 +165,12 @@ def no_collections() -> Iterator[None]:
 
 
 PACKAGES = ("jinja2", "vl_convert")
-LATER = ("scipy.special", "scipy.cluster.hierarchy", "numpy.ma")  # what sections import
 
 
 def check_packages() -> None:
-    """Whether what a page is made with is there: before the work, not after it."""
+    """Load the packages that make a page. Refuse before the work, not after it, where one is missing."""
     for module in PACKAGES:
         load(module, extra="report", what="reports")
-
-
-def _compile_templates() -> None:
-    templates = _templates()
-    for name in templates.list_templates():
-        templates.get_template(name)
-
-
-@contextmanager
-def imported_meanwhile() -> Iterator[None]:
-    """Import what a page is made with, and compile its templates, in another thread, which takes a second, while files
-    are read.
-    """
-    if missing(*PACKAGES):
-        check_packages()
-    tasks = [partial(import_module, module) for module in (*PACKAGES, *LATER)]
-    with meanwhile([*tasks, _compile_templates]):
-        yield
-    check_packages()
 
 
 def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None) -> tuple[str, tuple[str, ...]]:
@@ -216,17 +193,16 @@ def compose(material: AnyMaterial, progress: Callable[[int], None] | None = None
 
 def make(material: AnyMaterial, detail: Detail, progress: Callable[[int], None] | None = None) -> list[PlacedSection]:
     """The sections; one that cannot be made says why."""
-    kinds = material.sections()
-    placed = {}
+    placed = []
     with specified():
-        for key, kind in sorted(kinds.items(), key=lambda item: item[1].waits):
+        for key, kind in material.sections().items():
             try:
-                placed[key] = PlacedSection(key, kind.title, kind.make(material, detail))
+                placed.append(PlacedSection(key, kind.title, kind.make(material, detail)))
             except CalipersError as error:
-                placed[key] = PlacedSection(key, kind.title, None, str(error))
+                placed.append(PlacedSection(key, kind.title, None, str(error)))
             if progress:
                 progress(1)
-    return [placed[key] for key in kinds]
+    return placed
 
 
 def render(material: AnyMaterial, placed: list[PlacedSection], detail: Detail) -> str:

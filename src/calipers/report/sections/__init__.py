@@ -21,7 +21,6 @@ class SectionKind:
     title: str
     make: Maker
     applies: Callable[[Material], bool] = lambda material: True
-    waits: bool = False  # for what another thread computes: it is made after the others
 
 
 def _systems(material: Material) -> int:
@@ -40,7 +39,7 @@ SECTIONS: dict[str, SectionKind] = {
         "Who really differs", differs.section, lambda material: _systems(material) > 2 and _several_queries(material)
     ),
     "judges": SectionKind("What other judges would say", judges.section, lambda material: material.judges is not None),
-    "unjudged": SectionKind("What is not judged", unjudged.section, waits=True),
+    "unjudged": SectionKind("What is not judged", unjudged.section),
     "plan": SectionKind(
         "What these queries can show",
         plan.section,
@@ -49,9 +48,7 @@ SECTIONS: dict[str, SectionKind] = {
     "queries": SectionKind("Query map", queries.section),
     "tools": SectionKind("What the tools would say", tools.section),
     "measures": SectionKind("Which measure to trust", measures.section),
-    "alike": SectionKind(
-        "Which systems are alike", alike.section, lambda material: _systems(material) >= FEW, waits=True
-    ),
+    "alike": SectionKind("Which systems are alike", alike.section, lambda material: _systems(material) >= FEW),
     "quality": SectionKind("Data quality", quality.section),
     "method": SectionKind("How it was computed", method.section),
 }
