@@ -319,29 +319,44 @@ def means(values: Floats) -> Floats:
 
 
 def _quick_means(rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The means of rows by twice the precision, and whether that suffices to round each correctly.
+    """Return the mean of each row, computed in twice the precision, and whether that is enough to round it correctly.
 
-    The sum is s + e, e adding up what each addition loses; the quotient q + c, c from what is left of the division.
+    The sum is s + e, where e adds up what each addition loses. The quotient is q + c, where c comes from e and from the
+    rest of the division.
     """
     n = np.count_nonzero(~np.isnan(rows), axis=1).astype(np.float64)
-    s, e = np.zeros(len(rows)), np.zeros(len(rows))
-    with np.errstate(all="ignore"):  # what overflows or vanishes is not sure
-        for column in np.nan_to_num(rows.T, nan=0.0, posinf=np.inf, neginf=-np.inf):
-            t = s + column
-            part = t - s
-            e += (s - (t - part)) + (column - part)
-            s = t
+    with np.errstate(all="ignore"):  # a row that overflows or vanishes is not sure
+        s, e = _pairwise_sums(np.nan_to_num(rows, nan=0.0, posinf=np.inf, neginf=-np.inf))
         largest = np.nansum(np.abs(rows), axis=1)
         q = s / n
         high = q * 134217729.0  # 2^27 + 1: q in two halves, each of whose products with n is exact
         high -= high - q
         left = (s - q * n) - ((high * n - q * n) + (q - high) * n)
         c = (left + e) / n
-        error = 8 * rows.shape[1] ** 2 * 2.0**-106 * largest + 2.0**-50 * np.abs(c)
+        steps = rows.shape[1].bit_length()
+        error = 8 * (steps + 1) ** 2 * 2.0**-106 * largest + 2.0**-50 * np.abs(c)
         found = q + (c - error)
         sure = (found == q + (c + error)) & (np.abs(q) > 1e-200) & (largest < 1e200) & (rows.shape[1] < 1 << 20)
     nothing = (largest == 0) & (n > 0)
     return np.where(nothing, 0.0, found), sure | nothing
+
+
+def _pairwise_sums(rows: Floats) -> tuple[Floats, Floats]:
+    """Return the sum of each row, and what its additions lost.
+
+    Each step adds the second half of the columns to the first (Knuth's two-sum, which finds the rounding error of an
+    addition exactly), so n columns take log2(n) steps.
+    """
+    s, e = rows, np.zeros_like(rows)
+    while (width := s.shape[1]) > 1:
+        half = width // 2
+        one, other, odd = s[:, :half], s[:, half : 2 * half], s[:, 2 * half :]
+        t = one + other
+        part = t - one
+        lost = (one - (t - part)) + (other - part)
+        s = np.hstack([t, odd])
+        e = np.hstack([e[:, :half] + e[:, half : 2 * half] + lost, e[:, 2 * half :]])
+    return s.sum(axis=1), e.sum(axis=1)  # one column, or none
 
 
 def _sum(values: Floats) -> float:
