@@ -19,7 +19,6 @@ HEADERS = [
     "src/calipers/native/_groups.hpp",
     "src/calipers/native/_bits.hpp",
     "src/calipers/native/_scanner.hpp",
-    "src/calipers/native/_scoring.hpp",
 ]
 OPTIMISE = ["-O3", "-g0"]
 STRICT = ["-Wall", "-Wextra", "-Werror"]

@@ -14,7 +14,6 @@ import pytest
 
 import calipers as cal
 from calipers.cli.commands import run as run_command
-from calipers.cli.fast_path import answered
 from calipers.collection.column_names import NAMES
 from calipers.collection.features import read_features
 from calipers.errors import CalipersError, CalipersWarning
@@ -64,7 +63,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
     def command(*arguments: Any) -> tuple[int, str, str]:
         words = [*map(str, arguments)]
         try:
-            code = 0 if (done := answered(words)) else run_command(words, fast_path=done is None)
+            code = run_command(words)
         except CalipersError as error:
             return 2, "", str(error)
         captured = capsys.readouterr()

@@ -17,10 +17,8 @@ from typing import Any
 
 import pytest
 
-import calipers as cal
 from calipers.collection import files, reader
 from calipers.collection import table_rows as rows
-from calipers.collection.fast_scores import NotFast, read_graded, score_runs
 from calipers.collection.formats import parquet
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import FileRun
@@ -29,8 +27,6 @@ from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
 from calipers.native import plain as _plain
 from calipers.native.ids import Ids
-from calipers.native.scan_error import ScanError
-from calipers.native.scanner import COMPILED
 
 QUERIES = ("1", "2", "3", "4", "5", "nobody judged this")
 MEASURES = ("AP", "P@2", "RR")
@@ -111,16 +107,6 @@ def members(text: bytes, pack: Pack, rng: random.Random) -> bytes:
     return b"".join(pack(text[start:stop]) for start, stop in pairwise(cuts))
 
 
-def short(known: str, path: str) -> Any:
-    """By the way of `calipers evaluate`, where that is taken."""
-    plans = [plan for name in ("AP", "P@2", "RR") if (plan := cal.parse(name).plan(by_id=True)) is not None]
-    try:
-        index = read_graded(known, plans)
-        return [[scores] for scores in score_runs([path], index, by_id=True, jobs=2)[0].scores]
-    except (NotFast, CalipersError, ScanError):
-        return None
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_every_way_to_read_a_run_agrees(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
@@ -139,8 +125,6 @@ def test_every_way_to_read_a_run_agrees(seed: int, tmp_path: Path, monkeypatch: 
     for jobs in (1, 2, 3, 7):
         assert of_run(known, FileRun(str(path)), jobs) == wanted, jobs
     assert of_run(known, FileRun(str(path), memory=1)) == wanted  # on disk
-    if COMPILED and (scores := short(str(qrels), str(path))) is not None:
-        assert scores == wanted
     for name, pack in [*PACKINGS.items(), *optional_packings()]:
         packed = tmp_path / f"run.{name}"
         packed.write_bytes(members(text, pack, rng))
@@ -193,4 +177,3 @@ def test_the_last_line_counts_without_its_end(tmp_path: Path) -> None:
         run = tmp_path / "run"
         run.write_text(f"1 Q0 x 1 1 t\n2 Q0 b 1 1 t\n1 Q0 a 2 2 t{end}")
         assert evaluate(str(qrels), str(run), "AP")["AP"].tolist() == [[1.0, 1.0]]
-        assert not COMPILED or short(str(qrels), str(run)) is None  # left to those who regroup

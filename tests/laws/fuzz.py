@@ -46,7 +46,7 @@ def collections(start: int, count: int, drawn: int | None, end: float) -> tuple[
         ways = dict(WAYS)
         pick = random.Random(f"ways of {seed}")
         if drawn is not None:
-            chosen = {"library", "command fast", *pick.sample([*WAYS], drawn)}
+            chosen = {"library", "command", *pick.sample([*WAYS], drawn)}
             ways = {name: way for name, way in WAYS.items() if name in chosen}
         with tempfile.TemporaryDirectory(prefix="laws-") as folder:
             try:

@@ -236,7 +236,6 @@ def difference(compiled: ModuleType, seed: int) -> str | None:
         rows_difference,
         documents_difference,
         means_difference,
-        score_difference,
         features_difference,
     ):
         if found := find(compiled, source):
@@ -393,43 +392,6 @@ def features_difference(compiled: ModuleType, source: Source) -> str | None:
 
 def list_of(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
-
-
-def score_difference(compiled: ModuleType, source: Source) -> str | None:
-    """The twin does not score: lists are those that it would hand over, and scores are shares."""
-    judged = compiled.ColumnScanner("qrels")
-    try:
-        judged.feed(bytearray(source.qrels()))
-        index = judged.graded()
-    except ScanError:
-        return None
-    shares = ("sum", "flat", "relevant"), ("precision", "zipf", "relevant"), ("first", "zipf", "one")
-    if index is None or not all(
-        index.plan(
-            form=form, weight=weight, worth="relevant", over=over, cutoff=source.random.choice([0, 3]), rel=1, p=0
-        )
-        for form, weight, over in shares
-    ):
-        return None
-    text = source.run()
-    columns = []
-    for ending in ("score", "finish"):
-        scanner = compiled.RunScanner(index)
-        try:
-            scanner.feed(bytearray(text))
-            result = scanner.score(source.random.random() < 0.5) if ending == "score" else scanner.finish()
-        except ScanError:
-            return None
-        columns.append(result)
-    scored, finished = columns
-    if scored is None:  # lists that are not whole are not scored
-        return None if finished.scattered else f"score {text!r}: none"
-    lists = finished.query.tolist(), finished.length.tolist(), finished.tied.tolist()
-    if scored[:3] != lists or scored[5] != finished.tag or scored[6] != finished.unjudged.tolist():
-        return f"score {text!r}\nscored   {scored!r}\nfinished {finished!r}"
-    if not all(-1e-12 <= value <= 1 + 1e-12 for values in scored[4] for value in values):
-        return f"score {text!r}: {scored[4]!r}"
-    return None
 
 
 def load(extension: str | None) -> ModuleType:

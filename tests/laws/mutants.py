@@ -41,19 +41,7 @@ class Mutant:
 
 
 MUTANTS = (
-    # The compiled scanner and its scoring.
-    Mutant(
-        "compiled: a discount of the next rank",
-        f"{NATIVE}/_scoring.hpp",
-        "std::log2(rank + 1.0)",
-        "std::log2(rank + 2.0)",
-    ),
-    Mutant(
-        "compiled: relevant means above the level",
-        f"{NATIVE}/_scoring.hpp",
-        "return grade >= plan_.rel ?",
-        "return grade > plan_.rel ?",
-    ),
+    # The compiled scanner.
     Mutant("compiled: no byte order mark", f"{NATIVE}/_scanner.pyx", "p[0] == 0xEF and p[1]", "p[0] == 0xEE and p[1]"),
     Mutant(
         "compiled: a query that comes back is not noticed",
@@ -109,10 +97,11 @@ MUTANTS = (
         "relevant / np.maximum(size - 1.0, 1.0)",
     ),
     Mutant(
-        "sum: a mean of what is not 0",
-        "src/calipers/cli/fast_evaluate.py",
-        "*map(mean, run.scores)",
-        "*(mean([score for score in scores if score]) for scores in run.scores)",
+        "mean: what additions lose is lost",
+        "src/calipers/results/scores.py",
+        "e[:, half : 2 * half] + lost",
+        "e[:, half : 2 * half]",
+        ("tests/results/test_numbers.py",),
     ),
     Mutant(
         "drop_in: double precision",

@@ -28,7 +28,7 @@ def test_all_ways_agree(start: int, tmp_path: Path) -> None:
         folder.mkdir()
         found = difference(collection(seed), folder, taken)
         assert found is None, found
-    always = ("library", "command", "command long", "two jobs", "plain twin", "packed")
+    always = ("library", "command", "two jobs", "plain twin", "packed")
     assert all(taken[name] == AT_ONCE for name in always)
 
 

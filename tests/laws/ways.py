@@ -34,7 +34,6 @@ import numpy as np
 import calipers as cal
 import oracle
 from calipers.cli import commands
-from calipers.cli import fast_path as quick
 from calipers.collection import external_sort as external
 from calipers.collection import files, reader
 from calipers.collection import table_rows as rows
@@ -166,12 +165,12 @@ class _Captured(io.TextIOWrapper):
 Said = tuple[int, bytes, str]  # exit code, stdout, stderr
 
 
-def said_by(run: Callable[[list[str]], int | None], arguments: list[str]) -> Said | None:
-    """What a command prints; None where it leaves the answer to another."""
+def said_by(run: Callable[[list[str]], int], arguments: list[str]) -> Said:
+    """Run a command. Return its exit code and what it prints."""
     out, err = _Captured("surrogateescape"), _Captured("backslashreplace")
     with redirect_stdout(out), redirect_stderr(err):
         code = run(arguments)
-    return None if code is None else (code, out.raw_bytes.getvalue(), err.raw_bytes.getvalue().decode())
+    return code, out.raw_bytes.getvalue(), err.raw_bytes.getvalue().decode()
 
 
 def arguments_of(case: Collection, folder: Path, *more: str) -> list[str]:
@@ -186,27 +185,13 @@ def arguments_of(case: Collection, folder: Path, *more: str) -> list[str]:
     return [*asked, *more]
 
 
-def fast_command(arguments: list[str]) -> int | None:
-    return 0 if quick.answered(arguments) else None
-
-
-def long_command(arguments: list[str]) -> int | None:
-    with patch("calipers.cli.fast_evaluate.fast_answer", lambda *_, **__: None), \
-         patch("calipers.tools.trec_eval.fast_reports.fast_reports", lambda *_: None), \
-         patch("calipers.cli.trec_eval.fast_reports", lambda *_: None, create=True):  # fmt: skip
-        return commands.run(arguments)
-
-
-def in_command(run: Callable[[list[str]], int | None], *more: str) -> Callable[[Collection, Path], Outcome | None]:
+def in_command(run: Callable[[list[str]], int], *more: str) -> Callable[[Collection, Path], Outcome | None]:
     """A way through a command: once for the queries, once for the means."""
 
     def way(case: Collection, folder: Path) -> Outcome | None:
         answers = []
         for options in (["-q", "--format", "json"], ["--format", "json"]):
-            said = said_by(run, arguments_of(case, folder, *options, *more))
-            if said is None:
-                return None
-            code, out, err = said
+            code, out, err = said_by(run, arguments_of(case, folder, *options, *more))
             if code:
                 return Outcome(refusal=plain_words(err, folder))
             answers.append(json.loads(out.decode("utf-8", "surrogateescape")))
@@ -524,15 +509,9 @@ WAYS = {
     for way in (
         Way("library", partial(TEXT, jobs=1), passes=("evaluation.py:evaluate", "reader.py:scan_run"),
             avoids=("plain.py:", "reader.py:_in_parts")),
-        Way("command fast", in_command(fast_command), passes=("fast_path.py:answered", "fast_scores.py:score_runs"),
-            avoids=("plain.py:", "commands.py:run", "evaluation.py:evaluate"),
-            takes=lambda case: case.depth is None),
-        Way("command", in_command(commands.run), passes=("commands.py:run", "fast_scores.py:score_runs"),
-            avoids=("plain.py:", "evaluation.py:evaluate")),
-        Way("command long", in_command(long_command), passes=("commands.py:run", "evaluation.py:evaluate"),
-            avoids=("plain.py:", "fast_scores.py:score_runs")),
+        Way("command", in_command(commands.run), passes=("commands.py:run", "evaluation.py:evaluate")),
         Way("command, two jobs", forced(small_pieces, in_command(commands.run, "--jobs", "2")),
-            passes=("reader.py:_fed", "fast_scores.py:score_runs")),
+            passes=("commands.py:run", "reader.py:_in_parts")),
         Way("two jobs", CUT, passes=("reader.py:_in_parts",)),
         Way("sorted on disk", forced(small_pieces, partial(library, sources=on_disk, jobs=1)), passes=()),
         Way("plain twin", forced(plain_twin, partial(TEXT, jobs=1)), passes=("plain.py:RunScanner.finish",),
@@ -625,19 +604,19 @@ def same(one: float | None, other: float | None) -> bool:
 
 
 def text_difference(case: Collection, folder: Path) -> str | None:
-    """The commands print the same, to the last byte, whichever way they went."""
+    """Compare what `evaluate` prints with either scanner, to the last byte of a table."""
     form = random.Random(case.seed).choice(["table", "csv", "table"])
     arguments = arguments_of(case, folder, "--format", form)
-    long = said_by(long_command, arguments)
-    for name, run in {"command fast": fast_command, "command": commands.run}.items():
-        if name == "command fast" and case.depth:
-            continue
-        said = said_by(run, arguments)
-        if said is not None and form == "csv" and long is not None:  # digits beyond those that ways share
-            said, long = (_rounded(each) for each in (said, long))
-        if said is not None and said != long:
-            return f"{name} and command long print\n{said}\n{long}\n{told(case)}"
-    return None
+    compiled, plain = said_by(commands.run, arguments), said_by(plain_command, arguments)
+    if form == "csv":  # digits beyond those that ways share
+        compiled, plain = _rounded(compiled), _rounded(plain)
+    return None if compiled == plain else f"the command prints\n{compiled}\n{plain}\n{told(case)}"
+
+
+def plain_command(arguments: list[str]) -> int:
+    """Run a command with the plain scanner."""
+    with plain_twin():
+        return commands.run(arguments)
 
 
 def _rounded(said: Said) -> Said:
@@ -672,15 +651,14 @@ TREC_OPTIONS = [
 
 
 def trec_difference(case: Collection, folder: Path, taken: Taken | None = None) -> str | None:
-    """pytrec_eval, `drop_in` and `like="trec_eval-9"`; and the trec_eval command by both of its ways."""
+    """Compare pytrec_eval, `drop_in` and `like="trec_eval-9"`; and the trec_eval command with either scanner."""
     counted = Counter() if taken is None else taken
     qrels, runs = write_text(case, folder)
     arguments = ["trec_eval", *random.Random(case.seed).choice(TREC_OPTIONS), qrels, runs[0]]
-    fast, long = said_by(fast_command, arguments), said_by(long_command, arguments)
-    for name, said in (("trec_eval fast", fast), ("trec_eval long", long)):
-        counted[name] += said is not None
-    if fast is not None and fast != long:
-        return f"trec_eval prints\n{fast}\n{long}\n{told(case)}"
+    compiled, plain = said_by(commands.run, arguments), said_by(plain_command, arguments)
+    counted["trec_eval"] += 1
+    if compiled != plain:
+        return f"trec_eval prints\n{compiled}\n{plain}\n{told(case)}"
     if not has_trec(case):
         return None
     judged = {query: {d: int(g) for d, g in of.items()} for query, of in nested(case.grades or []).items()}

@@ -22,7 +22,6 @@ from calipers.measures.forms.intents import Blend, IntentAware
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.registry import examples
 from calipers.measures.values import Discount, GivenDiscount, GivenWorth, Worth
-from calipers.native.plan import Plan
 
 FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopics"))}
 # Declared to have no formula of their own: functions of whole lists, and counts whose name says all.
@@ -138,36 +137,3 @@ def test_a_share_of_a_users_divisor_reads_everything() -> None:
 def test_only_normalisations_say_that_they_are() -> None:
     assert all(form.normalised == isinstance(form, Normalised) for form in FORMS.values())
     assert not any(isinstance(form, Deterministic) and form.proved() for form in FORMS.values())
-
-
-PLANNED = {
-    "P@10": Plan("sum", cutoff=10, over="cutoff"),
-    "P(rel=2)@10": Plan("sum", cutoff=10, over="cutoff", rel=2),
-    "Recall@5": Plan("sum", cutoff=5, over="relevant"),
-    "RPrec": Plan("prefix", over="relevant"),
-    "Success@3": Plan("first", cutoff=3),
-    "RR": Plan("first", weight="zipf"),
-    "AP@7": Plan("precision", weight="zipf", over="relevant", cutoff=7),
-    "RBP(p=0.5)": Plan("sum", weight="geometric", p=0.5),
-    "DCG(gain=exp)@4": Plan("sum", weight="log2", worth="exponential", cutoff=4),
-    "nDCG": Plan("sum", weight="log2", worth="linear", over="ideal"),
-    "bpref": Plan("preference", over="relevant"),
-    "IPrec@0.3": Plan("interpolated", p=0.3),
-}
-
-
-@pytest.mark.parametrize("name", PLANNED)
-def test_forms_hand_over_their_plan(name: str) -> None:
-    assert cal.parse(name).form.plan() == PLANNED[name]
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["ERR@10", "GAP", "SDCG@10", "nDCG(discount=jk2)@10", "nDCG(short=zero)@5", "nDCG(ideal=list)@5", "V2(nDCG@10)",
-     "AP(norm=min)@10", "AP(ideal=list)", "P(short=n)@10", "P(rel=0)@10", "Rprec_mult@0.2", "RPrec@5",
-     "RBP(gain=exp)", "Judged@10", "Recall(judged_only=True)", "11pt_avg", "IPrec(rounding=up)@0.3", "HIT@10",
-     "DCG(gain={1:2})@5", "nDCG(gains={1:2})", "bpref(judged_only=True)"],
-)  # fmt: skip
-def test_what_the_scanner_cannot_score_has_no_plan(name: str) -> None:
-    measure = cal.parse(name)
-    assert measure.form.plan() is None or measure.form.reads_judged_only

@@ -537,14 +537,8 @@ def test_no_object_is_half_made(compiled: ModuleType) -> None:
             made.__new__(made)
     with pytest.raises(TypeError):
         compiled.RunScanner(None)
-    with pytest.raises(TypeError):
-        compiled.GradedIndex()
-    with pytest.raises(TypeError):  # an index without grades
-        compiled.RunScanner(judged(compiled, {"1": ["a"]})).score(True)
     for made in (compiled.LetorScanner, compiled.FeatureScanner, compiled.NumberScanner):
         assert outcome(made.__new__(made), []) == outcome(made(), [])
-    empty = compiled.GradedIndex.__new__(compiled.GradedIndex)
-    assert (len(empty), empty.queries, empty.relevant(1.0), empty.query(b"1")) == (0, [], [], -1)
 
 
 # -------------------------------------------------------------------------------------------------- segments

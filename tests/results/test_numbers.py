@@ -1,4 +1,4 @@
-"""One number for one question: however it is asked, on whichever path, and nothing that misleads without a word."""
+"""One number for one question: however it is asked, and nothing that misleads without a word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +20,21 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.cli import commands
-from calipers.cli.fast_evaluate import fast_answer
-from calipers.cli.fast_path import answered
-from calipers.measures.grammar import parse_all
-from calipers.native.scanner import COMPILED
 from calipers.results.averages import expansion, mean, total
 from calipers.results.scores import means
 from calipers.results.tables import Table
 
 SCORES = st.lists(st.floats(-1e300, 1e300) | st.sampled_from([k / 10 for k in range(11)]), min_size=1, max_size=40)
-compiled = pytest.mark.skipif(not COMPILED, reason="the plain scanner does not score")
 Said = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def said(capfdbinary: pytest.CaptureFixture[bytes]) -> Said:
-    """The exit code of a command and what it prints, by the way that is taken, or by click alone."""
+    """Run a command. Return its exit code and what it prints."""
 
-    def said(*arguments: str, quick: bool = True) -> tuple[int, str, str]:
+    def said(*arguments: str) -> tuple[int, str, str]:
         capfdbinary.readouterr()
-        code = 0 if quick and answered(arguments) else commands.run(list(arguments))
+        code = commands.run(list(arguments))
         sys.stdout.flush()
         out, err = capfdbinary.readouterr()
         return code, out.decode(), err.decode()
@@ -94,7 +88,6 @@ def test_display_does_not_show_the_order_of_a_sum(halves: list[int]) -> None:
         assert len({Table(("x",), ((float(x),),)).to_text() for x in near}) == 1
 
 
-@compiled
 @pytest.mark.parametrize("seed", range(6))
 def test_the_answer_does_not_depend_on_the_question(seed: int, tmp_path: Path, said: Said) -> None:
     rng = random.Random(seed)
@@ -109,46 +102,16 @@ def test_the_answer_does_not_depend_on_the_question(seed: int, tmp_path: Path, s
     again = cal.evaluate(json.loads(json.dumps(cal.read_qrels(known).to_dict())), run, [*measures, "ERR@10"])
     compared = cal.compare(cal.evaluate(known, {"a": run, "b": run}, measures), correction=None)
     for m, measure in enumerate(measures):
-        short = fast_answer(known, [run], [measure])
-        assert short is not None
-        assert short.runs[0].scores[0] == long[measure][0].tolist() == again[measure][0].tolist()
-        assert short.mean().rows[0][1] == long.mean()["t", measure] == again.mean()["t", measure]
+        alone = cal.evaluate(known, run, measure)
+        assert alone[measure].tolist() == long[measure].tolist() == again[measure].tolist()
+        assert alone.mean()["t", measure] == long.mean()["t", measure] == again.mean()["t", measure]
         assert compared.means[m].tolist() == [long.mean()["t", measure]] * 2
-        alone, beside = (said("evaluate", known, run, "-m", asked)[1] for asked in (measure, f"{measure} ERR@10"))
-        assert [line.split()[1] for line in alone.splitlines()] == [line.split()[1] for line in beside.splitlines()]
+        texts = (said("evaluate", known, run, "-m", asked)[1] for asked in (measure, f"{measure} ERR@10"))
+        one, beside = ([line.split()[1] for line in text.splitlines()] for text in texts)
+        assert one == beside
 
 
 # -- names of measures -------------------------------------------------------------------------------
-
-
-SPELLINGS = [
-    name + arguments + at
-    for name, arguments, at in product(
-        ("P", "AP", "ndcg", "NDCG", "RBP", "Rbp", "Success", "RPrec", "ＡＰ", "bpref"),
-        (
-            *("", "()", "(rel=2)", "(rel=02)", "(rel=+2)", "(rel=2.0)", "(rel=²)", "(rel=1_0)", "(rel=-1)", "(rel=0)"),
-            *("(gain=exp)", "(gain=exponential)", "(gain=relevant)", "(gain=linear)", "(gain='exp')", "(gain=EXP)"),
-            *("(p=.5)", "(p=0.5)", "(p=5e-1)", "(p=0)", "(p=1)", "(p=nan)", "(p=0.5, rel=2)", "(rel=1,)", "( rel=1 )"),
-        ),
-        ("", "@5", "@05", "@0", "@٣", "@5.0", "@1e1"),
-    )
-]
-
-
-@compiled
-def test_the_short_way_takes_no_name_that_the_grammar_refuses(tmp_path: Path) -> None:
-    known, run = write(tmp_path, qrels="1 0 a 2\n1 0 b 0\n", run="1 Q0 b 1 2 t\n1 Q0 a 2 1 t\n")
-    taken = 0
-    for name in SPELLINGS:
-        short = fast_answer(known, [run], [name])
-        if short is not None:
-            (typed, _), *others = parse_all([name])
-            assert not others
-            scores = cal.evaluate(known, run, [name])
-            assert [typed] == short.measures == list(scores.measures)
-            assert short.runs[0].scores[0] == pytest.approx(scores.values[0, 0].tolist(), rel=1e-14)
-            taken += 1
-    assert taken > 40
 
 
 @pytest.mark.parametrize("names", ["", " ", ",", "nDCG(gain=exponential)", "P@0", "AP(rel=two)"])
@@ -156,8 +119,7 @@ def test_names_are_refused_in_the_same_words(names: str, tmp_path: Path, said: S
     known, run, other, same = write(
         tmp_path, qrels="1 0 a 1\n", run="1 Q0 a 1 1 t\n", qrels_json={"1": {"a": 1}}, run_json={"1": {"a": 1}}
     )
-    answers = {said("evaluate", *files, "-m", names, quick=quick)
-               for files in ((known, run), (other, same)) for quick in (True, False)}  # fmt: skip
+    answers = {said("evaluate", *files, "-m", names) for files in ((known, run), (other, same))}
     assert len(answers) == 1
     ((code, out, err),) = answers
     assert (code, out) == (2, "")
@@ -235,8 +197,8 @@ def test_the_library_warns_once_in_the_words_of_the_command(
         assert cal.evaluate(QRELS, {"run": run}, "AP", warn=False).notes == scores.notes
     lines = [f"{q} Q0 {d} 1 {score} run\n" for q, scored in run.items() for d, score in scored.items()]
     known, path = write(tmp_path, qrels="1 0 a 1\n1 0 b 0\n2 0 a 1\n", run="".join(lines))
-    for measure, quick in (("AP", True), ("AP", False), ("AP ERR", True)):
-        code, _, err = said("evaluate", known, path, "-m", measure, quick=quick)
+    for measure in ("AP", "AP ERR"):
+        code, _, err = said("evaluate", known, path, "-m", measure)
         assert code == 0
         assert err == "".join(f"calipers: warning: {note}\n" for note in scores.notes)
 

@@ -9,7 +9,6 @@ import warnings
 from contextlib import suppress
 from typing import NoReturn, TextIO
 
-from calipers.cli.fast_path import answered
 from calipers.cli.printing import note, told_of_output
 from calipers.errors import CalipersError, CalipersWarning
 
@@ -23,10 +22,9 @@ def main() -> None:
     _warn_in_one_line()
     code = 0
     try:
-        if not (done := answered(sys.argv[1:])):
-            from calipers.cli.commands import run
+        from calipers.cli.commands import run
 
-            code = run(sys.argv[1:], fast_path=done is None)
+        code = run(sys.argv[1:])
         with told_of_output():
             sys.stdout.flush()
     except KeyboardInterrupt:

@@ -93,15 +93,12 @@ def root() -> None:
     """
 
 
-def run(arguments: list[str], *, fast_path: bool = True) -> int:
-    """Run a command. The exit code is 0, 1 where a check failed, 2 for bad input.
-
-    fast_path: whether the command may try it; it has not been tried yet.
-    """
+def run(arguments: list[str]) -> int:
+    """Run a command. Return the exit code: 0, 1 where a check failed, 2 for bad input."""
     if "_CALIPERS_COMPLETE" in os.environ:
         root.main()  # the shell asks what could come next
     try:
-        with root.make_context("calipers", arguments, obj=fast_path) as context:
+        with root.make_context("calipers", arguments) as context:
             root.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code

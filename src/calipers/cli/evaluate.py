@@ -17,7 +17,6 @@ from calipers.cli.reading_progress import progress_option, reading
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
-    from calipers.cli.fast_evaluate import Answer
     from calipers.collection.judgments import Judgments
     from calipers.results.scores import Scores
     from calipers.results.tables import Table
@@ -100,11 +99,6 @@ def command(
         return
     shown.check(output.format)
     for_paper = output.format in FOR_PAPERS and not shown.per_query and shown.interval is None
-    unusual = (intents, shown.interval, not inputs.is_plain, for_paper, shown.marks, shown.plot)
-    if click.get_current_context().obj and not any(unusual) and (fast := _fast_answer(inputs, lists, show)):
-        warn(fast.notes(lists.ties), lists.strict)
-        output.write(fast.per_query() if shown.per_query else fast.mean())
-        return
     from calipers.evaluation import evaluate
 
     wanted = inputs.wanted()
@@ -134,21 +128,6 @@ def _marked(scores: Scores, baseline: str | None, test: str, format: str) -> Tab
     if baseline is None or format in FOR_PAPERS:
         return marked(scores, baseline, test=test)
     return marked(scores, baseline, test=test, stars=True) if format == "table" else with_p(scores, baseline, test=test)
-
-
-def _fast_answer(inputs: Inputs, lists: ListPolicies, show: bool | None) -> Answer | None:
-    """What can be said without loading NumPy."""
-    facts = lists.costs, lists.document_groups
-    if any((lists.like, lists.condensed, lists.empty, lists.missing, lists.degenerate, *facts)):
-        return None  # a policy of 0 is what is done anyway
-    from calipers.cli.fast_evaluate import fast_answer
-    from calipers.measures.name_lists import DEFAULT_MEASURES
-
-    measures = inputs.measures or DEFAULT_MEASURES
-    with reading(inputs.systems, show):
-        return fast_answer(
-            inputs.judgments, inputs.systems, measures, ties=lists.ties, depth=lists.depth, jobs=lists.jobs
-        )
 
 
 def _with_intents(known: Judgments, path: str) -> Judgments:

@@ -47,11 +47,6 @@ class Reading:
     memory: int | None = None
 
     @property
-    def is_plain(self) -> bool:
-        """Whether nothing is said that the fast path does not know."""
-        return not any(value for name, value in self.reading.items() if name != "memory")
-
-    @property
     def reading(self) -> dict[str, object]:
         """What is said of how to read."""
         return {each.name: getattr(self, each.name) for each in fields(Reading)}

@@ -6,7 +6,6 @@ import click
 
 from calipers.cli.printing import show
 from calipers.errors import CalipersError
-from calipers.tools.trec_eval.fast_reports import fast_reports
 from calipers.tools.trec_eval.request import FORMATS, HELP, Request, read_request
 
 
@@ -39,16 +38,13 @@ def command(context: click.Context) -> None:
             click.echo(HELP + _explained(request), nl=False)
         else:
             _note(request.notes())
-            _run(request, fast_path=context.obj)
+            _run(request)
     except CalipersError as error:
         click.echo(f"calipers trec_eval: {error}", err=True)
         context.exit(getattr(error, "code", 2))
 
 
-def _run(request: Request, *, fast_path: bool) -> None:
-    if fast_path and (printed := fast_reports(request)) is not None:
-        show("".join(printed))
-        return
+def _run(request: Request) -> None:
     from calipers.native.id_text import encode
     from calipers.tools.trec_eval.lenient_files import LenientRun, read_judgments
     from calipers.tools.trec_eval.report import columns, reports

@@ -1,4 +1,4 @@
-"""What the start of a file shows of its content. Without NumPy: the short commands do without it."""
+"""What the start of a file shows of its content."""
 
 from __future__ import annotations
 

@@ -157,24 +157,6 @@ def _within(source: Iterator[Block], most: int) -> Iterator[Block]:
         yield block
 
 
-def feed_run(path: Path, index: JudgedIndex, *, depth: int, jobs: int | None) -> list[RunScanner] | None:
-    """Scanners that took the parts of a run, to be finished; None where one of them met an error.
-
-    Only once they are finished is it known whether queries come back: the last line may lack its end.
-    """
-    parts = _parts(path, jobs or processors(), SMALLEST_PART)
-    scanners = [RunScanner(index, depth=depth) for _ in parts]
-    if len(parts) > 1:
-        if not _fed(path, parts, scanners):
-            return None
-    else:
-        for block in blocks(path):
-            scanners[0].feed(block)
-            if scanners[0].idle:
-                break
-    return scanners
-
-
 def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -18,7 +18,6 @@ from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import NEEDED, measure
 from calipers.measures.values import AtLeast
-from calipers.native.plan import Plan
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -68,11 +67,6 @@ class MeanPrecisionFrom(Record):
     points: tuple[float, ...]
     rel: float
     rounding: str
-
-    @property
-    def plan(self) -> Plan | None:
-        known = len(self.points) == 1 and self.rounding == "nearest"
-        return AtLeast(self.rel).plan(Plan("interpolated", p=float(self.points[0]))) if known else None
 
     def __call__(self, lists: Lists) -> Floats:
         best = lists.once("best precision from here", lambda: best_precision(lists))

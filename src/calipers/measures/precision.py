@@ -48,7 +48,6 @@ from calipers.measures.forms.base import Proofs
 from calipers.measures.forms.gradings import Growth, Unknown
 from calipers.measures.registry import LARGEST, NEEDED, alias, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
-from calipers.native.plan import Plan
 from calipers.record import Record
 
 LARGEST_BETA = 1e100
@@ -155,9 +154,6 @@ class PrefixDepth(Denominator):
 
     formula = "min(R, k)"
     prefix: RelevantPrefix
-
-    def plan(self, of: Plan) -> Plan:
-        return of._replace(over="relevant")
 
     def proved(self, of: Form) -> Proofs:
         if of != self.prefix or type(of) is not RelevantPrefix:  # not one that looks further

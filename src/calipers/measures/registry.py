@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
 from importlib import import_module
+from inspect import getdoc, getmodule, signature
 from typing import Any, Literal
 
 from calipers.errors import CalipersError
@@ -17,7 +18,6 @@ from calipers.measures.forms import Form, JudgedOnly
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.free import Free
 from calipers.measures.name_lists import shortened
-from calipers.native.plan import Plan
 from calipers.record import Record
 
 
@@ -32,7 +32,6 @@ NEEDED: Any = _Needed()
 LARGEST: Any = None  # of max_grade: the largest grade of the judgments, filled in by `Measure.bind`
 DEEPEST_CUTOFF = (1 << 31) - 1
 _NUMBERS = frozenset({"max_grade", "recall", "multiple"})  # whatever their defaults
-CO_VARKEYWORDS = 8  # of a code object, as in `inspect`
 COMMON = {"judged_only": False}  # what every measure takes: to leave unjudged documents out of the lists
 Average = Literal["arithmetic", "geometric", "sum"]
 Reads = Literal["grades", "groups", "subtopics", "preferences", "judges", "samples"]
@@ -54,15 +53,11 @@ class Declaration(Record):
     @cached_property
     def sentence(self) -> str:
         """What it is, as the docstring of its function says."""
-        from inspect import getdoc
-
         return getdoc(self.function) or ""
 
     @cached_property
     def citation(self) -> str:
         """Where it is from, as the docstring of its family says."""
-        from inspect import getdoc, getmodule
-
         return getdoc(getmodule(self.function)) or ""
 
     def __call__(self, **parameters: Any) -> Form:
@@ -133,15 +128,9 @@ def measure(
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
-    """The names of its parameters, and whether it takes any others."""
-    code = getattr(function, "__code__", None)
-    if code is None or hasattr(function, "__wrapped__"):
-        from inspect import signature
-
-        found = signature(function).parameters
-        return set(found), any(each.kind is each.VAR_KEYWORD for each in found.values())
-    count = code.co_argcount + code.co_kwonlyargcount  # which spares what `inspect` takes to load
-    return set(code.co_varnames[:count]), bool(code.co_flags & CO_VARKEYWORDS)
+    """Return the names of a function's parameters, and whether it takes others."""
+    found = signature(function).parameters
+    return set(found), any(each.kind is each.VAR_KEYWORD for each in found.values())
 
 
 def alias(name: str, of: str, **parameters: Any) -> None:
@@ -277,11 +266,6 @@ class Measure(Record):
     def score(self, lists: Lists) -> Floats:
         """The score of each list, NaN where the measure is undefined."""
         return self.form.score(lists)
-
-    def plan(self, *, by_id: bool) -> Plan | None:
-        """How the compiled scanner scores it and takes its mean; None where it cannot. by_id: ties are broken by id."""
-        plan = self.form.plan() if self.declaration.average == "arithmetic" and self.reads == "grades" else None
-        return None if plan is None or (plan.reads_orders and not by_id) else plan
 
     def bind(self, pool: Pool) -> Measure:
         """The measure with what it takes from the judgments filled in: max_grade."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.native.plan import Plan
 from calipers.record import Record
 
 
@@ -43,10 +42,6 @@ class Worth(Record):
     @property
     def only_grades(self) -> tuple[float, ...] | None:
         """The grades above nothing that it has a worth for, where others are refused; None where any grade will do."""
-        return None
-
-    def plan(self, of: Plan | None) -> Plan | None:
-        """A plan with this worth; None where the scanner does not know it."""
         return None
 
     @property
@@ -101,9 +96,6 @@ class AtLeast(Worth):
     def level(self) -> float:
         return self.rel
 
-    def plan(self, of: Plan | None) -> Plan | None:
-        return of._replace(worth="relevant", rel=float(self.rel)) if of is not None and self.rel >= 1 else None
-
     @property
     def formula(self) -> str:
         return f"1 for a grade of at least {self.rel:g}, else 0"
@@ -130,9 +122,6 @@ class LinearGain(Worth):
     unit = True
     formula = "the grade, 0 if it is negative"
 
-    def plan(self, of: Plan | None) -> Plan | None:
-        return None if of is None else of._replace(worth="linear")
-
     def __call__(self, grade: Floats) -> Floats:
         return np.maximum(grade, 0.0)
 
@@ -142,9 +131,6 @@ class ExponentialGain(Worth):
 
     unit = True
     formula = "2^grade - 1, 0 if it is negative"
-
-    def plan(self, of: Plan | None) -> Plan | None:
-        return None if of is None else of._replace(worth="exponential")
 
     def __call__(self, grade: Floats) -> Floats:
         with np.errstate(over="ignore"):  # what is infinite is refused by those who ask
@@ -326,10 +312,6 @@ class Facts(Record):
 class Discount(Record):
     """The weight of a rank, as a function of an array of ranks from 1, that says what is known of it."""
 
-    def plan(self, of: Plan) -> Plan | None:
-        """A plan with these weights; None where the scanner does not know them."""
-        return None
-
     @property
     def smooth(self) -> bool:
         """Whether weights change so little from a deep rank to the next that their sum is as good as their integral."""
@@ -378,10 +360,6 @@ class Weights(Record):
     def discount(self) -> Discount:
         """What is known of the weights."""
         return self.at if isinstance(self.at, Discount) else GivenDiscount(self.at)
-
-    def plan(self, form: str) -> Plan | None:
-        """The plan of a form with these weights."""
-        return self.discount.plan(Plan(form, cutoff=self.cutoff or 0))
 
     def up_to(self, cutoff: int | None) -> Weights:
         return Weights(self.at, cutoff)
@@ -484,9 +462,6 @@ class Flat(Discount):
     formula = "1"
     reader = "Looks at k documents, all alike."
 
-    def plan(self, of: Plan) -> Plan:
-        return of._replace(weight="flat")
-
     def __call__(self, rank: Floats) -> Floats:
         return np.ones_like(rank)
 
@@ -498,9 +473,6 @@ class Logarithmic(Discount):
     facts = Facts(True, True, True, 1.0)
     formula = "1 / log2(i + 1)"
 
-    def plan(self, of: Plan) -> Plan:
-        return of._replace(weight="log2")
-
     def __call__(self, rank: Floats) -> Floats:
         return 1.0 / np.log2(rank + 1.0)
 
@@ -511,9 +483,6 @@ class Zipf(Discount):
     smooth = True
     facts = Facts(True, True, True, 1.0)
     formula = "1 / i"
-
-    def plan(self, of: Plan) -> Plan:
-        return of._replace(weight="zipf")
 
     def __call__(self, rank: Floats) -> Floats:
         return 1.0 / rank
@@ -572,9 +541,6 @@ class Geometric(Discount):
     @property
     def reader(self) -> str:
         return f"Goes on from each document to the next with probability {self.p:g}."
-
-    def plan(self, of: Plan) -> Plan | None:
-        return of._replace(weight="geometric", p=float(self.p)) if 0 <= self.p <= 1 - 1e-9 else None
 
     def __call__(self, rank: Floats) -> Floats:
         return np.asarray((1.0 - self.p) * self.p ** (rank - 1.0))

@@ -2,15 +2,17 @@
 """The scanner, compiled. What it does, `plain.py` says: both give the same results, and the same errors.
 
 Blocks are cut into *regions* of whole lines, walked once each without the GIL; a line that a block cuts in two is put
-together in a buffer of its own. NumPy is imported only when there are results to hand over.
+together in a buffer of its own.
 """
+
+import numpy
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_Size
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.float cimport PyFloat_AsDouble
 from cpython.ref cimport PyObject
-from libc.math cimport floor, isfinite
+from libc.math cimport isfinite
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 from libcpp cimport bool as cbool
@@ -161,34 +163,6 @@ cdef extern from "_scanner.hpp" namespace "calipers" nogil:
         void append(Bins& later, int64_t lines) except +
 
 
-cdef extern from "_scoring.hpp" namespace "calipers" nogil:
-    cdef enum class Form "calipers::Form":
-        sum, prefix, precision, first, preference, interpolated
-
-    cdef enum class Weight "calipers::Weight":
-        flat, log2, zipf, geometric
-
-    cdef enum class Worth "calipers::Worth":
-        relevant, linear, exponential
-
-    cdef enum class Over "calipers::Over":
-        one, cutoff, relevant, ideal
-
-    struct Plan:
-        Form form
-        Weight weight
-        Worth worth
-        Over over
-        int64_t cutoff
-        double rel, p
-
-    cppclass Scoring:
-        cbool build(const Plan& plan, const vector[int64_t]& parts, const vector[double]& grade) except +
-
-    void score_lists(const vector[Scoring]& scorings, const vector[int32_t]& query, const vector[int64_t]& offsets,
-                     const vector[Row]& rows, cbool by_id, vector[int64_t]& judged, vector[double]& scores) except +
-
-
 cdef extern from *:
     """
     // Fills the list with the lines of a query. Returns the line of the first document that is there already, 0 if none.
@@ -248,8 +222,6 @@ fill_powers()
 
 cdef object array_of(const void* data, size_t count, size_t width, str dtype):
     """A new array with a copy of this memory."""
-    import numpy
-
     cdef Py_buffer view
     array = numpy.empty(count, dtype)
     if count:
@@ -285,8 +257,6 @@ cdef class Borrowed:
     cdef size_t count
 
     def __cinit__(self, values, str dtype, bint writable=False):
-        import numpy
-
         array = values if writable else numpy.ascontiguousarray(values, dtype)
         if array.ndim != 1:
             raise ValueError("expected an array of one dimension")
@@ -572,28 +542,6 @@ cdef class ColumnScanner(Lines):
             odd_blanks=self.odd,
         )
 
-    def graded(self):
-        """Instead of `finish`: judgments as an index with grades. None where a query comes back after another one,
-        or where a document is judged twice."""
-        cdef GradedIndex index = GradedIndex.__new__(GradedIndex)
-        cdef size_t row, count
-        self.close()
-        count = self.query.size()
-        if self.run or self.triples or count >= 2**31:
-            return None
-        index.parts.assign(self.queries.size() + 1, 0)
-        for row in range(count):
-            if row and self.query[row] < self.query[row - 1]:
-                return None
-            index.parts[self.query[row] + 1] = row + 1
-        index.grade = self.value
-        index.exponents, index.odd_blanks = self.exponents, self.odd
-        index.judged.build(
-            self.queries.data.data(), self.queries.offsets.data(), self.queries.size(), index.parts.data(),
-            self.documents.data(), self.document_offsets.data(), count, new_seed(),
-        )
-        return index if index.judged.distinct else None
-
 
 cdef inline bint has_exponent(Text p, Text stop) noexcept nogil:
     """Whether a number is written with an exponent."""
@@ -612,14 +560,6 @@ cdef inline int32_t row_of(IdTable& queries, vector[int32_t]& before, Text id, s
         if <size_t> (queries.offsets[before.back() + 1] - start) == n and memcmp(queries.data.data() + start, id, n) == 0:
             return before.back()
     return <int32_t> queries.add(id, n)
-
-
-cdef list names_of(IdTable& table):
-    cdef const char* data = <const char*> table.data.data()
-    return [
-        PyBytes_FromStringAndSize(data + table.offsets[row], table.offsets[row + 1] - table.offsets[row])
-        for row in range(table.size())
-    ]
 
 
 cdef uint64_t new_seed():
@@ -841,37 +781,13 @@ cdef class NumberScanner(Lines):
 # ------------------------------------------------------------------------------- a run against the judgments
 
 
-cdef class Index:
-    """Finds judged queries and documents by id. Built once, read by any number of scanners and threads."""
-
-    cdef Judged judged
-
-    def __len__(self):
-        return self.judged.queries.size()
-
-    @property
-    def distinct(self):
-        """Whether no query has a document twice."""
-        return self.judged.distinct
-
-    def query(self, bytes identifier not None):
-        """The row of a query, -1 if it is not judged."""
-        return self.judged.queries.find(<Text> PyBytes_AsString(identifier), PyBytes_Size(identifier))
-
-    def find(self, Py_ssize_t query, bytes identifier not None):
-        """The row of a document among all judged documents, -1 if this query has no judgment of it."""
-        cdef Text id = <Text> PyBytes_AsString(identifier)
-        cdef size_t n = PyBytes_Size(identifier)
-        if not 0 <= query < <Py_ssize_t> self.judged.queries.size():
-            raise IndexError(query)
-        return self.judged.find(query, id, n, hash_id(id, n, self.judged.seed))
-
-
-cdef class JudgedIndex(Index):
-    """An index of ids.
+cdef class JudgedIndex:
+    """Judged queries and documents, found by their ids. Built once, read by any number of scanners and threads.
 
     The documents of query q are the rows offsets[q]:offsets[q + 1]; an id that occurs twice is found at its first row.
     """
+
+    cdef Judged judged
 
     def __cinit__(self, queries, offsets, documents):
         cdef Borrowed query_data = Borrowed(queries.data, "uint8")
@@ -900,86 +816,25 @@ cdef class JudgedIndex(Index):
         if not distinct:
             raise ValueError("a query occurs twice")
 
-
-# The terms of a plan, by the names that Python and the header use for them.
-cdef dict FORMS = {
-    "sum": <int> Form.sum,
-    "prefix": <int> Form.prefix,
-    "precision": <int> Form.precision,
-    "first": <int> Form.first,
-    "preference": <int> Form.preference,
-    "interpolated": <int> Form.interpolated,
-}
-cdef dict WEIGHTS = {
-    "flat": <int> Weight.flat,
-    "log2": <int> Weight.log2,
-    "zipf": <int> Weight.zipf,
-    "geometric": <int> Weight.geometric,
-}
-cdef dict WORTHS = {
-    "relevant": <int> Worth.relevant,
-    "linear": <int> Worth.linear,
-    "exponential": <int> Worth.exponential,
-}
-cdef dict OVERS = {
-    "one": <int> Over.one,
-    "cutoff": <int> Over.cutoff,
-    "relevant": <int> Over.relevant,
-    "ideal": <int> Over.ideal,
-}
-
-
-cdef class GradedIndex(Index):
-    """An index with grades, from `ColumnScanner.graded`: enough to score runs where they are read."""
-
-    cdef vector[int64_t] parts
-    cdef vector[double] grade
-    cdef vector[Scoring] scorings
-    cdef readonly bint exponents  # whether a grade is written with one
-    cdef readonly bint odd_blanks  # whether a field holds what C takes for a blank
-
-    def __init__(self):
-        raise TypeError("made by ColumnScanner.graded")
+    def __len__(self):
+        return self.judged.queries.size()
 
     @property
-    def queries(self):
-        """The ids of the queries, in order of first appearance."""
-        return names_of(self.judged.queries)
+    def distinct(self):
+        """Whether no query has a document twice."""
+        return self.judged.distinct
 
-    def relevant(self, double rel):
-        """How many documents of each query have at least this grade."""
-        cdef size_t q
-        cdef int64_t row
-        counts = []
-        for q in range(self.judged.queries.size()):
-            count = 0
-            for row in range(self.parts[q], self.parts[q + 1]):
-                count += self.grade[row] >= rel
-            counts.append(count)
-        return counts
+    def query(self, bytes identifier not None):
+        """The row of a query, -1 if it is not judged."""
+        return self.judged.queries.find(<Text> PyBytes_AsString(identifier), PyBytes_Size(identifier))
 
-    @property
-    def whole(self):
-        """Whether all grades are whole numbers."""
-        cdef double grade
-        for grade in self.grade:
-            if grade != floor(grade):
-                return False
-        return True
-
-    def plan(self, *, form, weight, worth, over, cutoff, rel, p):
-        """Score this measure too. False if it is undefined for some query; then nothing can be scored."""
-        cdef Plan plan
-        cdef Scoring scoring
-        plan.form = <Form> <int> FORMS[form]
-        plan.weight = <Weight> <int> WEIGHTS[weight]
-        plan.worth = <Worth> <int> WORTHS[worth]
-        plan.over = <Over> <int> OVERS[over]
-        plan.cutoff, plan.rel, plan.p = cutoff, rel, p
-        if cutoff < 0 or not scoring.build(plan, self.parts, self.grade):
-            return False
-        self.scorings.push_back(scoring)
-        return True
+    def find(self, Py_ssize_t query, bytes identifier not None):
+        """The row of a document among all judged documents, -1 if this query has no judgment of it."""
+        cdef Text id = <Text> PyBytes_AsString(identifier)
+        cdef size_t n = PyBytes_Size(identifier)
+        if not 0 <= query < <Py_ssize_t> self.judged.queries.size():
+            raise IndexError(query)
+        return self.judged.find(query, id, n, hash_id(id, n, self.judged.seed))
 
 
 cdef class RunScanner(Lines):
@@ -990,7 +845,7 @@ cdef class RunScanner(Lines):
     the run is ignored: scan again with `regroup`, which takes any order and holds the judged queries in memory.
     """
 
-    cdef Index index
+    cdef JudgedIndex index
     cdef size_t depth
     cdef bint single, regroup, is_scattered
     cdef bytes tag
@@ -1017,7 +872,7 @@ cdef class RunScanner(Lines):
     cdef Text document
     cdef size_t document_length
 
-    def __cinit__(self, Index index not None, *, depth=0, precision="double", bint regroup=False):
+    def __cinit__(self, JudgedIndex index not None, *, depth=0, precision="double", bint regroup=False):
         if depth < 0:
             raise ValueError("depth is 0 (all) or more")
         self.grammar = "run_line"
@@ -1315,42 +1170,15 @@ cdef class RunScanner(Lines):
             others.append(other)
         return others
 
-    def score(self, bint by_id):
-        """Instead of `finish`: the scores under the plans of the index, ties averaged over or broken by id.
+    def finish(self):
+        """Rank the last query, or all queries that were regrouped, and hand over the lists."""
+        from calipers.native.columns import Retrieved, TieSpans
 
-        The query, length, tied documents and judged documents in the first ten of each list, its score under each plan;
-        the tag, and the queries without judgments. None if a query comes back: the lists are not whole then.
-        """
-        cdef GradedIndex index = self.index
-        cdef vector[double] scores
-        cdef vector[int64_t] judged
-        cdef size_t i, m, lists
-        self.rank_all()
-        if self.is_scattered and not self.regroup:  # known only now, as the last line may lack its end
-            return None
-        with nogil:
-            score_lists(index.scorings, self.out_query, self.out_offsets, self.out_rows, by_id, judged, scores)
-        lists = self.out_query.size()
-        return (
-            list(self.out_query), list(self.out_length), list(self.out_tied), list(judged),
-            [[scores[m * lists + i] for i in range(lists)] for m in range(index.scorings.size())],
-            self.tag, names_of(self.unjudged),
-        )
-
-    cdef int rank_all(self) except -1:
-        """Close the last query, or the ones that were regrouped."""
         self.close()
         if self.regroup:
             self.empty_bins(True)
         elif self.query >= 0:
             self.close_query()
-        return 0
-
-    def finish(self):
-        from calipers.native.columns import Retrieved, TieSpans
-        import numpy
-
-        self.rank_all()
         ties = array_of(self.out_ties.data(), self.out_ties.size(), sizeof(Tie), "int32,int32")
         rows = array_of(
             self.out_rows.data(), self.out_rows.size(), sizeof(Row),
@@ -1385,8 +1213,6 @@ cdef class RunScanner(Lines):
 
 def rank_segments(score, offsets):
     """Rows of each segment by score descending, input order inside ties, and the ranks that each one's tie spans."""
-    import numpy
-
     cdef Borrowed scores = Borrowed(score, "float64")
     cdef Borrowed parts = Borrowed(offsets, "int64")
     cdef const double* value = <const double*> scores.view.buf
@@ -1448,8 +1274,6 @@ def top_segments(score, offsets, Py_ssize_t depth):
 
 def number_distinct(keys):
     """A number for each 64-bit key, in order of first appearance, and the place where each number appears first."""
-    import numpy
-
     cdef Borrowed given = Borrowed(keys, "uint64")
     number = numpy.empty(given.count, "int64")
     cdef Borrowed numbers = Borrowed(number, "int64", True)
@@ -1471,8 +1295,6 @@ cdef class PairNumbers:
 
     def number(self, group, ids):
         """The number of each row's pair, and the first row, if any, whose pair an earlier row of this call has."""
-        import numpy
-
         cdef Borrowed groups = Borrowed(group, "int32")
         cdef Borrowed data = Borrowed(ids.data, "uint8")
         cdef Borrowed offsets = Borrowed(ids.offsets, "int64")
@@ -1510,8 +1332,6 @@ def symmetric_means(size, start, members, stop, Py_ssize_t depth):
 
     A group has `size` documents, of which `members`, from row `start` on, have a stop probability; the others 0.
     """
-    import numpy
-
     cdef Borrowed sizes = Borrowed(size, "int64")
     cdef Borrowed starts = Borrowed(start, "int64")
     cdef Borrowed counts = Borrowed(members, "int64")
@@ -1552,8 +1372,6 @@ def shared_bits(one, other):
 
     Where both are the same array, each two rows are compared once.
     """
-    import numpy
-
     if one.ndim != 2 or other.ndim != 2 or one.shape[1] != other.shape[1]:
         raise ValueError("expected two matrices with rows of one length")
     cdef size_t ones = one.shape[0], others = other.shape[0], words = one.shape[1]
@@ -1576,8 +1394,6 @@ def count_patterns(better, worse, counts):
     counted at the middle of `counts`, 3^lists long and of 32 or 64 bits, plus the sum of s_i 3^i. Numbers are not
     negative.
     """
-    import numpy
-
     cdef size_t lists = better.shape[0], betters = better.shape[1], worses = worse.shape[1]
     if worse.shape[0] != lists or lists > 10 or <size_t> len(counts) != <size_t> 3**lists:
         raise ValueError("expected at most ten lists, and a place for each of their patterns")
@@ -1622,8 +1438,6 @@ def order_bits(better, worse, missing):
     [list, document] numbers of 16 bits each, of which the smaller one stands above; what is not in the list has the
     number `missing`, the largest. Two arrays of 64-bit words, [list, word]: one bit for each pair, the same in both.
     """
-    import numpy
-
     cdef size_t lists = check_sides(better, worse), betters = better.shape[1], worses = worse.shape[1]
     cdef int16_t absent = missing
     cdef Borrowed first = Borrowed(numpy.ascontiguousarray(better).reshape(-1), "int16")
@@ -1643,8 +1457,6 @@ def one_sided_pairs(better, worse, missing):
     """[list, other list]: the pairs that a list has in the right order, of whose documents the other list shows
     neither; those that it ties count half. Numbers as for `order_bits`.
     """
-    import numpy
-
     cdef size_t lists = check_sides(better, worse), betters = better.shape[1], worses = worse.shape[1]
     if betters * worses >= <size_t> 1 << 31:
         raise ValueError("expected fewer pairs")
@@ -1679,8 +1491,6 @@ def sort_by_votes(start, offsets, rank, weight, double needed, grade=None, bint 
     so, by grade. share: `needed` is a share of the weight of the runs that have a say on the two rows. half_stays:
     where both is so, the first stays first.
     """
-    import numpy
-
     order = numpy.array(start, "int64")
     ends = numpy.ascontiguousarray(offsets, "int64")
     ranks = numpy.ascontiguousarray(rank, rank.dtype if rank.dtype in ("uint16", "uint32") else "uint32")
@@ -1719,8 +1529,6 @@ def bits_of_groups(sides, groups, missing):
     sides: pairs of [list, document] numbers of 16 bits, those of better documents and those of worse ones, as for
     `count_patterns`; what is not in a list has the number `missing`. groups: [group, member] places of lists.
     """
-    import numpy
-
     chosen = numpy.ascontiguousarray(groups, "int64")
     if chosen.ndim != 2 or chosen.shape[1] > 10:
         raise ValueError("expected groups of at most ten lists")
@@ -1762,8 +1570,6 @@ def fused_pairs(starts, document, score, grade, level, size, groups, fusions, sh
     """[group, fusion, shown, 2]: pairs of one query's judged documents that fused lists have in the right and the
     wrong order; see plain.py.
     """
-    import numpy
-
     bounds, chosen = (numpy.ascontiguousarray(each, "int64") for each in (starts, groups))
     if (chosen.ndim != 2 or chosen.shape[1] > 15 or score.ndim != 2 or score.shape[1] != len(document)
             or len(grade) != len(level) or not all_places(document, len(level)) or not all_places(chosen, len(bounds) - 1)
@@ -1807,8 +1613,6 @@ def fused_pairs(starts, document, score, grade, level, size, groups, fusions, sh
 
 def union_sizes(bits, groups):
     """[group]: how many bits one of a group's rows has; rows are 64-bit words."""
-    import numpy
-
     chosen = numpy.ascontiguousarray(groups, "int64")
     if bits.ndim != 2 or chosen.ndim != 2 or not all_places(chosen, len(bits)):
         raise ValueError("expected rows of bits, and groups of their places")

@@ -1,7 +1,6 @@
 """The scanner: compiled where that was possible, its plain twin elsewhere or where CALIPERS_PLAIN=1 asks for it.
 
-The compiled one imports without NumPy, so `COMPILED` is cheap to ask for. Where nobody asked for the plain one, it is
-said once per process how slow it is.
+Where nobody asked for the plain scanner, a warning says once per process how slow it is.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The exact sum of doubles is held as a few doubles without overlap; what is left after each is found by `math.fsum`,
 which rounds correctly (Shewchuk, Adaptive precision floating-point arithmetic and fast robust geometric predicates,
-Discrete & Computational Geometry 1997). Without NumPy: the short commands do without it.
+Discrete & Computational Geometry 1997).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a reader of scores should know of the runs behind them: said by commands and by the library, in the same words.
-
-Without NumPy: the short commands do without it.
-"""
+"""Notes about the runs behind some scores, in the same words for commands and for the library."""
 
 from __future__ import annotations
 

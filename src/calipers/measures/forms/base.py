@@ -18,7 +18,6 @@ from calipers.measures.forms.gradings import (
     raised,
 )
 from calipers.measures.values import Facts, Grade, Value
-from calipers.native.plan import Plan
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -280,10 +279,6 @@ class Form(Record):
         return None
 
     # -- what is known of the form -------------------------------------------------------------------
-
-    def plan(self) -> Plan | None:
-        """The terms by which the compiled scanner scores it; None where only `score` can."""
-        return None
 
     @property
     def reach(self) -> int | None:

@@ -12,7 +12,6 @@ from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import FLAT, Value, Weights, described
-from calipers.native.plan import Plan
 from calipers.native.scanner import symmetric_means
 from calipers.record import Record
 
@@ -122,9 +121,6 @@ class Cascade(Form):
 
         weight = self.weight.falling(ranks, above=best)
         return None if weight is None else Satisfied(weight[0], value, gain, exact=weight[1])
-
-    def plan(self) -> Plan | None:
-        return described(self.stop).plan(self.weight.plan("first")) if self.stops_surely else None
 
     @property
     def reach(self) -> int | None:

@@ -13,7 +13,6 @@ from calipers.measures.forms.denominators import IDEAL, Ideal, top_weights, weig
 from calipers.measures.forms.gradings import Growth, Unknown
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
-from calipers.native.plan import Plan
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
@@ -75,9 +74,6 @@ class IdealToTheEnd(Ideal):
     """What the best ranking of the judged documents would get down to the cutoff, or to where the list ends."""
 
     formula = "a divisor"
-
-    def plan(self, of: Plan) -> Plan | None:
-        return None
 
     def proved(self, of: Form) -> Proofs:
         return {}

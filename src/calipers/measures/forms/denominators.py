@@ -13,7 +13,6 @@ from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.forms.gradings import Growth, NoRange, TopWeights, Unknown, as_they_are, at_most
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import AtLeast, Weights, described
-from calipers.native.plan import Plan
 
 SORTED_GETS_ONE = {
     "bounded": "no ranking gets more than the best one",
@@ -27,9 +26,6 @@ class Ideal(Denominator):
     within_reach = True
     of_best_first = True
     formula = "the same for the best ranking"
-
-    def plan(self, of: Plan) -> Plan | None:
-        return of._replace(over="ideal") if of.form == "sum" else None
 
     def proved(self, of: Form) -> Proofs:
         return SORTED_GETS_ONE if of.facts is not None and described(of.worth).unit else {}
@@ -57,9 +53,6 @@ class OwnIdeal(Ideal):
     within_reach = False
     of_best_first = False
     formula = "the same for the best ranking of what the list retrieved"
-
-    def plan(self, of: Plan) -> Plan | None:
-        return None
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.to_sort())
@@ -107,9 +100,6 @@ class RELEVANT(Denominator):
     @property
     def level(self) -> float:
         return self.rel
-
-    def plan(self, of: Plan) -> Plan | None:
-        return of._replace(over="relevant") if of.worth == "relevant" and of.rel == self.rel else None
 
     def proved(self, of: Form) -> Proofs:
         fits = of.level == self.rel and of.small_terms
@@ -205,9 +195,6 @@ class CUTOFF(Denominator):
     @property
     def constant(self) -> float:
         return float(self.cutoff)
-
-    def plan(self, of: Plan) -> Plan | None:
-        return of._replace(over="cutoff") if of.cutoff == self.cutoff else None
 
     def proved(self, of: Form) -> Proofs:
         return {"bounded": "at most k terms of at most 1, divided by k"} if of.small_terms else {}

@@ -15,7 +15,6 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
-from calipers.native.plan import Plan
 
 if TYPE_CHECKING:
     from calipers.measures.forms.browsing import Browser
@@ -35,11 +34,6 @@ class Deterministic(Form):
     function: Callable[[Any], Any]
     orders: int = 1000  # as many are enumerated, or else drawn
     seed: int = 42
-
-    def plan(self) -> Plan | None:
-        """What the function says, where it can be scored by the scanner."""
-        plan: Plan | None = getattr(self.function, "plan", None)
-        return plan
 
     @property
     def reader(self) -> str:

@@ -12,7 +12,6 @@ from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.forms.gradings import MEASURES_JUDGING, Rungs, Steps, Unknown, by_rank
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import AtLeast, Facts, Flat, Judged, Value, Weights, described
-from calipers.native.plan import Plan
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -84,9 +83,6 @@ class Linear(Form):
             square_sums = np.concatenate([[0.0], np.cumsum(weight**2)])[shown]
             variance = spread / (n - 1) * (n * square_sums - sums**2)
         return np.where(n > 1, np.maximum(variance, 0.0), 0.0)
-
-    def plan(self) -> Plan | None:
-        return described(self.value).plan(self.weight.plan("sum"))
 
     @property
     def reach(self) -> int | None:
@@ -237,9 +233,6 @@ class RelevantPrefix(Form):
         with np.errstate(divide="ignore", invalid="ignore"):
             share = relevant / n
             return np.where(n > 1, shown * share * (1 - share) * (n - shown) / (n - 1), 0.0)
-
-    def plan(self) -> Plan | None:
-        return AtLeast(self.rel).plan(Plan("prefix")) if self.cutoff is None else None
 
     @property
     def deepest_rank(self) -> int | None:

@@ -10,8 +10,7 @@ from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, READS_PRECISIONS, Form, Proofs
 from calipers.measures.forms.gradings import Rungs, Steps, Unknown, by_rank
 from calipers.measures.forms.shares import Denominator
-from calipers.measures.values import DISCOUNTS, AtLeast
-from calipers.native.plan import Plan
+from calipers.measures.values import AtLeast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,9 +93,6 @@ class Paired(Form):
             return np.where(relevant > 0, depth, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(n > 0, depth * (relevant / n) ** 2, 0.0)
-
-    def plan(self) -> Plan | None:
-        return AtLeast(self.rel).plan(DISCOUNTS["zipf"].up_to(self.cutoff).plan("precision"))
 
     def gain_alone(self, pool: Pool) -> Floats:
         return np.asarray(AtLeast(self.rel)(pool.grade) / np.maximum(pool.relevant(self.rel), 1)[pool.query])

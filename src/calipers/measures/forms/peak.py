@@ -9,8 +9,7 @@ import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Proofs
 from calipers.measures.forms.rising import Rising
-from calipers.measures.values import FLAT, Value, described
-from calipers.native.plan import Plan
+from calipers.measures.values import Value, described
 from calipers.record import Record
 
 
@@ -52,10 +51,6 @@ class Peak(Rising):
         """E[X^2] - E[X]^2: the square of the largest value is the largest of the squares, no value being below 0."""
         squares = Peak(Squared(self.value), self.cutoff).expected(population)
         return np.maximum(squares - self.expected(population) ** 2, 0.0)
-
-    def plan(self) -> Plan | None:
-        value = described(self.value)
-        return value.plan(FLAT.up_to(self.cutoff).plan("first")) if value.level is not None else None
 
     @property
     def reach(self) -> int | None:

@@ -7,8 +7,6 @@ import numpy as np
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import COUNTS_PAIRS, Form, Proofs
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.values import AtLeast
-from calipers.native.plan import Plan
 
 
 class BinaryPreference(Form):
@@ -69,9 +67,6 @@ class BinaryPreference(Form):
         two = last + 1 - last * (last + 1) / steps + last * (last + 1) * (2 * last + 1) / (6 * steps**2)
         squares = r * two / (n + 1) + r * (r - 1) * (one**2 + two) / ((n + 1) * (n + 2))
         return np.asarray(np.maximum(squares - (r * one / (n + 1)) ** 2, 0.0))
-
-    def plan(self) -> Plan | None:
-        return AtLeast(self.rel).plan(Plan("preference")) if self.cutoff is None else None
 
     @property
     def deepest_rank(self) -> int | None:

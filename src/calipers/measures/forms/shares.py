@@ -11,7 +11,6 @@ from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Proofs, Wrapper
 from calipers.measures.forms.gradings import Growth, NoRange, Unknown
 from calipers.measures.values import Value
-from calipers.native.plan import Plan
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -56,10 +55,6 @@ class Denominator(Record):
     @property
     def level(self) -> float | None:
         """The grade from which on a document is relevant, where the divisor counts relevant documents."""
-        return None
-
-    def plan(self, of: Plan) -> Plan | None:
-        """The plan of what is divided, with this divisor; None where the scanner does not know it."""
         return None
 
     def proved(self, of: Form) -> Proofs:
@@ -152,10 +147,6 @@ class Share(Wrapper):
 
     def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
         return self.of.published(population, what) / self._divisor(population.shuffled)
-
-    def plan(self) -> Plan | None:
-        of = self.of.plan()
-        return self.by.plan(of) if of is not None and of.over == "one" else None
 
     @property
     def reach(self) -> int | None:

@@ -11,7 +11,6 @@ from calipers.measures.forms.base import READS_PRECISIONS, Exactness, Form, Inne
 from calipers.measures.forms.gradings import Rungs, Steps, Unknown
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import Negative, Value
-from calipers.native.plan import Plan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -161,9 +160,6 @@ class Worthy(Wrapper):
 
     def score(self, lists: Lists) -> Floats:
         return self.of.score(lists.worthy(self.value))
-
-    def plan(self) -> Plan | None:
-        return self.of.plan()
 
     @property
     def browser(self) -> Browser | None:
