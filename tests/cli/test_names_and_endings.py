@@ -308,3 +308,14 @@ def test_measures_are_listed_and_shown(folder: Path, said: Said) -> None:
     assert cal.parse("nDCG").declaration.sentence in shown
     plain = said("properties", "-m", "nDCG AP", "--format", "csv").stdout
     assert plain == said("properties", "nDCG", "AP", "--format", "csv").stdout
+
+
+def test_evaluate_marks_against_every_baseline(folder: Path, said: Said) -> None:
+    """The last baseline alone would be tested if the option took one value."""
+    (folder / "next.run").write_text(RUN.replace(" one", " tagged"))
+    systems = ("new=one.run", "next.run")
+    done = said(
+        "evaluate", "qrels.txt", *systems, "-m", "AP", "--baseline", "new", "--baseline", "next", "--format", "csv"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "system,AP,AP p new,AP p tagged"

@@ -22,7 +22,7 @@ import calipers as cal
 from calipers import progress
 from calipers.errors import CalipersError
 from calipers.results.tables import Table
-from calipers.stats.significance_marks import MOST, marked
+from calipers.stats.significance_marks import MOST, marked, with_p
 
 NEW = [0.9, 0.8, 0.7, 0.85, 0.75]
 OLD = [0.5, 0.41, 0.3, 0.44, 0.36]
@@ -144,6 +144,40 @@ def test_daggers_say_who_differs_from_the_baseline() -> None:
     assert r"$^{\dagger}$" in text
     assert r"$^{\ddagger}$" in text
     assert r"$\dagger$, $\ddagger$: significantly better, worse than base" in text
+
+
+def test_each_of_several_baselines_has_a_mark() -> None:
+    """A system that beats only one of two baselines is marked for that one, whatever the order of the baselines."""
+    made = scores(
+        base=OLD, new=NEW, worse=[x - 0.2 for x in OLD], like=[x + 0.2 * (-1) ** i for i, x in enumerate(OLD)]
+    )
+    alone = {name: marked(made, name).marks for name in ("base", "new")}
+    both = marked(made, ["base", "new"])
+    for name, number in (("base", "1"), ("new", "2")):
+        of_baseline = {
+            place: symbol
+            for place, mark in both.marks.items()
+            for symbol, baseline in zip(mark[::2], mark[1::2], strict=True)
+            if baseline == number
+        }
+        assert of_baseline == alone[name]
+    assert both.marks[2, 1] == "‡1‡2"
+    assert both.marks[1, 1] == "†1"
+    assert both.marks[0, 1] == "‡2"
+    assert "worse than base (1) and new (2)" in both.notes[0]
+    assert r"$^{\mathrm{\ddagger1\ddagger2}}$" in both.to_latex()
+    starred = marked(made, ["base", "new"], stars=True)
+    assert starred.marks == {place: mark.replace("†", "*").replace("‡", "*") for place, mark in both.marks.items()}
+
+
+def test_each_of_several_baselines_has_a_column_of_p_values() -> None:
+    made = scores(base=OLD, new=NEW, worse=[x - 0.2 for x in OLD])
+    table, compared = with_p(made, ["base", "new"]), cal.compare(made, baseline=["base", "new"], warn=False)
+    assert table.columns == ("system", "AP", "AP p base", "AP p new")
+    for (a, b), p in zip(compared.pairs, compared.p_adjusted[0].tolist(), strict=True):
+        assert table[a, f"AP p {b}"] == p
+    assert table["base", "AP p new"] == table["new", "AP p base"]
+    assert table["base", "AP p base"] is None
 
 
 def test_the_marks_are_those_of_compare() -> None:

@@ -17,6 +17,8 @@ from calipers.cli.reading_progress import progress_option, reading
 from calipers.errors import CalipersError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from calipers.collection.judgments import Judgments
     from calipers.results.scores import Scores
     from calipers.results.tables import Table
@@ -29,20 +31,20 @@ class ScoreTables:
     per_query: bool
     interval: float | None
     interval_by: str
-    baseline: str | None
+    baseline: tuple[str, ...]
     test: str | None
     plot: str | None
 
     @property
     def marks(self) -> bool:
         """Whether it is a table of means whose differences from a baseline are tested."""
-        return self.baseline is not None or self.test is not None
+        return bool(self.baseline) or self.test is not None
 
     def check(self, format: str) -> None:
         """Refuse marks that have no place, before anything is read."""
         if self.marks and (self.per_query or self.interval is not None):
             raise CalipersError("--baseline and --test mark means: leave out --per-query and --interval")
-        if self.test is not None and self.baseline is None and format not in FOR_PAPERS:
+        if self.test is not None and not self.baseline and format not in FOR_PAPERS:
             raise CalipersError("--test needs --baseline SYSTEM, which the other systems are tested against")
 
 
@@ -58,8 +60,9 @@ FOR_PAPERS = ("markdown", "latex", "html")
               show_default=True,
               help="Student's interval, on the logit scale, or the BCa bootstrap's; auto is Student's, and logit where "
                    "that would leave the measure's range.")  # fmt: skip
-@click.option("--baseline", metavar="SYSTEM",
-              help="Mark means that differ significantly from this system's: its name, tag, file or path.")  # fmt: skip
+@click.option("--baseline", metavar="SYSTEM", multiple=True,
+              help="Mark means that differ significantly from this system's: its name, tag, file or path; may be "
+                   "repeated.")  # fmt: skip
 @click.option("--test", type=LibraryChoice("calipers.stats.significance:TESTS"),
               help="The test behind the marks, corrected by Holm's method [default: t].")  # fmt: skip
 @plot_option("the mean of each system with its confidence interval")
@@ -102,7 +105,7 @@ def command(
     from calipers.evaluation import evaluate
 
     wanted = inputs.wanted()
-    baseline = None if shown.baseline is None else inputs.name_of(shown.baseline)
+    baselines = [inputs.name_of(each) for each in shown.baseline]
     known, runs = inputs.open(wanted.values())
     if intents is not None:
         known = _with_intents(known, intents)
@@ -114,20 +117,22 @@ def command(
         output.write(scores.per_query())
     elif shown.interval is not None:
         output.write(_with_intervals(scores, shown.interval, shown.interval_by))
-    elif for_paper or baseline is not None:
-        output.write(_marked(scores.settled(), baseline, shown.test or "t", output.format))
+    elif for_paper or baselines:
+        output.write(_marked(scores.settled(), baselines, shown.test or "t", output.format))
     else:
         output.write(scores.mean())
     draw(shown.plot, lambda charts: charts.stacked(*(charts.means(scores, name) for name in scores.measures)))
 
 
-def _marked(scores: Scores, baseline: str | None, test: str, format: str) -> Table:
-    """Marks for people, p values for other programs."""
+def _marked(scores: Scores, baselines: Sequence[str], test: str, format: str) -> Table:
+    """Return means with marks for people, or with p values for other programs."""
     from calipers.stats.significance_marks import marked, with_p
 
-    if baseline is None or format in FOR_PAPERS:
-        return marked(scores, baseline, test=test)
-    return marked(scores, baseline, test=test, stars=True) if format == "table" else with_p(scores, baseline, test=test)
+    if not baselines or format in FOR_PAPERS:
+        return marked(scores, baselines, test=test)
+    if format == "table":
+        return marked(scores, baselines, test=test, stars=True)
+    return with_p(scores, baselines, test=test)
 
 
 def _with_intents(known: Judgments, path: str) -> Judgments:

@@ -212,7 +212,7 @@ class Table(Record):
         mark = self.marks.get((row, column))
         if not mark:
             return text
-        raised = _LATEX_MARKS.get(mark) or rf"\mathrm{{{mark}}}"
+        raised = _LATEX_MARKS.get(mark) or rf"\mathrm{{{''.join(_LATEX_MARKS.get(each, each) for each in mark)}}}"
         return f"{text}$^{{{raised}}}$"
 
     def _numeric(self) -> list[bool]:

@@ -91,7 +91,7 @@ def compare(
     name, correct, size = test_name(test, TESTS), correction_name(correction), effect_name(effect)
     if name in UNCORRECTED:
         correct = "none"
-    baselines = [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline or ()))
+    baselines = baseline_names(baseline)
     scores.refuse_ambiguous(baselines)
     if name == "dunnett" and len(baselines) != 1:
         raise CalipersError("Dunnett's test compares systems with one baseline: name it (--baseline)")
@@ -183,9 +183,14 @@ def equivalence(
     return compare(scores, "t", correction, baseline, alpha=alpha, level=level, equivalence=margin, warn=warn)
 
 
+def baseline_names(baseline: str | Sequence[str] | None) -> list[str]:
+    """Return the names of the baselines, each once."""
+    return [baseline] if isinstance(baseline, str) else list(dict.fromkeys(baseline or ()))
+
+
 def pairs_of(systems: Sequence[str], baseline: str | Sequence[str] | None) -> tuple[Ints, Ints]:
-    """All pairs, or each system with each baseline; two baselines are a pair only once."""
-    baselines = [baseline] if isinstance(baseline, str) else list(baseline or ())
+    """Return all pairs, or each system with each baseline; two baselines are a pair only once."""
+    baselines = baseline_names(baseline)
     if not baselines:
         return all_pairs(len(systems))
     found: dict[tuple[int, int], None] = {}

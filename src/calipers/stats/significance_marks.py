@@ -1,13 +1,15 @@
-"""Tables for papers: means of systems, the best in bold, and marks that say which differences are significant."""
+"""Tables for papers: means of systems, the best in bold, and marks of significant differences."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import Cell, PValue, Table
-from calipers.stats.comparison import LETTERS, Comparison, compare
+from calipers.stats.comparison import LETTERS, Comparison, baseline_names, compare
 
 MOST = 26  # systems that have a letter each
 NAMES = {
@@ -17,19 +19,21 @@ NAMES = {
 
 def marked(
     scores: ScoresLike,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] | None = None,
     *,
     test: str = "t",
     correction: str | None = "holm",
     alpha: float = 0.05,
     stars: bool = False,
 ) -> Table:
-    """The means of the systems as a paper prints them.
+    """Return the means of the systems as a paper prints them.
 
-    With a baseline, † and ‡ say that a system is significantly better or worse than it; `stars` are for terminals: *
-    says that a system differs significantly from it, and its mean in which direction. Without one, systems have
-    letters, and the letters beside a mean are those of the systems that it is significantly better than; more than 26
-    systems have none. The best mean of each measure is in bold.
+    With a baseline, † and ‡ say that a system is significantly better or worse than the baseline. `stars` are for
+    terminals: * says that a system differs significantly from the baseline, and the means say in which direction. With
+    several baselines, each mark is followed by the number of its baseline, and a note lists the numbers. The correction
+    is for all pairs of a system and a baseline together. Without a baseline, systems have letters, and the letters
+    beside a mean are those of the systems that it is significantly better than; more than 26 systems have none. The
+    best mean of each measure is in bold.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
@@ -42,22 +46,25 @@ def marked(
     Letters: significantly better than these systems (paired t test, holm, p < 0.05).
     """
     scores = as_scores(scores)
+    baselines = baseline_names(baseline)
     table = scores.best_in_bold(scores.mean())
     if len(scores.systems) < 2 or len(scores.queries) < 2:
-        if baseline is not None:
+        if baselines:
             raise CalipersError("a baseline needs another system, and at least two queries")
         return table
-    if baseline is None and len(scores.systems) > MOST:
+    if not baselines and len(scores.systems) > MOST:
         return table
-    found = compare(scores, test, correction, baseline, alpha=alpha, warn=False)
+    found = compare(scores, test, correction, baselines, alpha=alpha, warn=False)
     about = f"({NAMES.get(test, test)}, {found.metadata['correction']}, p < {alpha:g})"
-    if baseline is not None:
+    if baselines:
+        marks = _against(found, baselines, stars)
+        numbered = [f"{name} ({i})" for i, name in enumerate(baselines, 1)] if len(baselines) > 1 else baselines
+        of_baselines = " and ".join(numbered)
+        sentence = f"†, ‡: significantly better, worse than {of_baselines} {about}."
         if stars:
-            marks = dict.fromkeys(_against(found), "*")
-            sentence = "*: differs" if marks else "No system differs"
-            return table.changed(marks=marks, notes=(f"{sentence} significantly from {baseline} {about}.",))
-        note = f"†, ‡: significantly better, worse than {baseline} {about}."
-        return table.changed(marks=_against(found), notes=(note,))
+            differs = "*: differs" if marks else "No system differs"
+            sentence = f"{differs} significantly from {of_baselines} {about}."
+        return table.changed(marks=marks, notes=(sentence,))
     rows: list[tuple[Cell, ...]] = [(LETTERS[s], *row) for s, row in enumerate(table.rows)]
     return Table(
         ("", *table.columns),
@@ -69,8 +76,10 @@ def marked(
     )
 
 
-def with_p(scores: ScoresLike, baseline: str, *, test: str = "t") -> Table:
-    """The means, and beside each the p value, adjusted by Holm, of its difference from the baseline's: for programs.
+def with_p(scores: ScoresLike, baseline: str | Sequence[str], *, test: str = "t") -> Table:
+    """Return the means, and beside each mean the p value of its difference from the baseline's mean: for programs.
+
+    The p values are adjusted by Holm's method. With several baselines there is one column of p values for each.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.9, 0.8, 0.7], [0.5, 0.4, 0.31]], systems=["new", "old"], measure="AP")
@@ -78,31 +87,56 @@ def with_p(scores: ScoresLike, baseline: str, *, test: str = "t") -> Table:
     ('system', 'AP', 'AP p')
     """
     scores = as_scores(scores)
-    found = compare(scores, test, "holm", baseline, warn=False)
-    table = scores.mean()
+    baselines = baseline_names(baseline)
+    found = compare(scores, test, "holm", baselines, warn=False)
     p = {
-        (int(found.a[pair]), m): PValue(found.p_adjusted[m, pair])
+        (m, system, versus): PValue(found.p_adjusted[m, pair])
         for m in range(len(scores.measures))
-        for pair in range(len(found.a))
+        for pair, system, versus, _ in _tested(found, baselines)
     }
-    columns = [name for measure in scores.measures for name in (measure, f"{measure} p")]
-    rows = [
-        (system, *(cell for m, mean in enumerate(means) for cell in (mean, p.get((s, m)))))
-        for s, (system, *means) in enumerate(table.rows)
-    ]
+    endings = ["p"] if len(baselines) == 1 else [f"p {name}" for name in baselines]
+    columns = [name for measure in scores.measures for name in (measure, *(f"{measure} {end}" for end in endings))]
+    table = scores.mean()
+    rows = []
+    for s, (system, *means) in enumerate(table.rows):
+        row: list[Cell] = [system]
+        for m, mean in enumerate(means):
+            row += [mean, *(p.get((m, s, baseline)) for baseline in _places(found, baselines))]
+        rows.append(tuple(row))
     return Table(("system", *columns), tuple(rows), table.metadata)
 
 
-def _against(found: Comparison) -> dict[tuple[int, int], str]:
-    """Marks of the systems that differ from the baseline."""
-    return {
-        (int(found.a[pair]), m + 1): "†" if found.improvement(m)[pair] > 0 else "‡"
-        for m, pair in np.argwhere(found.significant).tolist()
-    }
+def _against(found: Comparison, baselines: Sequence[str], stars: bool) -> dict[tuple[int, int], str]:
+    """Return the marks of the systems that differ from a baseline, by row and column of the table."""
+    places = _places(found, baselines)
+    marks: dict[tuple[int, int], dict[int, str]] = {}
+    for m in range(len(found.measures)):
+        for pair, system, versus, sign in _tested(found, baselines):
+            if found.significant[m, pair]:
+                mark = "*" if stars else "†" if sign * found.improvement(m)[pair] > 0 else "‡"
+                number = places.index(versus) + 1
+                marks.setdefault((system, m + 1), {})[number] = mark + (str(number) if len(places) > 1 else "")
+    return {place: "".join(text for _, text in sorted(of.items())) for place, of in marks.items()}
+
+
+def _tested(found: Comparison, baselines: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield each pair with its system, its baseline and the sign of their difference.
+
+    A pair of two baselines was tested once, and appears twice: each of them is the other's baseline.
+    """
+    places = _places(found, baselines)
+    for pair, (a, b) in enumerate(zip(found.a.tolist(), found.b.tolist(), strict=True)):
+        yield pair, a, b, 1
+        if a in places:
+            yield pair, b, a, -1
+
+
+def _places(found: Comparison, baselines: Sequence[str]) -> list[int]:
+    return [found.systems.index(name) for name in baselines]
 
 
 def _letters(found: Comparison) -> dict[tuple[int, int], str]:
-    """The letters of the systems that each system beats under each measure."""
+    """Return the letters of the systems that each system beats under each measure."""
     marks: dict[tuple[int, int], list[str]] = {}
     for m, pair in np.argwhere(found.significant).tolist():
         a, b = int(found.a[pair]), int(found.b[pair])
