@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +19,7 @@ from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores, means
 from calipers.results.tables import PValue, Table
 from calipers.stats import bayesian
-from calipers.stats.correction import CORRECTIONS, correction_name
+from calipers.stats.correction import CORRECTIONS, TIMES_TESTS, correction_name
 from calipers.stats.differences import Bools, against, all_pairs
 from calipers.stats.effect_sizes import EFFECTS, effect_name
 from calipers.stats.equivalence_tests import VERDICTS, check_margin, p_equivalence
@@ -30,6 +31,7 @@ from calipers.stats.significance import (
     Outcome,
     Settings,
     Test,
+    samples_for,
     test_name,
 )
 from calipers.stats.significance import TESTS as PAIRWISE
@@ -109,9 +111,12 @@ def compare(
     if level is None:
         level = 1 - alpha if equivalence is None else max(1 - 2 * alpha, 1e-9)
     level = check_level(level)
-    chosen = DEFAULT_SAMPLES.get(name, 0) if samples is None else samples
-    settings = Settings(level, chosen, seed, rope)
     a, b = pairs_of(scores.systems, baselines)
+    chosen: Samples = 0
+    if name in DEFAULT_SAMPLES:
+        tests = 1 if correct == "none" else len(a)
+        chosen = samples_for(name, tests, len(scores.queries), alpha) if samples is None else samples
+    settings = Settings(level, chosen, seed, rope)
     outcomes = [TESTS[name](values, a, b, settings) for values in scores.values]
     if size != "d":
         found = (EFFECTS[size](values, a, b) for values in scores.values)
@@ -219,7 +224,7 @@ class Comparison:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What `calipers compare` warns of: queries that pairs lack, and pairs that one query decides."""
+        """Sentences about queries that pairs lack, too few samples, and pairs that one query decides."""
         from calipers.stats.leave_one_out import influence, influence_warnings
 
         lacking = [
@@ -230,7 +235,19 @@ class Comparison:
             if incomplete
         ]
         decided = [] if self.scores is None else influence_warnings(influence(self.scores, self), self)
-        return (*lacking, *decided)
+        return (*lacking, *self._too_few_samples(), *decided)
+
+    def _too_few_samples(self) -> list[str]:
+        """Return a sentence if no p value of so few samples can be significant after the correction."""
+        samples = self.metadata.get("samples", "all")
+        tests = len(self.a) if self.metadata["correction"] in TIMES_TESTS else 1
+        if samples == "all" or tests / (samples + 1) < self.alpha:
+            return []
+        return [
+            f"no difference can be significant: with {counted(samples, 'sample')} the smallest p, corrected for "
+            f"{counted(tests, 'pair')}, is {min(tests / (samples + 1), 1.0):.2g}; use at least "
+            f"{math.floor(tests / self.alpha):,} samples, or the t test"
+        ]
 
     @property
     def pairs(self) -> list[tuple[str, str]]:

@@ -61,6 +61,7 @@ CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
     "holm": holm,
     "bh": benjamini_hochberg,
 }
+TIMES_TESTS = frozenset({"bonferroni", "holm"})  # which multiply the smallest p value by the number of tests
 _OTHER_NAMES = {"fdr_bh": "bh", "benjamini-hochberg": "bh", "fdr": "bh"}
 
 

@@ -78,9 +78,9 @@ def student(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) ->
 def wilcoxon(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) -> Outcome:
     """Wilcoxon's signed-rank test: the sum of the ranks of |d| over the queries where a is better.
 
-    Differences are rounded before they are ranked (0.3 - 0.1 and 0.5 - 0.3 tie), and queries without one are dropped.
-    Exact for up to 50 queries without ties or zeros and for up to 13 with them; else by the normal approximation
-    with the correction for ties, which is what SciPy does.
+    Differences are rounded before they are ranked (0.3 - 0.1 and 0.5 - 0.3 tie), and queries without a difference are
+    dropped. Exact for up to 50 differences that are left, with or without ties; for more by the normal approximation
+    with the correction for ties.
     It tests the symmetry of the differences, not their mean; the interval is Student's.
 
     Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1945.
@@ -128,10 +128,11 @@ def bootstrap(scores: ScoresLike, a: Ints, b: Ints, settings: Settings = USUAL) 
     """Sakai's paired bootstrap test, studentised.
 
         z = x - y,  t = mean(z) / (sd(z) / sqrt(n)),  w = z - mean(z);  resample n of w:  t* = mean* / (sd* / sqrt(n))
-        ASL = share of |t*| >= |t|
+        p = (b + 1) / (B + 1),  b = resamples with |t*| >= |t|
 
     A resample of equal values has t* = 0 where they are 0 and an infinite one otherwise. The interval is the one that
-    this test leads to: it holds 0 exactly where ASL >= 1 - level. With samples="all" each of the n^n resamples once.
+    this test leads to: it holds 0 exactly where p >= 1 - level; too few samples for this level give no interval. With
+    samples="all" each of the n^n resamples is used once, and p is their share.
 
     >>> x = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])
     >>> float(bootstrap(x, np.array([0]), np.array([1]), Settings(samples="all")).p[0]) * 256
@@ -191,6 +192,7 @@ TESTS: dict[str, Test] = {
 }
 CORRECTED = frozenset({"tukey"})  # tests whose p values need no further correction
 DEFAULT_SAMPLES = {"randomization": 10_000, "bootstrap": 1_000, "tukey": 1_000}
+MOST_DRAWN = 5_000_000  # samples x queries that are drawn unless more samples are asked for
 _OTHER_NAMES = {
     "student": "t", "ttest": "t", "randomisation": "randomization", "permutation": "randomization",
     "sakai": "bootstrap", "hsd": "tukey",
@@ -200,6 +202,18 @@ _OTHER_NAMES = {
 def test_name(name: str, among: Collection[str] = TESTS) -> str:  # noqa: PT028  no test of pytest
     """Return the name of a test as `TESTS`, or another collection of tests, has it."""
     return check_choice("test", name.lower(), among, _OTHER_NAMES)
+
+
+def samples_for(test: str, tests: int, queries: int, alpha: float) -> int:
+    """Return how many samples a test draws by default if p values are multiplied by a number of tests.
+
+    At least 2 tests / alpha samples, so that a difference that one sample exceeds can be significant; fewer where
+    these would take long.
+
+    >>> samples_for("randomization", 1, 50, 0.05), samples_for("randomization", 1711, 50, 0.05)
+    (10000, 68440)
+    """
+    return max(DEFAULT_SAMPLES[test], min(math.ceil(2 * tests / alpha), MOST_DRAWN // max(queries, 1)))
 
 
 # -- one block of pairs ------------------------------------------------------------------------------
@@ -313,8 +327,8 @@ def _groups(differences: Differences) -> Iterator[tuple[Ints, Ints]]:
         yield rows, np.flatnonzero(differences.shared[rows[0]])
 
 
-def _resamples(n: int, settings: Settings) -> tuple[Floats, Floats]:
-    """How often each query is in each resample, and the probability of each resample."""
+def _resamples(n: int, settings: Settings) -> tuple[Floats, Floats | None]:
+    """Return how often each query is in each resample, and the probabilities of resamples that were enumerated."""
     if settings.samples == "all":
         if math.comb(2 * n - 1, n) > MOST_ENUMERATED // 20:
             raise CalipersError(f"the resamples of {n} queries are too many to enumerate; give a number of samples")
@@ -323,8 +337,7 @@ def _resamples(n: int, settings: Settings) -> tuple[Floats, Floats]:
         ways = [math.factorial(n) // math.prod(map(math.factorial, row)) for row in counts.astype(int).tolist()]
         return counts, np.array(ways) / float(n**n)
     random = np.random.default_rng(settings.seed)
-    counts = times_drawn(random.integers(0, n, (settings.samples, n)), n)
-    return counts, np.full(len(counts), 1 / len(counts))
+    return times_drawn(random.integers(0, n, (settings.samples, n)), n), None
 
 
 def _squared_students(counts: Floats, centred: Floats) -> Floats:
@@ -345,15 +358,17 @@ def _squared_students(counts: Floats, centred: Floats) -> Floats:
     return np.asarray(result)
 
 
-def _achieved(squared: Floats, weight: Floats, observed: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """The achieved significance level of each pair, and the |t| from which on it is below alpha."""
+def _achieved(squared: Floats, weight: Floats | None, observed: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Return the p value of each pair, and the |t| above which it is below alpha (NaN if no |t| is large enough)."""
     with np.errstate(invalid="ignore"):
         reached = squared >= np.square(observed) * (1 - TIED)
-    even = bool((weight == weight[0]).all())
-    if even:
-        samples = len(weight)
-        p = np.count_nonzero(reached, axis=0) / samples
-        place = min(max(samples - math.ceil(alpha * samples - 1e-9), 0), samples - 1)
+    if weight is None:
+        samples = len(squared)
+        p = (np.count_nonzero(reached, axis=0) + 1) / (samples + 1)
+        least = math.ceil(alpha * (samples + 1) - 1e-9) - 1  # so many resamples beyond |t| make p at least alpha
+        if least < 1:
+            return p, np.full(len(p), np.nan)
+        place = samples - least
         return p, np.sqrt(np.partition(squared, place, axis=0)[place])
     p = weight @ reached
     order = np.argsort(-squared, axis=0)
@@ -379,12 +394,11 @@ def _largest_ranges(scores: Floats, samples: int, seed: int) -> Floats:
 
 # -- signed ranks ------------------------------------------------------------------------------------
 
-EXACT_UP_TO = 50
-EXACT_WITH_TIES_UP_TO = 13
+EXACT_UP_TO = 50  # differences
 
 
 def signed_ranks(differences: Differences) -> tuple[Floats, Floats, Floats]:
-    """The ranks of the rounded absolute differences of each pair, ascending; how many share each; their signs.
+    """Return the ranks of the rounded absolute differences of each pair, ascending; how many share each; their signs.
 
     Zeros and queries that a pair does not share come last, and have the sign 0.
     """
@@ -408,48 +422,39 @@ def _wilcoxon(differences: Differences, settings: Settings) -> Outcome:
     variance = (used * (used + 1) * (2 * used + 1) - ties / 2) / 24
     p = 2 * ndtr(-np.abs(ratio(better - mean, np.sqrt(variance))))
 
-    whole = (ties == 0) & (used == differences.n)
-    exact = whole & (differences.n <= EXACT_UP_TO)
-    for n in np.unique(used[exact]).tolist():
-        rows = np.flatnonzero(exact & (used == n))
-        p[rows] = _two_tails(_signed_rank_distribution(n), better[rows].astype(int))
-    small = ~whole & (differences.n <= EXACT_WITH_TIES_UP_TO)
-    if small.any():
-        most = EXACT_WITH_TIES_UP_TO
-        ranks = np.where(counted, rank, 0.0)[small][:, :most]  # the zeros are last, and nothing else is
-        p[small] = _tied_tails(ranks, better[small])
+    few = np.flatnonzero(used <= EXACT_UP_TO)
+    ranks = np.where(counted, rank, 0.0)[few, :EXACT_UP_TO]  # the zeros are last
+    p[few] = _signed_rank_tails(ranks, better[few])
     return outcome_of(differences, np.minimum(p, 1.0), students_width(differences, settings.level))
 
 
-def _signed_rank_distribution(n: int) -> Floats:
-    """The probability of each sum of ranks 1..n whose signs are coin flips."""
-    ways = np.ones(1)
-    for rank in range(1, n + 1):
-        longer = np.zeros(len(ways) + rank)
-        longer[: len(ways)] += ways / 2
-        longer[rank:] += ways / 2
-        ways = longer
-    return ways
-
-
-def _two_tails(probability: Floats, observed: Ints) -> Floats:
-    below = np.cumsum(probability)
-    above = np.cumsum(probability[::-1])[::-1]
-    return np.asarray(np.minimum(2 * np.minimum(below[observed], above[observed]), 1.0))
-
-
-def _tied_tails(ranks: Floats, observed: Floats) -> Floats:
-    """Both tails of the sum of each row's ranks under all flips of their signs."""
+def _signed_rank_tails(ranks: Floats, observed: Floats) -> Floats:
+    """Return both tails of the sum of each row's ranks under all flips of their signs."""
     doubled = np.rint(2 * ranks).astype(np.int64)  # mean ranks are whole or half
-    longest = int(doubled.sum(axis=1).max(initial=0))
-    place = np.arange(longest + 1)
-    probability = np.zeros((len(ranks), longest + 1))
-    probability[:, 0] = 1.0
-    for column in doubled.T:
-        source = place - column[:, None]
-        shifted = np.where(source >= 0, np.take_along_axis(probability, np.maximum(source, 0), axis=1), 0.0)
-        probability = (probability + shifted) / 2
-    at = np.rint(2 * observed).astype(np.int64)[:, None]
-    below = np.take_along_axis(np.cumsum(probability, axis=1), at, axis=1)[:, 0]
-    above = np.take_along_axis(np.cumsum(probability[:, ::-1], axis=1)[:, ::-1], at, axis=1)[:, 0]
-    return np.asarray(np.minimum(2 * np.minimum(below, above), 1.0))
+    at = np.rint(2 * observed).astype(np.int64)
+    different, which = np.unique(doubled, axis=0, return_inverse=True)  # pairs without ties have the same ranks
+    order = np.argsort(which.ravel(), kind="stable")
+    starts = np.searchsorted(which.ravel()[order], np.arange(len(different) + 1))
+    found = np.empty(len(ranks))
+    for row, start, end in zip(different, starts[:-1], starts[1:], strict=True):
+        members = order[start:end]
+        subsets = _subsets_by_sum(row[row > 0])
+        below = np.cumsum(subsets)
+        above = below[-1] - below + subsets
+        found[members] = 2 * np.minimum(below, above)[at[members]] / below[-1]
+    return np.minimum(found, 1.0)
+
+
+def _subsets_by_sum(values: Ints) -> Ints:
+    """Return the number of subsets of some whole numbers that have each sum; up to 62 numbers, so that it is exact.
+
+    >>> _subsets_by_sum(np.array([1, 2, 3])).tolist()
+    [1, 1, 1, 2, 1, 1, 1]
+    """
+    subsets = np.zeros(int(values.sum()) + 1, np.int64)
+    subsets[0] = 1
+    largest = 0
+    for value in values.tolist():
+        largest += value
+        subsets[value : largest + 1] += subsets[: largest + 1 - value]
+    return subsets
