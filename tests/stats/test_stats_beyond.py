@@ -295,10 +295,12 @@ def test_intervals_stay_inside_the_range_of_a_measure() -> None:
     values[3] = random.uniform(0.4, 0.6, 12)
     scores = scores_of(values)
     plain, auto = cal.mean_intervals(scores, method="t"), cal.mean_intervals(scores)
-    assert min(row[1] for row in plain[0].rows) < 0
+    assert np.nanmin([row[1] for row in plain[0].rows]) < 0
     for method in ("auto", "logit", "bca"):
         low, high = cal.mean_intervals(scores, method=method)
         for (_, lo), (_, hi), mean in zip(low.rows, high.rows, values.mean(axis=1), strict=True):
+            if mean == 0:
+                continue
             assert 0 <= lo <= mean + 1e-12
             assert mean - 1e-12 <= hi <= 1
     assert (auto[0].rows[3], auto[1].rows[3]) == (plain[0].rows[3], plain[1].rows[3]), "t where it stays inside"
@@ -308,7 +310,24 @@ def test_intervals_stay_inside_the_range_of_a_measure() -> None:
     for end, side in zip(cal.mean_intervals(scores, method="logit"), (-1, 1), strict=True):
         assert end.rows[0][1] == pytest.approx(1 / (1 + math.exp(-(math.log(mean / (1 - mean)) + side * width))))
     unknown = cal.as_scores(values, measure="likes")
-    assert cal.mean_intervals(unknown)[0].rows == cal.mean_intervals(unknown, method="t")[0].rows
+    auto, plain = cal.mean_intervals(unknown), cal.mean_intervals(unknown, method="t")
+    assert np.array_equal(auto[0].column("likes"), plain[0].column("likes"), equal_nan=True)
+
+
+@pytest.mark.parametrize("method", ["auto", "t", "logit", "bca"])
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.7, 1.0])
+def test_scores_that_are_all_equal_have_no_interval(method: str, value: float) -> None:
+    """An interval of width 0 would say that the mean of all queries is known exactly."""
+    values = np.full((3, 15), value)
+    values[1] = np.linspace(0, 1, 15)
+    values[2, ::2] *= 1 - 2**-52  # equal but for rounding
+    scores = scores_of(values)
+    for ends in (cal.mean_intervals(scores, method=method), scores.interval()):
+        for end in ends:
+            column = end.column(end.columns[1])
+            assert [math.isnan(float(cell)) for cell in column] == [True, False, True]
+    [note] = cal.mean_intervals(scores, method=method)[0].notes
+    assert "no confidence interval for" in note
 
 
 def test_the_bootstrap_interval_is_scipys() -> None:

@@ -188,6 +188,7 @@ def _table(summary: Summary, interval: float | None, scores: Any) -> Table:
         of = [(s.average[m], s.deviation[m], s.counted[m], s.least[m], s.most[m]) for s in summary.systems]
         mean, deviation, n, least, most = map(np.array, zip(*of, strict=True))
         known = range_around(about(scores, name).get("measure") or name, np.fmin.reduce(least), np.fmax.reduce(most))
+        deviation = np.where(least == most, 0.0, deviation)
         low, high = ends_of_means(mean, deviation / np.sqrt(np.maximum(n, 1)), n, interval, "auto", known)
         for row, system in enumerate(summary.systems):
             cells[row] += [system.mean[m], float(low[row]), float(high[row])]

@@ -148,6 +148,8 @@ def _with_intervals(scores: Scores, level: float, method: str) -> Any:
     from calipers.stats.bounded_intervals import mean_intervals
 
     low, high = mean_intervals(scores, level, method)
+    for sentence in low.notes:
+        note(sentence)
     mean = scores.mean()
     columns = ["system", *(f"{name}{end}" for name in scores.measures for end in ("", " low", " high"))]
     rows = [

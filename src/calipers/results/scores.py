@@ -22,6 +22,7 @@ from calipers.results.averages import mean, total
 from calipers.results.tables import Table, as_number
 
 SHOWN = 50  # systems that a notebook shows
+ROUNDING = 1e-13  # relative differences between scores that are equal but for rounding
 
 
 class Reason(IntEnum):
@@ -180,7 +181,10 @@ class Scores:
         return self._table(lambda values: _number(function(values)) if len(values) else math.nan)
 
     def interval(self, level: float = 0.95) -> tuple[Table, Table]:
-        """The lower and upper ends of Student's confidence interval of each mean."""
+        """Return the lower and upper ends of Student's confidence interval of each mean.
+
+        There is no interval (NaN) for fewer than two scores, and where all scores are equal.
+        """
         from scipy.special import stdtrit
 
         check_level(level)
@@ -188,7 +192,7 @@ class Scores:
         def end(sign: int) -> Callable[[Floats], float]:
             def of(values: Floats) -> float:
                 n = len(values)
-                if n < 2:
+                if n < 2 or all_equal(values):
                     return math.nan
                 spread = stdtrit(n - 1, (1 + level) / 2) * np.std(values, ddof=1) / math.sqrt(n)
                 return float(_arithmetic(values) + sign * spread)
@@ -307,6 +311,15 @@ def _geometric(values: Floats, floor: float = 1e-5) -> float:
 
 def _arithmetic(values: Floats) -> float:
     return mean(values.tolist())
+
+
+def all_equal(values: Floats) -> bool:
+    """Return True if scores differ by rounding at most, so that they show nothing about the spread of scores.
+
+    >>> all_equal(np.array([0.3, 0.1 + 0.2])), all_equal(np.array([0.3, 0.31]))
+    (True, False)
+    """
+    return bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
 def means(values: Floats) -> Floats:

@@ -5,7 +5,8 @@
            logit(u) -+ t_{n-1} error / ((highest - lowest) u (1 - u))
     bca    quantiles of the means of resampled queries, corrected for bias and acceleration; never beyond the scores
 
-`auto` is t, and logit where t would leave the range.
+`auto` is t, and logit where t would leave the range. Where all scores are equal there is no interval: they show nothing
+about the spread of scores, and an interval of width 0 would claim certainty.
 
 Efron, Better bootstrap confidence intervals, Journal of the American Statistical Association 1987.
 """
@@ -22,12 +23,13 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.scores import Scores
+from calipers.results.scores import Scores, all_equal
 from calipers.results.tables import Table
 from calipers.stats.row_ranks import times_drawn
 from calipers.stats.significance import SEED
 
 METHODS = ("auto", "t", "logit", "bca")
+NAMED = 5  # systems that a note names
 SAMPLES = 2_000
 SAMPLES_AT_ONCE = 500
 Range = tuple[float, float]
@@ -62,9 +64,10 @@ def range_of(measure: Measure) -> Range | None:
 def mean_intervals(
     scores: ScoresLike, level: float = 0.95, method: str = "auto", *, samples: int = SAMPLES, seed: int = SEED
 ) -> tuple[Table, Table]:
-    """The lower and upper ends of a confidence interval of each mean: `auto`, `t`, `logit` or `bca`.
+    """Return the lower and upper ends of a confidence interval of each mean: `auto`, `t`, `logit` or `bca`.
 
-    A measure whose range is not known (DCG, counts, scores under a name that is not a measure's) has Student's
+    Fewer than two scores, and scores that are all equal, have no interval (NaN); notes of the tables name the latter. A
+    measure whose range is not known (DCG, counts, scores under a name that is not a measure's) has Student's
     interval, or with `bca` the bootstrap's. samples, seed: of `bca`.
 
     >>> import calipers as cal
@@ -85,8 +88,21 @@ def mean_intervals(
     ])  # fmt: skip
     about = {**scores.metadata, "interval": method}
     rows = [tuple((s, *ends[:, end, i].tolist()) for i, s in enumerate(scores.systems)) for end in (0, 1)]
-    low, high = (Table(("system", *scores.measures), each, about) for each in rows)
+    notes = _constant(scores)
+    low, high = (Table(("system", *scores.measures), each, about, notes=notes) for each in rows)
     return low, high
+
+
+def _constant(scores: Scores) -> tuple[str, ...]:
+    """Return a note for each measure under which all scores of some systems are equal."""
+    notes = []
+    for measure, values in zip(scores.measures, scores.values, strict=True):
+        rows = [row[~np.isnan(row)] for row in values]
+        names = [name for name, row in zip(scores.systems, rows, strict=True) if len(row) > 1 and all_equal(row)]
+        if names:
+            shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+            notes.append(f"{measure}: no confidence interval for {shown}, because all of the scores are equal")
+    return tuple(notes)
 
 
 def range_of_scores(scores: Scores, m: int) -> Range | None:
@@ -113,25 +129,26 @@ def _students(values: Floats, level: float, method: str, known: Range | None) ->
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = np.where(shared, values, 0.0).sum(axis=1) / n
         error = np.sqrt(np.square(np.where(shared, values - mean[:, None], 0.0)).sum(axis=1) / (n - 1) / n)
+    error[[bool(n) and all_equal(row[defined]) for row, defined, n in zip(values, shared, n, strict=True)]] = 0.0
     return ends_of_means(mean, error, n, level, method, known)
 
 
 def ends_of_means(mean: Floats, error: Floats, n: Ints, level: float, method: str, known: Range | None) -> Floats:
-    """[low or high, system], from means over n queries and their standard errors."""
+    """Return [low or high, system], from means over n queries and their standard errors; NaN where an error is 0."""
     from scipy.special import expit, logit, stdtrit
 
     with np.errstate(divide="ignore", invalid="ignore"):
         width = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * error
         plain = np.array([mean - width, mean + width])
+        enough = (n > 1) & (error > 0)
         if known is None or method == "t":
-            return np.where(n > 1, plain, np.nan)
+            return np.where(enough, plain, np.nan)
         lowest, highest = known
         share = np.clip((mean - lowest) / (highest - lowest), 0.0, 1.0)
         reach = width / ((highest - lowest) * share * (1 - share))
         ends = lowest + (highest - lowest) * expit(np.array([logit(share) - reach, logit(share) + reach]))
     inside = (plain[0] >= lowest) & (plain[1] <= highest) & (method == "auto")
-    ends = np.where(inside | (width == 0), plain, ends)  # equal scores, 0 for instance, have no width on either scale
-    return np.where(n > 1, ends, np.nan)
+    return np.where(enough, np.where(inside, plain, ends), np.nan)
 
 
 def _bca(values: Floats, level: float, samples: int, seed: int) -> Floats:
@@ -143,6 +160,7 @@ def _bca(values: Floats, level: float, samples: int, seed: int) -> Floats:
         if n < 2:
             continue
         random = np.random.default_rng(seed)
+        systems = systems[[not all_equal(row) for row in values[np.ix_(systems, queries)]]]
         chosen = values[np.ix_(systems, queries)]
         drawn = np.concatenate([
             times_drawn(random.integers(0, n, (min(SAMPLES_AT_ONCE, samples - start), n)), n) @ chosen.T / n
