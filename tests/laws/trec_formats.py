@@ -226,7 +226,7 @@ def broken(seed: int, count: int, folder: Path, orders: bool = True) -> list[str
 
 def _printed(folder: Path, cases: Sequence[Case], format: str, options: Sequence[str]) -> dict[tuple[str, str], float]:
     from calipers.collection.runs import DictRun
-    from calipers.tools.trec_eval.lenient_files import read_judgments
+    from calipers.tools.trec_eval.files import read_judgments
     from calipers.tools.trec_eval.report import reports
     from calipers.tools.trec_eval.request import read_request
 
@@ -241,7 +241,7 @@ def _printed(folder: Path, cases: Sequence[Case], format: str, options: Sequence
     zscores.write_text("".join(f"{query} {name} {float(mean)} {float(sd)}\n" for query, name, mean, sd in rows))
     request = read_request(["-q", "-n", "-R", format, *options, str(path), "run"])
     run = DictRun({case.query: case.scores for case in cases})
-    (text,) = reports(read_judgments(str(path), format)[0], [run], request)
+    (text,) = reports(read_judgments(str(path), format), [run], request)
     fields = (line.split("\t") for line in text.splitlines())
     return {(query, name.rstrip()): float(value) for name, query, value in fields}
 

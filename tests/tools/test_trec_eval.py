@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from collections.abc import Callable, Iterable
 from math import exp, log
 from pathlib import Path
@@ -140,22 +139,6 @@ def test_relevance_level_leaves_ndcg_alone(trec_eval: Run) -> None:
     assert all(two[key] == value for key, value in one.items() if key[0].startswith("ndcg"))
 
 
-def test_no_document_at_all(trec_eval: Run) -> None:
-    """-M 0 is taken, as are other texts, which C reads as the number that they begin with, or as 0."""
-    got = trec_eval("-M", "0", "-q", "-m", "all_trec", "qrels", "run")
-    assert (got.exit_code, got.stdout) == (0, trec_eval("-M", "none", "-q", "-m", "all_trec", "qrels", "run").stdout)
-    found = values(got.stdout)
-    assert (found["num_ret", "all"], found["num_rel", "all"], found["relstring", "q1"]) == ("0", "4", "''")
-    zero = {name for (name, query), value in found.items() if query == "all" and value in ("0", "0.0000")}
-    assert {name for name, query in found if query == "all"} - zero == {"runid", "num_q", "num_rel", "rbp_resid"}
-    cut = trec_eval("-M", "2.9", "qrels", "run")
-    assert cut.stdout == trec_eval("-M2", "qrels", "run").stdout
-    assert cut.stderr == "calipers trec_eval: -M 2.9: read as 2, as trec_eval reads it\n"
-    Path("prefs").write_text("q1 j 1 a 1\nq1 j 1 b 0\n", encoding="utf-8")
-    of_pairs = values(trec_eval("-M0", "-m", "prefs", "-R", "prefs", "prefs", "run").stdout)
-    assert (of_pairs["prefs_num_prefs_poss", "all"], of_pairs["prefs_num_prefs_ful", "all"]) == ("1", "0")
-
-
 def test_judged_documents_only(trec_eval: Run) -> None:
     """A grade below 0 is unjudged too."""
     got = values(trec_eval("-J", "-q", "-m", "num_ret", "-m", "recip_rank", "qrels", "run").stdout)
@@ -284,19 +267,6 @@ def test_options_that_change_nothing(trec_eval: Run) -> None:
     )
 
 
-def test_the_run_is_called_what_its_last_line_says(trec_eval: Run) -> None:
-    Path("run").write_text(
-        RUN.replace("1.0 tag\nq2", "1.0 other\nq2") + "q10 Q0 y 2 0.5 last and more\n\n# x\n", encoding="utf-8"
-    )
-    for options in ([], ["--v9"]):
-        assert values(trec_eval(*options, "qrels", "run").stdout)["runid", "all"] == "last"
-    Path("packed").write_bytes(gzip.compress(Path("run").read_bytes()))
-    assert values(trec_eval("qrels", "packed").stdout)["runid", "all"] == "last"
-    assert (
-        values(trec_eval("qrels", "-", stdin=Path("run").read_text(encoding="utf-8")).stdout)["runid", "all"] == "last"
-    )
-
-
 def test_one_line_says_where_the_output_differs_on_purpose(trec_eval: Run) -> None:
     assert trec_eval("-m", "map", "qrels", "run").stderr == ""
     (line,) = trec_eval("-m", "all_trec", "qrels", "run").stderr.splitlines()
@@ -332,7 +302,7 @@ def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
         (["qrels"], 1, "Usage"),
         (["-k", "qrels", "run"], 1, "-k"),
         (["-I", "qrels", "run"], 1, "Usage"),
-        (["-M", "-1", "qrels", "run"], 1, "-M -1 is below 0"),
+        (["-M", "-1", "qrels", "run"], 1, "-M -1 is not a whole number of at least 1"),
         (["--jobs", "0", "qrels", "run"], 1, "--jobs 0 is not a whole number of at least 1"),
         (["-m", "nope", "qrels", "run"], 1, "illegal measure 'nope'"),
         (["-m", "MAP", "qrels", "run"], 1, "illegal measure 'MAP'"),
@@ -342,10 +312,10 @@ def test_preferences_of_queries_that_a_run_lacks(trec_eval: Run) -> None:
         (["-D", "1.q3", "qrels", "run"], 7, "no query of run 'tag' has both"),
         (["-m", "P.0", "qrels", "run"], 2, "cutoff 0 of 'P'"),
         (["-m", "P.5,5", "qrels", "run"], 2, "given twice"),
-        (["-m", "P.x", "qrels", "run"], 2, "cutoff 0 of 'P', which 'x' is read as"),
-        (["-m", "iprec_at_recall.inf", "qrels", "run"], 2, "C leaves undefined what trec_eval makes of it"),
+        (["-m", "P.x", "qrels", "run"], 2, "parameter 'x' of 'P' is not a number"),
+        (["-m", "iprec_at_recall.inf", "qrels", "run"], 2, "parameter 'inf' of 'iprec_at_recall' is not a number"),
         (["-m", "ndcg.3", "qrels", "run"], 2, "not of the form grade=gain"),
-        (["-m", "utility.1,2", "qrels", "run"], 4, "four weights"),
+        (["-m", "utility.1,2", "qrels", "run"], 2, "four weights"),
         (["-R", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
         (["-T", "nope", "qrels", "run"], 2, "illegal format 'nope'"),
         (["-R", "prefs", "-m", "prefs", "qrels", "run"], 2, "expected 5 fields"),
@@ -369,92 +339,15 @@ def test_no_query_in_common(trec_eval: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "message"),
-    [("q1 Q0 a 9 0.5 tag", 4, "twice"), ("q1 Q0 z 9", 2, "6 fields"), ("q1 Q0 \0 9 1 tag", 2, "NUL")],
+    ("line", "message"),
+    [("q1 Q0 a 9 0.5 tag", "twice"), ("q1 Q0 z 9", "6 fields"), ("q1 Q0 \0 9 1 tag", "NUL")],
 )
-def test_bad_lines(line: str, code: int, message: str, trec_eval: Run, tmp_path: Path) -> None:
+def test_bad_lines(line: str, message: str, trec_eval: Run, tmp_path: Path) -> None:
     (tmp_path / "run").write_text(f"q1 Q0 a 1 3.0 tag\n{line}\n")
     result = trec_eval("-c", "qrels", "run")
-    assert result.exit_code == code
+    assert result.exit_code == 2
     assert "run:2" in result.stderr
     assert message in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "lines"),
-    [
-        (["-m", "map"], "q9 0 x 1\nq9 0 x 2\n"),
-        (["-m", "map"], "q9 1 x 1\nq9 2 x 1\n"),  # by subtopic
-        (["-R", "prefs", "-m", "prefs_simp"], "q9 j 1 x 1\nq9 j 1 x 2\n"),
-        (["-R", "prefs", "-m", "prefs_simp"], "q9 j 1 x 2\nq9 j 1 y 1\nq9 j 2 x 1\nq9 j 2 y 2\n"),
-        (["-R", "prefs", "-m", "prefs_simp"], "q9 j 1 x 2\nq9 j 2 x 0\n"),
-        (["-R", "qrels_prefs", "-m", "prefs_simp"], "q9 j x 1\nq9 j x 2\n"),
-    ],
-)
-def test_contradictions_matter_where_a_query_is_evaluated(options: list[str], lines: str, trec_eval: Run) -> None:
-    """Where it is not: the run lacks it in 9.x, or -D leaves it out. Elsewhere they end trec_eval."""
-    plain = "q1 j 1 a 2\nq1 j 1 b 1\n" if "prefs" in options else QRELS.split("q2", maxsplit=1)[0]
-    Path("plain").write_text(plain, encoding="utf-8")
-    Path("both").write_text(lines + plain, encoding="utf-8")
-    wanted = trec_eval(*options, "plain", "run").stdout
-    assert wanted
-    assert trec_eval("--v9", *options, "both", "run").stdout == wanted
-    assert trec_eval("-D", "0.q1", *options, "both", "run").stdout == wanted
-    refused = trec_eval("-c", *options, "both", "run")
-    assert (refused.exit_code, refused.stdout) == (4, "")
-    assert refused.stderr.startswith("calipers trec_eval: both:")
-    assert "q9" in refused.stderr
-    assert "--combine" not in refused.stderr  # which trec_eval has not
-    assert trec_eval("-c", *options[:-2], "-m", "num_q", "both", "run").stdout.split()[-1] == "2"
-
-
-def test_documents_that_come_twice_in_another_list(trec_eval: Run) -> None:
-    Path("run").write_text(RUN + "q2 Q0 a 3 0.5 tag\n", encoding="utf-8")
-    assert trec_eval("qrels", "run").exit_code == 4
-    assert trec_eval("-D", "0.q1", "-m", "map", "qrels", "run").stdout.split()[-1] == "0.2500"
-    assert trec_eval("-D", "0.q2", "-m", "map", "qrels", "run").exit_code == 4
-
-
-def test_a_document_at_two_levels_of_one_of_several_subgroups(trec_eval: Run) -> None:
-    """Both count: a over b by one subgroup, b over u by the other, and so a over u. The list is b, a, u."""
-    Path("prefs").write_text("q1 j 1 a 2\nq1 j 1 b 1\nq1 j 1 a 3\nq1 j 2 u 1\nq1 j 2 b 2\n", encoding="utf-8")
-    got = values(trec_eval("-m", "prefs", "-R", "prefs", "prefs", "run").stdout)
-    assert (got["prefs_num_prefs_poss", "all"], got["prefs_simp", "all"]) == ("3", f"{2 / 3:.4f}")
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [(b"", b"\0\0\0"), (b"", b"\0 x\nq1 Q0 c 1 9.0 tag\n"), (b"# " + b"x" * (17 << 20) + b"\n", b"")],
-)
-def test_what_c_does_not_read(before: bytes, after: bytes, trec_eval: Run) -> None:
-    """A NUL byte at the start of a line ends a file, and a comment may have any length."""
-    wanted = trec_eval("-q", "-m", "map", "qrels", "run").stdout
-    Path("run").write_bytes(before + RUN.encode() + after)
-    Path("qrels").write_bytes(before + QRELS.encode() + after)
-    got = trec_eval("-q", "-m", "map", "qrels", "run")
-    assert got.stdout == wanted
-    ends = [f"what follows the NUL byte of line {line} is not read, as in trec_eval" for line in (7, 7)]
-    assert [line.split(": ")[-1] for line in got.stderr.splitlines()] == (ends if after else [])
-
-
-def test_ids_and_lines_may_have_any_length(trec_eval: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = trec_eval("qrels", "run").stdout
-    long = "x" * (17 << 20)
-    Path("run").write_text(RUN.replace("tag\n", f"tag {long}\n", 1), encoding="utf-8")
-    assert trec_eval("qrels", "run").stdout == wanted
-    Path("qrels").write_text(QRELS.replace("q10 0 x", f"q10 0 {long}"), encoding="utf-8")
-    Path("run").write_text(RUN.replace("q10 Q0 x 1 1.0 tag", f"q10 Q0 {long} 1 1.0 tag"), encoding="utf-8")
-    assert trec_eval("qrels", "run").stdout == wanted  # the name of the run is that of its last line
-    monkeypatch.setattr("calipers.tools.trec_eval.lenient_files.LONGEST", 1 << 24)
-    refused = trec_eval("qrels", "run")
-    assert (refused.exit_code, "qrels:6: a line of more than 16 MiB" in refused.stderr) == (2, True)
-
-
-def test_the_name_of_a_run_stands_in_a_long_last_line(trec_eval: Run) -> None:
-    Path("run").write_text(RUN[:-1] + "s " + "x " * (1 << 16) + "\n", encoding="utf-8")
-    Path("run.gz").write_bytes(gzip.compress(Path("run").read_bytes()))
-    for run in ("run", "run.gz"):
-        assert trec_eval("-m", "runid", "qrels", run).stdout.split() == ["runid", "all", "tags"]
 
 
 def test_points_of_recall_are_added_up_from_the_last_one() -> None:

@@ -10,7 +10,7 @@ from calipers.tools.trec_eval.request import FORMATS, HELP, Request, read_reques
 
 
 class _Untouched(click.Command):
-    """Leaves the arguments to trec_eval's own syntax."""
+    """A command that leaves its arguments to trec_eval's own syntax."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         context.args = list(args)
@@ -45,29 +45,20 @@ def command(context: click.Context) -> None:
 
 
 def _run(request: Request) -> None:
-    from calipers.native.id_text import encode
-    from calipers.tools.trec_eval.lenient_files import LenientRun, read_judgments
+    from calipers.tools.trec_eval.files import TrecRun, read_judgments
     from calipers.tools.trec_eval.report import columns, reports
 
     columns(request)  # a wrong parameter is refused before anything is read
     judgments, *files = request.files
-    known, notes, conflicts = read_judgments(judgments, request.format)
-    if known.repeated and not conflicts:
-        notes.append(_repeated(known.repeated, request.kind))
-    runs = [LenientRun(file) for file in files]
-    for run in runs:
-        run.needed = 1 if request.counts_queries_only else request.depth
-        run.only = None if request.only_query is None else encode(request.only_query)
-        run.ascending = request.kind == "preferences"
-    _note(notes)
-    texts = reports(known, runs, request, request.jobs, note=lambda note: _note([note]), conflicts=conflicts)
-    for run, text in zip(runs, texts, strict=True):
-        _note(run.notes())
+    known = read_judgments(judgments, request.format)
+    if known.repeated:
+        _note([_repeated(known.repeated, request.kind)])
+    for text in reports(known, [TrecRun(file) for file in files], request, request.jobs, lambda note: _note([note])):
         show(text)
 
 
 def _repeated(lines: int, kind: str) -> str:
-    """What trec_eval does with lines that say again what another one said."""
+    """Return a note about lines that repeat another line."""
     preferences = kind == "preferences"
     what = "preferences" if preferences else "judgments"
     there = "counts some twice" if preferences else "refuses a query that is evaluated with them"
@@ -82,7 +73,7 @@ def _note(notes: list[str]) -> None:
 
 
 def _explained(request: Request) -> str:
-    """What the measures are that the call names."""
+    """Return a description of the measures that the call names."""
     if not request.measures:
         return ""
     from calipers.measures.registry import look_up

@@ -46,6 +46,14 @@ def _numbers(root: Root, text: str) -> list[tuple[str, Parameters]]:
     return [(f"{root.name}_{text}", {root.parameter: [_number(root, value) for value in text.split(",")]})]
 
 
+def _points(root: Root, text: str) -> list[tuple[str, Parameters]]:
+    """Read numbers that ascend: trec_eval goes through them in their order, and passes by what lies behind it."""
+    [(name, parameters)] = _numbers(root, text)
+    if any(one >= other for one, other in pairwise(parameters[root.parameter])):
+        raise CalipersError(f"the points {text} of '{root.name}' do not ascend")
+    return [(name, parameters)]
+
+
 def _one_number(root: Root, text: str) -> list[tuple[str, Parameters]]:
     """One number; trec_eval leaves further ones alone."""
     return [(f"{root.name}_{text}", {root.parameter: _number(root, text.split(",", maxsplit=1)[0])})]
@@ -72,8 +80,13 @@ def _gains(root: Root, text: str) -> list[tuple[str, Parameters]]:
             raise CalipersError(f"'{shortened(pair)}' of '{root.name}' is not of the form grade=gain{hint}")
         if key == "p" and root.parameter == "p":
             parameters["p"] = _number(root, value)
-        else:
-            gains[_number(root, key)] = _number(root, value)
+            continue
+        grade = _number(root, key)
+        if grade in gains:
+            raise CalipersError(f"grade {grade:g} of '{root.name}' is given twice")
+        if grade < 0:
+            raise CalipersError(f"grade {grade:g} of '{root.name}' is below 0, and cannot have a gain")
+        gains[grade] = _number(root, value)
     if gains:
         parameters["gains"] = gains
     return [(f"{root.name}_{text}", parameters)]
@@ -94,12 +107,6 @@ def _distinct(root: Root, values: list[Any]) -> list[Any]:
         if one == other:
             raise CalipersError(f"cutoff {one:g} of '{root.name}' is given twice")
     return values
-
-
-_KINDS: dict[Reading, str] = {
-    _cutoffs: "cutoffs", _fractions: "shares", _gains: "gains", _numbers: "weights", _one_number: "weights",
-    _root_of_number: "weights",
-}  # fmt: skip
 
 
 class Root(Record):
@@ -124,11 +131,6 @@ class Root(Record):
     def family(self) -> bool:
         """Whether each parameter makes a measure of its own."""
         return self.reads in (_cutoffs, _fractions)
-
-    @property
-    def numbers(self) -> str:
-        """What its parameters are: cutoffs, shares, gains or weights; empty where it has none."""
-        return "" if self.reads is None else _KINDS[self.reads]
 
     def columns(self, text: str = "") -> list[tuple[str, Parameters]]:
         """The name of each of its measures, and the parameters of ours."""
@@ -166,7 +168,7 @@ _ROOTS = (
     Root("gm_bpref", "gm_bpref", by_query=False),
     Root("Rprec_mult", "Rprec_mult", _fractions, "multiple", MULTIPLES),
     Root("utility", "utility", _numbers, "weights"),
-    Root("11pt_avg", "11pt_avg", _numbers, "points"),
+    Root("11pt_avg", "11pt_avg", _points, "points"),
     Root("binG", "binG"),
     Root("G", "G", _gains, rel=False),
     Root("dcg", "DCG", _gains, rel=False),
@@ -196,7 +198,7 @@ _ROOTS = (
     Root("Rprec_mult_avgjg", "Rprec_mult_avgjg", _fractions, "multiple", MULTIPLES, kind="judges"),
     Root("yaap", "yaap"),
     Root("rbp", "RBP", _gains, "p", fixed={"p": 0.9, "gain": "linear"}, rel=False),
-    Root("rbp_resid", "RBP-residual", fixed={"p": 0.9}, rel=False),
+    Root("rbp_resid", "RBP-residual", _gains, "p", fixed={"p": 0.9}, rel=False),
     Root("unj", "unj", _cutoffs, default="5,10,20", rel=False),
 )
 ROOTS = {root.name: root for root in _ROOTS}

@@ -1,16 +1,13 @@
-"""What a call of trec_eval asks for: its options, read as trec_eval reads them, before anything heavy is loaded."""
+"""The options of a call of trec_eval, in trec_eval's own syntax."""
 
 from __future__ import annotations
 
 import getopt
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from calipers.measures.dialects import KINDLESS, NICKNAMES, NICKNAMES_9, ROOTS, Root, refusal, split_root
 from calipers.record import Record
-from calipers.tools.trec_eval.c_numbers import as_long
-from calipers.tools.trec_eval.measure_parameters import is_usual, read_parameters, text_as_read
 from calipers.tools.trec_eval.refusals import CANNOT_BE_CALCULATED, Refused
 
 SHORT = "hvqm:cl:nD:JN:M:R:T:oZ:"
@@ -41,8 +38,8 @@ Print what trec_eval prints, for one run or for several, one after the other.
                  Parameters follow a dot: -m P.5,10  -m ndcg.1=3,2=9  -m iprec_at_recall..1,.5
   -c             queries that the run lacks count 0; without it they are an error (9.x leaves them out)
   -n             no values for all queries
-  -l num         grades from num on are relevant (1); from -1 down, unjudged documents too
-  -M num         only the first num documents of each list; 0 leaves none
+  -l num         grades from num on are relevant (1)
+  -M num         only the first num documents of each list
   -J             without unjudged documents
   -N num         documents in the collection, which utility may need
   -R format      of the judgments: qrels (the default), prefs, qrels_prefs, qrels_jg
@@ -54,9 +51,8 @@ Print what trec_eval prints, for one run or for several, one after the other.
   --jobs num     threads that read files (the cores)
   -h, -v         this help (with -m: what the measures are); the version
 
-judgments and runs may be compressed; - is standard input. Exit codes are trec_eval's: 1 for a wrong call, 2 for
-wrong input, 4 for a measure that judgments of this format cannot give, 7 where no query has both results and
-judgments.
+judgments and runs may be compressed; - is standard input. Exit codes: 1 for a wrong call, 2 for wrong input, 4 for a
+measure that judgments of this format cannot give, 7 where no query has both results and judgments.
 """
 )
 
@@ -67,6 +63,10 @@ FORMATS = {  # of judgments: the kind of each, and what a line holds
     "prefs": ("preferences", "query group subgroup document level"),
     "qrels_prefs": ("preferences", "query group document level"),
 }
+
+
+# Measures for which 10.0 evaluates one unjudged document where a run lacks a query, if they have parameters.
+EVALUATED_WHERE_MISSING = ("relstring", "utility", "rbp_resid")
 
 
 class Request(Record):
@@ -87,7 +87,6 @@ class Request(Record):
     debug: str = ""  # a level, and the only query to look at
     version_9: bool = False
     jobs: int | None = None
-    other_numbers: tuple[str, ...] = ()  # options whose text is read as a number that it does not look like
     help: bool = False
     version: bool = False
 
@@ -105,45 +104,28 @@ class Request(Record):
         _, dot, query = self.debug.partition(".")
         return query if dot else None
 
-    @property
-    def compares_unjudged(self) -> bool:
-        """Whether unjudged documents of a list reach the level."""
-        return self.level < 0 and not self.judged_only
-
-    @property
-    def counts_queries_only(self) -> bool:
-        """Whether no measure looks at a list."""
-        return all(root.name in KINDLESS for root, _ in self.roots())
-
     def notes(self) -> list[str]:
-        """Where the output is not trec_eval's, on purpose."""
-        wrong = [root.name for root, _ in self.roots() if root.name in ("rbp", "rbp_resid")]
+        """Return notes about output that differs from trec_eval's on purpose."""
+        roots = self.roots()
         found = []
+        wrong = [root.name for root, _ in roots if root.name in ("rbp", "rbp_resid")]
         if wrong and not self.version_9:
             found.append(f"{' and '.join(wrong)}: by definition; trec_eval 10.0 computes them from memory it never set")
         if self.debug.partition(".")[0].strip("0"):
             found.append("-D: debugging output is not printed")
-        if self.compares_unjudged and any(root.name == "yaap" for root, _ in self.roots()):
-            found.append("yaap: 0 where the level finds more relevant documents than there are; trec_eval prints nan")
-        return [*found, *self.other_numbers, *self._notes_on_parameters()]
-
-    def _notes_on_parameters(self) -> list[str]:
-        """Which of them are not read as they are written, or are no parameters that their measure was meant for."""
-        notes = []
-        for root, text in self.roots():
-            plain = text_as_read(root, text, version_9=self.version_9)
-            if plain != text:
-                notes.append(f"-m {root.name}.{text}: read as {plain or 'nothing'}, as trec_eval reads it")
-            asked = [parameters for _, parameters in read_parameters(root, text, version_9=self.version_9)]
-            gains = [gain for parameters in asked for _, gain in parameters.get("gains", ())]
-            what = f"-m {root.name}.{text}: "
-            if not all(map(math.isfinite, gains)):
-                notes.append(f"{what}by arithmetic with infinite gains; trec_eval's order of them is left open by C")
-            elif any(gain % 1 for gain in gains):
-                notes.append(f"{what}gains that are fractions count as they are; trec_eval sorts them as whole numbers")
-            elif not all(map(is_usual, asked)) and "p" not in root.fixed:
-                notes.append(f"{what}not a parameter that {root.name} is defined for; computed as trec_eval does")
-        return notes
+        for root, text in roots:
+            gains = root.columns(text)[0][1].get("gains", {})
+            if any(gain % 1 for gain in gains.values()):
+                found.append(
+                    f"-m {root.name}.{text}: gains that are fractions count as they are; trec_eval sorts them as "
+                    "whole numbers"
+                )
+            if text and root.name in EVALUATED_WHERE_MISSING and self.complete and not self.version_9:
+                found.append(
+                    f"-m {root.name}.{text}: a query that the run lacks counts 0; trec_eval 10.0 evaluates one "
+                    "unjudged document for it"
+                )
+        return found
 
     def check_measures(self) -> None:
         """Refuse measures that need other judgments."""
@@ -182,7 +164,6 @@ def read_request(arguments: Sequence[str]) -> Request:
         raise Refused(f"{error}\n{USAGE}".rstrip(), 1) from None
     measures: list[str] = []
     found: dict[str, Any] = {}
-    others: list[str] = []
     for option, value in options:
         letter = _LETTERS.get(option, option)
         match letter:
@@ -193,21 +174,15 @@ def read_request(arguments: Sequence[str]) -> Request:
             case "-n":
                 found["summary"] = False
             case "-l" | "-M" | "-N":
-                found[_NUMBERS[letter]] = number = as_long(value)
-                if str(number) != value.strip():
-                    others.append(f"{letter} {value}: read as {number}, as trec_eval reads it")
+                found[_NUMBERS[letter]] = _whole(letter, value, 1 if letter == "-M" else 0)
             case "--jobs":
-                if not value.isdigit() or int(value) < 1:
-                    raise Refused(f"--jobs {value} is not a whole number of at least 1", 1)
-                found["jobs"] = int(value)
+                found["jobs"] = _whole(letter, value, 1)
             case "-R" | "-T" | "-Z" | "-D":
                 found[_TEXTS[letter]] = value
             case _:  # -o, which does nothing
                 pass
         if letter == "-v":  # which ends trec_eval at once
             break
-    if others:
-        found["other_numbers"] = tuple(others)
     request = Request(files=tuple(files), measures=tuple(measures), **found)
     if request.version:
         return request
@@ -220,10 +195,14 @@ def read_request(arguments: Sequence[str]) -> Request:
     return request
 
 
+def _whole(option: str, text: str, least: int) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < least:
+        raise Refused(f"{option} {text} is not a whole number of at least {least}", 1)
+    return int(text)
+
+
 def _check(request: Request) -> None:
     """Refuse what cannot be evaluated, before anything is read."""
-    if request.depth is not None and request.depth < 0:
-        raise Refused(f"-M {request.depth} is below 0: no list has so few documents, and trec_eval crashes", 1)
     if request.files.count("-") > 1:
         raise Refused("only one of the inputs can be - (standard input)", 1)
     request.roots()
