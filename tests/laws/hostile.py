@@ -1,10 +1,11 @@
-"""Files and arguments that nobody should send, through the commands: no traceback, no hang, no crash, exit 0, 1 or 2
-(trec_eval has codes of its own).
+"""Files and arguments that nobody should send, through the commands: no traceback, no hang, no crash, no warning of a
+library, exit 0, 1 or 2 (trec_eval has codes of its own).
 
-Every command runs in a fork of one process that has loaded Calipers, with a limit of time and of memory; `--whole` runs
-it as users do, in a process of its own.
+A command is a template with odd values (`--kind templates`), or any command with options that are drawn from click's
+metadata (`--kind options`). It runs in a fork of one process that has loaded Calipers, with a limit of time and of
+memory; `--whole` runs it as users do, in a process of its own.
 
-    python -m laws.hostile --n 1000 --seed 1 [--whole]
+    python -m laws.hostile --n 1000 --seed 1 [--kind options] [--whole]
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
+from laws.drawn_options import Drawer
 from laws.kills import HANGS, forked, load_everything, make_inputs
 from laws.odd import LONG, NOT_NUMBERS, SHORT, TREC, collection
 
@@ -157,8 +159,10 @@ ANSWERS = (
     b'"support": "full"}]}], "retrieved": ["d1", "d2"], "relevant": {"d1": 1}}\n'
 )
 SUMMARIES = b"".join(
-    b'{"id": "%d", "system": "a", "summary": "the cat sat", "references": ["a cat"], "human": {"q": 3}}\n' % i
-    for i in range(3)
+    b'{"id": "%d", "system": "%s", "summary": "the %s sat", "references": ["a cat"], "source": "a cat sat on the dog. '
+    b'It saw a bird.", "human": {"q": %d}}\n' % (document, system, (b"cat", b"dog")[document % 2], document % 3)
+    for document in range(3)
+    for system in (b"a", b"b")
 )
 STORED = b'[{"system": "a", "query": "1", "AP": 0.5}, {"system": "a", "query": "2", "AP": null}]'
 RESPONSES = json.dumps(
@@ -311,24 +315,20 @@ READ = [
     "EU(RBP, depth=1)", "SET(beta=1e-9)@3", "NPV(rate=1e300)", "U-measure(L=1e-300)", "EE-L", "AWRF",
 ]  # fmt: skip
 FORMS = ["table", "csv", "json", "markdown", "latex"]
+USUAL = ["nDCG@10", "AP", "ERR@5", "V2(nDCG@5)", "RBP(gain=exp)", "nDCG(gain=exp)@3"]
+LIBRARY_WARNING = re.compile(r"\b[A-Z]\w+Warning: ")  # ours are shown as notes
 
 
-def hostile(seed: int, bases: dict[str, bytes], folder: Path) -> list[str]:
-    """The command of a seed; the files that it reads are written to the folder, one of them spoilt."""
-    pick = random.Random(seed)
-    template = pick.choice(TEMPLATES)
+def from_template(pick: random.Random, names: list[str]) -> list[str]:
+    """Draw a command from the templates. names: of all files."""
     chosen: list[str] = []
-    for word in template:
+    for word in pick.choice(TEMPLATES):
         if word == "J":
-            word = pick.choice(JUDGMENTS[:-1]) if pick.random() < 0.9 else pick.choice([*bases])
+            word = pick.choice(JUDGMENTS[:-1]) if pick.random() < 0.9 else pick.choice(names)
         elif word == "R":
-            word = pick.choice(RUNS) if pick.random() < 0.9 else pick.choice([*bases])
+            word = pick.choice(RUNS) if pick.random() < 0.9 else pick.choice(names)
         elif word == "M":
-            word = (
-                pick.choice(MEASURES)
-                if pick.random() < 0.6
-                else pick.choice(["nDCG@10", "AP", "ERR@5", "V2(nDCG@5)", "RBP(gain=exp)", "nDCG(gain=exp)@3"])
-            )
+            word = pick.choice(MEASURES) if pick.random() < 0.6 else pick.choice(USUAL)
         elif word == "READ":
             word = pick.choice(READ)
         elif word == "F":
@@ -338,15 +338,31 @@ def hostile(seed: int, bases: dict[str, bytes], folder: Path) -> list[str]:
         elif word == "OPTION":
             word = pick.choice(OPTIONS)
         chosen.append(word)
+    return chosen
+
+
+def with_drawn_options(pick: random.Random, names: list[str]) -> list[str]:
+    """Draw any command, with any of its options."""
+    measures = [*USUAL, pick.choice(MEASURES), pick.choice(READ), pick.choice(LONG)]
+    return Drawer(pick, JUDGMENTS, RUNS, names, measures).call()
+
+
+KINDS = {"templates": from_template, "options": with_drawn_options}
+
+
+def hostile(seed: int, bases: dict[str, bytes], folder: Path, kind: str = "templates") -> list[str]:
+    """Return the command of a seed, and write the files that it reads to the folder, one of them often spoilt."""
+    pick = random.Random(seed)
+    chosen = KINDS[kind](pick, [*bases])
     files = [word for word in chosen if word in bases]
-    spoilt = pick.choice(files) if files and pick.random() < 0.8 else None
-    odd = collection(seed)
+    spoilt = pick.choice(files) if files and pick.random() < (0.8 if kind == "templates" else 0.12) else None
+    odd, is_odd = collection(seed), pick.random() < 0.3
     for name in {*files}:
         content = bases[name]
-        if name == "qrels" and pick.random() < 0.3:
+        if name == "qrels" and is_odd:
             content = odd.qrels
-        elif name in ("a.run", "b.run") and pick.random() < 0.3:
-            content = odd.runs[0]
+        elif name in ("a.run", "b.run") and is_odd:
+            content = odd.runs[0] if name == "a.run" else odd.runs[-1]
         (folder / name).write_bytes(mutated(pick, content, name) if name == spoilt else content)
     return [
         str(folder / word) if word in files else word.replace("{out}", f"{folder}/out").replace("\0", "\\0")
@@ -364,6 +380,8 @@ def wrong_with(command: str, code: int, said: str) -> str | None:
         return f"killed by signal {-code}"
     if "Traceback (most recent call last)" in said or code not in CODES.get(command, (0, 1, 2)):
         return f"exit {code}"
+    if LIBRARY_WARNING.search(said):
+        return "a warning of a library"
     return None
 
 
@@ -373,7 +391,11 @@ def _limited() -> None:
 
 
 def in_fork(arguments: list[str], folder: Path) -> tuple[int, str]:
-    return forked(arguments, _limited, longest=SECONDS)
+    def begin() -> None:
+        os.chdir(folder)  # where outputs without a name go
+        _limited()
+
+    return forked(arguments, begin, longest=SECONDS)
 
 
 def in_process(arguments: list[str], folder: Path) -> tuple[int, str]:
@@ -387,8 +409,10 @@ def in_process(arguments: list[str], folder: Path) -> tuple[int, str]:
     return done.returncode, (done.stdout[-4000:] + done.stderr[-8000:]).decode(errors="replace")
 
 
-def attacks(n: int, seed: int, seconds: float = float("inf"), whole: bool = False) -> tuple[list[str], Counter[str]]:
-    """So many commands: what went wrong, and how many ended how."""
+def attacks(
+    n: int, seed: int, seconds: float = float("inf"), whole: bool = False, kind: str = "templates"
+) -> tuple[list[str], Counter[str]]:
+    """Run n commands. Return what went wrong, and how many commands ended with which exit code."""
     found: list[str] = []
     counts: Counter[str] = Counter()
     end = time.monotonic() + seconds
@@ -401,7 +425,7 @@ def attacks(n: int, seed: int, seconds: float = float("inf"), whole: bool = Fals
                 break
             with tempfile.TemporaryDirectory(dir=name) as place:
                 folder = Path(place)
-                arguments = hostile(each, bases, folder)
+                arguments = hostile(each, bases, folder, kind)
                 code, said = (in_process if whole else in_fork)(arguments, folder)
                 counts[f"exit {code}"] += 1
                 if wrong := wrong_with(arguments[0], code, said):
@@ -415,11 +439,12 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--kind", choices=[*KINDS], default="templates")
     parser.add_argument("--whole", action="store_true", help="each command in a process of its own")
     options = parser.parse_args()
     os.environ["NO_COLOR"] = "1"
     load_everything()
-    found, counts = attacks(options.n, options.seed, options.seconds, options.whole)
+    found, counts = attacks(options.n, options.seed, options.seconds, options.whole, options.kind)
     print("\n".join(found))
     print(json.dumps({"seed": options.seed, "wrong": len(found), **counts}))
     return 1 if found else 0

@@ -114,6 +114,11 @@ def load_everything() -> None:
                  "calipers.report.page", "calipers.cli.commands", "calipers.rankers"):  # fmt: skip
         with suppress(ImportError):
             __import__(name)
+    from calipers.errors import CalipersError
+    from calipers.plot.vega import bundle
+
+    with suppress(CalipersError):
+        bundle()  # V8 cannot start under a limit of memory
 
 
 # -- accidents -----------------------------------------------------------------------------------------------
