@@ -16,7 +16,7 @@ from calipers.results.scores import Scores
 from calipers.stats.correction import holm
 from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, human_correlation
 from calipers.text.options import CHANCES
-from calipers.text.rouge_of_summaries import RougeScorer
+from calipers.text.rouge_measures import RougeScorer
 
 VOCABULARY = [f"w{i}" for i in range(12)]
 

@@ -296,7 +296,7 @@ def test_vectors_that_do_not_fit_are_let_go(
 ) -> None:
     """One document at a time, and no vectors kept: the same scores."""
     whole = evaluate_summaries(few, "BERTScore", matcher=matcher(encoder)).scores.values
-    monkeypatch.setattr("calipers.text.bertscore_of_summaries.AT_ONCE", 1)
+    monkeypatch.setattr("calipers.text.bertscore_measure.AT_ONCE", 1)
     monkeypatch.setattr("calipers.text.pretrained.MOST_KEPT", 0)
     small = Encoder(model, layer=5, device="cpu")
     assert evaluate_summaries(few, "BERTScore", matcher=matcher(small)).scores.values == pytest.approx(whole, abs=1e-5)

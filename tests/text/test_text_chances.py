@@ -20,7 +20,7 @@ from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, 
 from calipers.text.options import CHANCES
 from calipers.text.random_texts import RandomTexts, drawn_places
 from calipers.text.registry import TextTask
-from calipers.text.rouge_of_summaries import RougeScorer
+from calipers.text.rouge_measures import RougeScorer
 from calipers.text.tokens import cut_to, source_sentences, unicode_words, written_words
 
 SOURCE = "The cat sat. A dog ran to the cat! It went off."

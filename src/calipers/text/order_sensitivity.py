@@ -17,7 +17,7 @@ from calipers.lists import Floats, Ints
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.text.bertscore import Matcher
-from calipers.text.bertscore_of_summaries import encoded_references
+from calipers.text.bertscore_measure import encoded_references
 from calipers.text.bounded_scores import Progress
 from calipers.text.keywords import expected_parts, expected_texts, similarities, tokens_of_references
 from calipers.text.options import TextOptions

@@ -228,9 +228,9 @@ def _split(values: Floats, sizes: Sequence[int]) -> list[Floats]:
 
 # The families declare themselves when imported.
 _FAMILIES = (
-    "rouge_of_summaries",
-    "bertscore_of_summaries",
-    "sacre",
+    "rouge_measures",
+    "bertscore_measure",
+    "sacrebleu_measures",
     "answer_measures",
 )
 

@@ -14,7 +14,7 @@ from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.results.scores import Reason, Scores
 from calipers.text.bertscore import Matcher
-from calipers.text.bertscore_of_summaries import texts_to_encode
+from calipers.text.bertscore_measure import texts_to_encode
 from calipers.text.bounded_scores import BoundedScores, Progress
 from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import TextOptions
