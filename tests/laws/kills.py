@@ -92,10 +92,9 @@ def command(arguments: list[str]) -> None:
         import numpy as np
 
         from calipers.errors import CalipersError
-        from calipers.text.vector_cache import Cache
 
         try:
-            cache = Cache(arguments[1], "a model")
+            cache = VectorCache(arguments[1], "a model")
             for i in range(20):
                 cache.put(f"text {i}", [np.arange(3), np.full((3, 8), float(i)), np.zeros(3, bool), np.array(False)])
         except CalipersError as error:

@@ -205,7 +205,7 @@ def test_a_model_that_is_not_on_this_machine(require: Require, monkeypatch: pyte
     hub = require.module("huggingface_hub")
     monkeypatch.setattr(hub.HfApi, "model_info", no_connection)
     with monkeypatch.context() as early:
-        early.setattr("calipers.text.pretrained.libraries", lambda *given: pytest.fail("loaded torch"))
+        early.setattr("calipers.text.encoder.libraries", lambda *given: pytest.fail("loaded torch"))
         with pytest.raises(CalipersError, match=r"no-such-model: the model is not on .* HF_HUB_OFFLINE is set"):
             Encoder("nobody/no-such-model", device="cpu")
         assert not asked
@@ -297,7 +297,7 @@ def test_vectors_that_do_not_fit_are_let_go(
     """One document at a time, and no vectors kept: the same scores."""
     whole = evaluate_summaries(few, "BERTScore", matcher=matcher(encoder)).scores.values
     monkeypatch.setattr("calipers.text.bertscore_measure.AT_ONCE", 1)
-    monkeypatch.setattr("calipers.text.pretrained.MOST_KEPT", 0)
+    monkeypatch.setattr("calipers.text.encoder.MOST_KEPT", 0)
     small = Encoder(model, layer=5, device="cpu")
     assert evaluate_summaries(few, "BERTScore", matcher=matcher(small)).scores.values == pytest.approx(whole, abs=1e-5)
     assert not small._known

@@ -23,9 +23,8 @@ from calipers.text import (
     read_summaries,
     rouge,
 )
-from calipers.text.ngram_chances import tails
 from calipers.text.porter import stem_of
-from calipers.text.random_summaries import Chances
+from calipers.text.random_summaries import Chances, tails
 from calipers.text.rouge_scores import References, attainable
 from calipers.text.subsequences import Places, common
 from calipers.text.tokens import ascii_words, tokenizer_of, unicode_words

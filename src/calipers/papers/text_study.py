@@ -29,12 +29,12 @@ from calipers.papers.study_charts import Charts
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.stats.correction import holm
+from calipers.text.caches import ScoreCache
 from calipers.text.human_agreement import DIGITS, LEVELS, both_defined, correlations_under, drawn_documents, interval
 from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import CHANCES, TextOptions
 from calipers.text.random_texts import RandomTexts
 from calipers.text.registry import Context, Expectation, Scorer, TextTask
-from calipers.text.score_cache import ScoreCache
 from calipers.text.scoring import bounded
 from calipers.text.summaries import Summaries
 

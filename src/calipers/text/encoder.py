@@ -16,13 +16,22 @@ from numpy.typing import NDArray
 
 from calipers.errors import CalipersError
 from calipers.text.bounded_scores import Progress
-from calipers.text.pretrained import PretrainedModel, fingerprint, forget_oldest
-from calipers.text.vector_cache import Cache
+from calipers.text.caches import VectorCache
+from calipers.text.pretrained import (
+    check_model,
+    device_of,
+    fingerprint,
+    libraries,
+    mixed_precision,
+    open_pretrained,
+    padded,
+    short_name,
+)
 
 Vectors = NDArray[np.float32]
 
-
 BATCH = 64  # texts
+MOST_KEPT = 1_000_000_000  # bytes of vectors
 WHAT = "BERTScore and profiles of documents"
 # The layers that correlate best with people's judgments of translations (WMT16): Zhang et al., ICLR 2020.
 BEST_LAYERS = {
@@ -46,7 +55,7 @@ class Encoded:
         return bool(self.special.all())
 
 
-class Encoder(PretrainedModel):
+class Encoder:
     """A model, one of its layers, and what has been encoded with it."""
 
     def __init__(
@@ -60,19 +69,24 @@ class Encoder(PretrainedModel):
         mixed: bool | None = None,
     ) -> None:
         """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
-        super().__init__(model, WHAT, device=device, batch=batch, mixed=mixed)
-        self._network = self._open_network()
+        self.model, self.batch = os.path.expanduser(os.fspath(model)), batch
+        check_model(self.model)
+        self._torch, transformers = libraries(WHAT)
+        self.device = device_of(self._torch, device)
+        self.mixed = self.device.type == "cuda" if mixed is None else mixed
+        self.tokenizer = open_pretrained(transformers, "AutoTokenizer", self.model)
+        self._network = _encoding_part(open_pretrained(transformers, "AutoModel", self.model)).eval().to(self.device)
         self.layers = _layers(self._network.config)
         self.layer = _layer(layer, self.layers, self.model)
         self.longest = _longest(self.tokenizer, self._network.config)
         _cut_after(self._network, self.layer, self.layers, self._torch)
         self._known: dict[str, Encoded] = {}
-        self._cache = None if cache is None else Cache(cache, self.kept_by)
+        self._cache = None if cache is None else VectorCache(cache, self.kept_by)
 
     @property
     def name(self) -> str:
         """Model and layer, as every result has them in its name."""
-        return f"{self.short_name} L{self.layer}" + " mixed" * self.mixed
+        return f"{short_name(self.model)} L{self.layer}" + " mixed" * self.mixed
 
     @property
     def kept_by(self) -> str:
@@ -106,7 +120,7 @@ class Encoder(PretrainedModel):
                     self._cache.put(missing[i], (encoded.tokens, encoded.vectors, encoded.special, encoded.cut))
             advance(len(together))
         found = {text: self._known[text] for text in wanted}
-        forget_oldest(self._known, lambda each: each.vectors.nbytes)
+        self._forget_oldest()
         return found
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], bool]]:
@@ -139,19 +153,22 @@ class Encoder(PretrainedModel):
         return [mark for mark in marks if mark is not None]
 
     def _vectors(self, rows: Sequence[Sequence[int]]) -> list[Vectors]:
-        ids, mask = self.padded(rows)
-        with self.inference():
+        ids, mask = padded(self._torch, rows, self.tokenizer.pad_token_id, self.device)
+        with self._torch.inference_mode(), mixed_precision(self._torch, self.device, self.mixed):
             states = self._network(ids, attention_mask=mask)[0]
             states = self._torch.nn.functional.normalize(states.float(), dim=-1).cpu().numpy()
         return [np.array(state[: len(row)]) for state, row in zip(states, rows, strict=True)]
 
-    # -- opening -----------------------------------------------------------------------------------------
+    def _forget_oldest(self) -> None:
+        """Drop the oldest vectors if all vectors together take more memory than is allowed."""
+        total = sum(each.vectors.nbytes for each in self._known.values())
+        while total > MOST_KEPT:
+            total -= self._known.pop(next(iter(self._known))).vectors.nbytes
 
-    def _open_network(self) -> Any:
-        network = self.opened("AutoModel")
-        if hasattr(network, "decoder") and hasattr(network, "encoder"):
-            network = network.encoder
-        return network.eval().to(self.device)
+
+def _encoding_part(network: Any) -> Any:
+    """Return the encoder of an encoder-decoder model, or the model itself."""
+    return network.encoder if hasattr(network, "decoder") and hasattr(network, "encoder") else network
 
 
 def _layers(config: Any) -> int:

@@ -7,54 +7,17 @@ the question.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.extras import load, missing
 from calipers.network import offline_by, set_offline_switches
 
 SECONDS = 10.0  # that the hub has to answer in
-MOST_KEPT = 1_000_000_000  # bytes of vectors
 _PLAIN_FOLDERS = ("model", "encoder", "")  # names that say nothing
-T = TypeVar("T")
-
-
-class PretrainedModel:
-    """A model by its name or folder: the device that it runs on, its precision, and its tokenizer."""
-
-    def __init__(
-        self, model: str | os.PathLike[str], what: str, *, device: str | None, batch: int, mixed: bool | None
-    ) -> None:
-        """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
-        self.model, self.batch = expanded(model), batch
-        check_model(self.model)
-        self._torch, self._transformers = libraries(what)
-        self.device = device_of(self._torch, device)
-        self.mixed = self.device.type == "cuda" if mixed is None else mixed
-        self.tokenizer = open_pretrained(self._transformers, "AutoTokenizer", self.model)
-
-    @property
-    def short_name(self) -> str:
-        """The model's name without where it lies."""
-        return short_name(self.model)
-
-    def opened(self, kind: str) -> Any:
-        """Load the network by a class of transformers (for example, AutoModel)."""
-        return open_pretrained(self._transformers, kind, self.model)
-
-    def padded(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
-        """Rows of tokens as one block, and which of it they fill."""
-        return padded(self._torch, rows, self.tokenizer.pad_token_id, self.device)
-
-    @contextmanager
-    def inference(self) -> Iterator[None]:
-        """Nothing is learnt, in the precision that was asked for."""
-        with self._torch.inference_mode(), mixed_precision(self._torch, self.device, self.mixed):
-            yield
 
 
 def libraries(what: str) -> tuple[Any, Any]:
@@ -71,24 +34,24 @@ def check_model(model: str) -> None:
         _check_name(model)
 
 
-def open_pretrained(transformers: Any, kind: str, model: str, **options: Any) -> Any:
+def open_pretrained(transformers: Any, kind: str, model: str) -> Any:
     """A part of a model by a class of transformers: AutoTokenizer, AutoModel, ..."""
     what = "tokenizer" if kind == "AutoTokenizer" else "model"
     loader = getattr(transformers, kind).from_pretrained
     if Path(model).is_dir():
         try:
             with quiet(transformers):
-                return loader(model, local_files_only=offline_by() is not None, **options)
+                return loader(model, local_files_only=offline_by() is not None)
         except Exception as error:  # of transformers, of torch, of the files: of any kind
             raise CalipersError(f"no {what} can be loaded: {first_line(error)}", file=model) from None
     try:
         with quiet(transformers):
-            return loader(model, local_files_only=True, **options)
+            return loader(model, local_files_only=True)
     except Exception:  # the same
         _ask_hub(model, what)
     try:
         with quiet(transformers):
-            return loader(model, **options)
+            return loader(model)
     except Exception as error:  # the same
         raise _cannot_be_had(model, what, error) from None
 
@@ -154,12 +117,9 @@ def device_of(torch: Any, asked: str | None) -> Any:
     return device
 
 
-def mixed_precision(torch: Any, device: Any, asked: bool | None) -> AbstractContextManager[Any]:
-    """Matrix products in half precision: where asked for, and by default on CUDA devices only.
-
-    bfloat16 where the device has it, else float16.
-    """
-    if not (device.type == "cuda" if asked is None else asked):
+def mixed_precision(torch: Any, device: Any, wanted: bool) -> AbstractContextManager[Any]:
+    """Return a context in which matrix products use half precision, if wanted: bfloat16 if the device has it."""
+    if not wanted:
         return nullcontext()
     half = torch.float16 if device.type == "cuda" and not torch.cuda.is_bf16_supported() else torch.bfloat16
     mixed: AbstractContextManager[Any] = torch.autocast(device.type, dtype=half)
@@ -175,17 +135,6 @@ def padded(torch: Any, rows: Sequence[Sequence[int]], pad: int | None, device: A
         ids[i, : len(row)] = torch.tensor(list(row), dtype=torch.long)
         mask[i, : len(row)] = 1
     return ids.to(device), mask.to(device)
-
-
-def forget_oldest(kept: dict[str, T], size: Callable[[T], int]) -> None:
-    """Let go of the oldest vectors where there are more bytes of them than are kept."""
-    total = sum(map(size, kept.values()))
-    while total > MOST_KEPT:
-        total -= size(kept.pop(next(iter(kept))))
-
-
-def expanded(model: str | os.PathLike[str]) -> str:
-    return os.path.expanduser(os.fspath(model))
 
 
 @contextmanager

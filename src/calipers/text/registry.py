@@ -28,8 +28,8 @@ from calipers.text.rouge_scores import PARTS as PARTS
 if TYPE_CHECKING:
     from calipers.text.bertscore import Matcher
     from calipers.text.bounded_scores import Progress
+    from calipers.text.caches import ScoreCache
     from calipers.text.options import TextOptions
-    from calipers.text.score_cache import ScoreCache
     from calipers.text.summaries import Document, Summaries
 
 ONE = ("",)  # the parts of a measure that is one number

@@ -16,11 +16,11 @@ from calipers.results.scores import Reason, Scores
 from calipers.text.bertscore import Matcher
 from calipers.text.bertscore_measure import texts_to_encode
 from calipers.text.bounded_scores import BoundedScores, Progress
+from calipers.text.caches import ScoreCache
 from calipers.text.measure_names import TextMeasure, text_measures
 from calipers.text.options import TextOptions
 from calipers.text.random_texts import DrawnTexts, RandomTexts, lengths_beside
 from calipers.text.registry import Context, Expectation, Scorer, TextDeclaration, TextTask
-from calipers.text.score_cache import ScoreCache
 from calipers.text.summaries import Summaries
 from calipers.text.tokens import tokenizer_of
 

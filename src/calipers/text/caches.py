@@ -1,11 +1,15 @@
-"""Scores of random texts, kept in a folder: one file per measure and document, written whole or not at all."""
+"""Folders that keep vectors of texts and scores of random texts. A file is written whole or not at all."""
 
 from __future__ import annotations
 
 import json
 import os
+import zlib
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -15,6 +19,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.text.registry import Scorer, TextTask
 
+PARTS = ("tokens", "vectors", "special", "cut")
 AT_ONCE = 8  # documents that are scored before they are written: a run that is stopped loses no more
 
 
@@ -54,3 +59,35 @@ def _read(path: Path, texts: int) -> Floats | None:
     except (OSError, ValueError, EOFError):
         return None  # not there, or spoilt: it is made again
     return np.asarray(found) if found.ndim == 2 and len(found) == texts and found.dtype == np.float64 else None
+
+
+class VectorCache:
+    """By text, for one model and layer; another model's vectors lie elsewhere."""
+
+    def __init__(self, folder: str | os.PathLike[str], model: str) -> None:
+        self.folder = Path(folder) / sha256(model.encode()).hexdigest()[:16]
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CalipersError(f"cannot be a folder for vectors: {error.strerror}", file=str(folder)) from None
+
+    def get(self, text: str) -> tuple[Any, ...] | None:
+        path = self._path(text)
+        if not path.is_file():
+            return None
+        try:
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+                *arrays, cut = (stored[part] for part in PARTS)
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError, SyntaxError):
+            return None  # spoilt: it is made again
+        return *arrays, bool(cut)
+
+    def put(self, text: str, parts: Sequence[Any]) -> None:
+        path = self._path(text)
+        path.parent.mkdir(exist_ok=True)
+        with replacing(str(path)) as temporary, open(temporary, "wb") as file:
+            np.savez(file, **dict(zip(PARTS, parts, strict=True)))
+
+    def _path(self, text: str) -> Path:
+        digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return self.folder / digest[:2] / f"{digest}.npz"
