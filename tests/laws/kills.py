@@ -92,6 +92,7 @@ def command(arguments: list[str]) -> None:
         import numpy as np
 
         from calipers.errors import CalipersError
+        from calipers.text.caches import VectorCache
 
         try:
             cache = VectorCache(arguments[1], "a model")

@@ -36,7 +36,7 @@ LATER = ("compare", "meta", "report")  # in files of their own
 
 
 class _TextCommands(click.Group):
-    """Loads some of its commands when they are called."""
+    """A command group that loads some commands when they are called."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return sorted({*super().list_commands(context), *LATER})
@@ -50,7 +50,7 @@ class _TextCommands(click.Group):
 
 @click.group("text", cls=_TextCommands)
 def command() -> None:
-    """Summaries and translations between their bounds: ROUGE, BLEU, chrF, TER, BERTScore, and people.
+    """Score summaries, translations and answers: ROUGE, BLEU, chrF, TER, BERTScore, and human judgments.
 
     \b
     calipers text score data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
@@ -98,7 +98,7 @@ def score(data: SummaryFiles, scoring: Scoring, bert: Bert, per_document: bool, 
 
 @dataclass(frozen=True)
 class HumanScores:
-    """What people said, and how measures are correlated with it."""
+    """Options for human judgments and correlations."""
 
     human: str | None
     level: str
@@ -144,7 +144,7 @@ def correlate(
     strict: bool,
     output: Output,
 ) -> None:
-    """How well measures agree with people, with intervals over documents.
+    """Show how well measures agree with people, with intervals over documents.
 
     PAI is the increase of a normalised measure's correlation over that of the measure itself, in percent.
 
@@ -232,7 +232,7 @@ def documents(
     plot: str | None,
     output: Output,
 ) -> None:
-    """Documents from order-insensitive (heterogeneous) to order-sensitive (homogeneous).
+    """Order documents from heterogeneous to homogeneous.
 
     By how much the expected BERTScore changes when the tokens least like the document take the place of those most
     like it (algorithm 2); beside it the similarities of tokens to their document.

@@ -34,7 +34,7 @@ def command(
     strict: bool,
     output: Output,
 ) -> None:
-    """Which systems really differ: tests over documents, intervals, effect sizes, who beats whom.
+    """Test which systems differ: tests over documents, intervals, effect sizes, who beats whom.
 
     The tests are those of `calipers compare`, with documents in the place of queries.
 

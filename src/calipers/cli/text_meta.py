@@ -37,7 +37,7 @@ TABLES = {
 
 @dataclass(frozen=True)
 class MetaChoices:
-    """What measures are judged by."""
+    """Options of the meta-evaluation."""
 
     human: str | None
     tables: str | None
@@ -49,7 +49,7 @@ class MetaChoices:
     alpha: float
 
     def shown(self, summaries: Summaries) -> list[str]:
-        """The tables that are asked for; those that need no people where nobody was asked."""
+        """Return the requested tables. By default, tables of human judgments only if there are any."""
         if self.tables is None:
             return [*(OF_PEOPLE if summaries.human else ()), "power"]
         names = words(self.tables)
@@ -88,7 +88,7 @@ class MetaChoices:
 def command(
     data: SummaryFiles, choices: MetaChoices, scoring: Scoring, bert: Bert, strict: bool, output: Output
 ) -> None:
-    """Judge the measures: do they order texts as people do, and which of them does it better?
+    """Show how well measures order texts as people do, and which measures do it better.
 
     Kendall's, Spearman's and Pearson's correlations, pairwise accuracy with tie calibration and soft pairwise accuracy
     at three levels; Williams' test and permutation tests between measures; and how many pairs of systems each tells

@@ -1,4 +1,4 @@
-"""What the commands of `calipers text` share: which texts, which measures, which models, and how they are scored."""
+"""Options that the commands of `calipers text` share: texts, measures, models, scoring."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _length(context: click.Context, parameter: click.Parameter, value: str) -> i
 
 @dataclass(frozen=True)
 class SummaryFiles:
-    """The summaries, and which of them are taken."""
+    """Files of summaries, and the selection of systems and references."""
 
     data: str | None
     candidates: tuple[str, ...]
@@ -53,7 +53,7 @@ class SummaryFiles:
         return self.data or ", ".join(self.candidates)
 
     def files(self) -> dict[str, str]:
-        """What is read, each with its role."""
+        """Return the files that are read, with their roles."""
         roles = {"texts": (self.data,), "candidates": self.candidates, "references": self.references,
                  "source": (self.source,), "judgments": (self.judgments,)}  # fmt: skip
         return {path: role for role, paths in roles.items() for path in paths if path is not None}
@@ -65,7 +65,7 @@ class SummaryFiles:
         return found.first_references(self.use_references) if self.use_references else found
 
     def judged(self) -> Judgments | None:
-        """The judgments of the documents that answers were made from, where a file has them."""
+        """Read the judgments of retrieved documents, if a file was given."""
         from calipers.collection.sources import read_judgments
 
         return None if self.judgments is None else read_judgments(self.judgments, max_unpacked=self.max_unpacked)
@@ -98,7 +98,7 @@ class SummaryFiles:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Which measures, how ROUGE is worked out, and how the expected summary of BERTScore is made."""
+    """Measures, options of ROUGE, and options of the expected summary of BERTScore."""
 
     rouge: TextOptions
     tokens: str
@@ -106,7 +106,7 @@ class Scoring:
     measures: tuple[str, ...] = ()
 
     def names(self, bert: Bert) -> list[str]:
-        """The measures that are asked for, or those that are shown where none is."""
+        """Return the requested measures, or the default ones."""
         return list(self.measures) or [ROUGES, *([BERT] if bert.encoder else [])]
 
     @property
@@ -227,7 +227,7 @@ details_of_measures = declared(rouge_options, bert_options)
 def all_scored(
     data: SummaryFiles, scoring: Scoring, bert: Bert, strict: bool, baselines: Iterable[str] = ()
 ) -> tuple[Summaries, Scores, TextScores | None]:
-    """The texts, their scores under all measures, and those of texts with their bounds.
+    """Return the texts, their scores under all measures, and the text scores with their bounds.
 
     A baseline that is none of the systems is an error before anything takes long.
     """

@@ -34,7 +34,7 @@ SECTIONS = 7  # of the page
 def command(
     data: SummaryFiles, scoring: Scoring, bert: Bert, choices: ReportOptions, output: str, strict: bool
 ) -> None:
-    """Everything about some summaries or answers on one HTML page, which asks no server for anything.
+    """Write a report on summaries or answers: one HTML page that needs no server.
 
     Scores with intervals, between chance and the upper bound, who really differs, how measures agree with people, which
     measure tells systems apart, the documents on which systems differ most with what they wrote, and how all of it was

@@ -1,4 +1,4 @@
-"""A report on summaries or answers: the page of rankings, with sections about texts."""
+"""Reports on summaries or answers: the page of rankings, with sections about texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class TextMaterial(ScoredMaterial):
-    """Summaries and their scores, and what follows from them."""
+    """Summaries, their scores, and results computed from them."""
 
     unit: ClassVar[str] = "document"
     summaries: Summaries
@@ -36,7 +36,7 @@ class TextMaterial(ScoredMaterial):
     parameters: Mapping[str, Any] = field(default_factory=dict)  # what else the figures depend on
 
     def sections(self) -> dict[str, Any]:
-        """The sections of the page, by key: their titles, and what makes them."""
+        """Return the sections of the page by key."""
         from calipers.report.sections import SectionKind, comparison, systems
         from calipers.report.sections import text as about
 
@@ -53,7 +53,7 @@ class TextMaterial(ScoredMaterial):
         return {key: kind for key, (applies, kind) in found.items() if applies}
 
     def verdict(self) -> list[str]:
-        """The paragraph for a reader who reads nothing else."""
+        """Return the conclusion in one or two sentences."""
         best = self.scores.systems[self.order[0]]
         top = as_number(self.scores.mean()[best, self.measure])
         over = counted(len(self.scores.queries), self.unit)
@@ -105,7 +105,7 @@ def text_report_page(
     parameters: Mapping[str, Any] | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[bytes, tuple[str, ...]]:
-    """A report on summaries as one HTML page, and what a user should know about it.
+    """Return a report on summaries as one HTML page, and notes about it.
 
     scores: those of all measures, as `evaluate_summaries` gives them, of which `found` has the bounds. files: paths
     that were read, each with its role. parameters: what else to state under "How it was computed".

@@ -1,4 +1,4 @@
-"""Summaries between their bounds: ROUGE and BERTScore, what a random summary would get, and what people think.
+"""Measures of summaries and answers, their bounds, and their agreement with human judgments.
 
 Feng, Upper and expected value normalization for evaluating information retrieval and text generation systems,
 Auburn University 2023, chapters 8 and 9.
@@ -32,7 +32,7 @@ __all__ = [*_HOME]
 
 
 def __getattr__(name: str) -> object:
-    """Loaded when first used: nobody who wants ROUGE pays for more."""
+    """Load a name when it is first used, so that ROUGE does not load torch."""
     if name not in _HOME:
         raise AttributeError(f"module 'calipers.text' has no attribute '{name}'")
     value = getattr(_import(f"calipers.text.{_HOME[name]}"), name)

@@ -1,4 +1,4 @@
-"""What an answer is judged by beside its text: nuggets, cited statements, the documents that it was made from.
+"""Judgments of answers: nuggets, cited statements, and the retrieved documents.
 
     nuggets      [{text, importance: vital | okay, assignment: support | partial_support | not_support}, ...]
     statements   [{text, citations: [{document, support: full | partial | none}, ...]}, ...]
@@ -28,7 +28,7 @@ IMPORTANCE = {"vital": "vital", "okay": "okay", "ok": "okay"}
 
 @dataclass(frozen=True)
 class Nugget:
-    """A fact that a good answer states, and how far this answer does."""
+    """A fact that a good answer states, and how far this answer states it."""
 
     text: str
     support: float  # from 0 to 1
@@ -46,7 +46,7 @@ class Citation:
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of an answer, and what it cites."""
+    """A sentence of an answer, and its citations."""
 
     text: str
     citations: tuple[Citation, ...] = ()
@@ -56,7 +56,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class AnswerJudgments:
-    """What is known of one answer; None where the file says nothing."""
+    """Judgments of one answer. A field is None if the file does not have it."""
 
     nuggets: tuple[Nugget, ...] | None = None
     statements: tuple[Statement, ...] | None = None
@@ -67,7 +67,7 @@ class AnswerJudgments:
 
 
 def answer_judgments(nuggets: Any, statements: Any, retrieved: Any) -> AnswerJudgments:
-    """From what JSON gives; None where a file has none of them.
+    """Return the judgments of an answer from parsed JSON. None stands for a missing field.
 
     >>> answer_judgments([{"text": "born in 1912", "importance": "vital", "assignment": "partial_support"}], None, None)
     AnswerJudgments(nuggets=(Nugget(text='born in 1912', support=0.5, importance='vital', weight=None),), \
@@ -81,7 +81,7 @@ statements=None, retrieved=None)
 
 
 def text_of(statements: Any) -> str | None:
-    """The answer that statements make together, where the file has no other text."""
+    """Return the text of all statements together, or None if there are no statements with text."""
     if not isinstance(statements, list) or not all(isinstance(each, dict) for each in statements):
         return None
     texts = [each.get("text") for each in statements]
@@ -89,7 +89,7 @@ def text_of(statements: Any) -> str | None:
 
 
 def relevance_of(given: Any) -> dict[str, float] | None:
-    """The relevant documents of a question: a list of them, or an object of grades."""
+    """Return the grades of a question's relevant documents, from a list of ids (grade 1) or an object of grades."""
     if given is None:
         return None
     if isinstance(given, list):

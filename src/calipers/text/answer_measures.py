@@ -48,7 +48,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def squad_normalised(text: str) -> str:
-    """A text as SQuAD compares it.
+    """Normalise a text by SQuAD's rules.
 
     >>> squad_normalised("The  Eiffel-Tower!")
     'eiffeltower'

@@ -1,4 +1,4 @@
-"""Answers and the documents that they were made from: retrieval measures beside those of texts, joined by question.
+"""Retrieval measures of the documents that answers were made from, joined with text measures by question.
 
 The ranking of a system is its `retrieved` documents; what is relevant stands in the same file (`relevant`), or in
 judgments of the same questions.
@@ -20,7 +20,7 @@ from calipers.text.summaries import Summaries
 
 
 def split_measures(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The measures of texts among names, and those of rankings.
+    """Split measure names into measures of texts and measures of rankings.
 
     >>> split_measures(["EM nDCG(gain=exp)@10 V2(F1)", "V2(AP)"])
     (['EM', 'V2(F1)'], ['nDCG(gain=exp)@10', 'V2(AP)'])
@@ -42,7 +42,7 @@ def split_measures(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _words(names: str) -> list[str]:
-    """Names that blanks separate, except within parentheses."""
+    """Split names at blanks, except within parentheses."""
     words, depth = [""], 0
     for character in names:
         depth += (character == "(") - (character == ")")
@@ -54,7 +54,7 @@ def _words(names: str) -> list[str]:
 
 
 def retrieval_scores(summaries: Summaries, measures: Sequence[str], judgments: JudgmentsLike | None = None) -> Scores:
-    """Retrieval measures of the documents that answers were made from: the systems and questions of `summaries`.
+    """Score the documents that answers were made from, for the systems and questions of `summaries`.
 
     An answer without `retrieved` has no score; nor has a question that nobody judged.
 

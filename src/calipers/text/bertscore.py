@@ -1,4 +1,4 @@
-"""BERTScore: tokens matched by what they mean in their context.
+"""BERTScore: tokens matched by the similarity of their vectors in context.
 
     precision = mean over the summary's tokens of the largest cosine to a token of the reference
     recall    = mean over the reference's tokens of the largest cosine to a token of the summary
@@ -31,7 +31,7 @@ from calipers.text.rouge_scores import PARTS, SEVERAL, Score, texts_of
 
 @dataclass(frozen=True, eq=False)
 class Matcher:
-    """How tokens are matched: the encoder, weights of tokens, and what is subtracted."""
+    """An encoder with token weights and a baseline to subtract."""
 
     encoder: Encoder
     idf: Mapping[int, float] | None = None
@@ -40,12 +40,12 @@ class Matcher:
 
     @property
     def name(self) -> str:
-        """BERTScore with model and layer, and what else makes its figures."""
+        """The measure's name with model, layer and options."""
         weighted, rescaled = " idf" * (self.idf is not None), " rescaled" * (self.baseline is not None)
         return f"BERTScore({self.encoder.name}{weighted}{rescaled})"
 
     def weights(self, text: Encoded) -> Floats:
-        """What each token of a text counts; together 1, or 0 for a text without any."""
+        """Return the weight of each token. Weights sum to 1, or to 0 for a text without tokens."""
         if self.idf is None:
             weight = (~text.special).astype(np.float64)
         else:
@@ -54,11 +54,11 @@ class Matcher:
         return np.asarray(weight / total) if total > 0 else weight
 
     def parts(self, candidate: Encoded, references: Sequence[Encoded]) -> Floats:
-        """Precision, recall and F1 against each reference: [reference, part]."""
+        """Return precision, recall and F1 against each reference: [reference, part]."""
         return np.asarray(self.all_parts([candidate], references)[0])
 
     def all_parts(self, candidates: Sequence[Encoded], references: Sequence[Encoded]) -> Floats:
-        """Of each candidate against each reference: [candidate, reference, part]."""
+        """Return precision, recall and F1 of each candidate against each reference: [candidate, reference, part]."""
         found = np.zeros((len(candidates), len(references), len(PARTS)))
         # One product for all: the tokens of all candidates against those of all references.
         similar = _joined(candidates) @ _joined(references).T
@@ -87,7 +87,7 @@ def _starts(texts: Sequence[Encoded]) -> np.ndarray:
 
 
 def over_references(parts: Floats, several: str) -> Floats:
-    """The max or the mean of each part over the references, the last axis but one."""
+    """Return the maximum or the mean of each part over the references (the last axis but one)."""
     if several not in SEVERAL:
         raise CalipersError(f"unknown way '{several}' to combine references; there are {', '.join(SEVERAL)}")
     return np.asarray(parts.max(axis=-2) if several == "max" else parts.mean(axis=-2))
@@ -96,13 +96,13 @@ def over_references(parts: Floats, several: str) -> Floats:
 def matcher(
     encoder: Encoder, references: Sequence[str] = (), *, idf: bool = False, baseline: str | Path | None = None
 ) -> Matcher:
-    """A matcher; with `idf` the weights of tokens are counted in the references, each as often as it is given."""
+    """Return a matcher. With `idf`, tokens are weighted by how few of the references contain them."""
     weights, rest = (None, 1.0) if not idf else inverse_frequencies(encoder, references)
     return Matcher(encoder, weights, rest, None if baseline is None else read_baseline(baseline, encoder.layer))
 
 
 def inverse_frequencies(encoder: Encoder, references: Sequence[str]) -> tuple[dict[int, float], float]:
-    """log((N + 1) / (references with the token + 1)) of each token, and of one that none has."""
+    """Return log((N + 1) / (references with the token + 1)) for each token, and the value for unseen tokens."""
     counts: Counter[int] = Counter()
     for ids, _ in encoder.tokenize(references):
         counts.update(set(ids))
@@ -111,7 +111,7 @@ def inverse_frequencies(encoder: Encoder, references: Sequence[str]) -> tuple[di
 
 
 def read_baseline(path: str | Path, layer: int) -> Floats:
-    """Of a file of bert-score's form (LAYER,P,R,F) the line of a layer: what unrelated texts score."""
+    """Read the scores of unrelated texts for a layer from a baseline file of bert-score (LAYER,P,R,F)."""
     name = str(path)
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
@@ -140,7 +140,7 @@ def bert_score(
     several: str = "max",
     progress: Progress | None = None,
 ) -> Score:
-    """BERTScore of a summary against its references: precision, recall and F1 under this encoder."""
+    """Return precision, recall and F1 of BERTScore for a summary and its references."""
     texts = texts_of(references)
     encoded = encoder.encode([candidate, *texts], progress)
     parts = Matcher(encoder).parts(encoded[candidate], [encoded[text] for text in texts])

@@ -1,4 +1,4 @@
-"""BERTScore as a measure of many texts: every text is encoded once, then documents are gone through."""
+"""BERTScore as a measure of many texts. Every text is encoded once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYWORDS = "keywords"  # the expected summary of Feng (2023): calipers.text.keyw
 
 
 class BertScorer(Scorer):
-    """BERTScore by a matcher."""
+    """BERTScore with one matcher."""
 
     def __init__(self, matcher: Matcher, options: TextOptions) -> None:
         self.name = matcher.name
@@ -58,7 +58,7 @@ class BertScorer(Scorer):
         return chance == KEYWORDS
 
     def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
-        """The same beside all texts of a document, unless the expected summary is as long as each."""
+        """Return the expected scores of key tokens. They depend on the summary only if k is the candidate's length."""
         keywords, several = self._options.keywords, self._options.several
         sources = [needed_source(task.document) for task in tasks]
         encoded = self._encode(
@@ -86,14 +86,14 @@ class BertScorer(Scorer):
 
 
 def texts_to_encode(summaries: Summaries) -> list[str]:
-    """All different texts that are read as they are; sources and expected summaries come on top."""
+    """Return all different summaries and references."""
     texts = [text for row in summaries.texts for text in row if text is not None]
     texts += [text for document in summaries.documents for text in document.references]
     return list(dict.fromkeys(texts))
 
 
 def encoded_references(summaries: Summaries, encoded: dict[str, Encoded]) -> list[Sequence[Encoded]]:
-    """Of each document."""
+    """Return the encoded references of each document."""
     return [[encoded[text] for text in document.references] for document in summaries.documents]
 
 

@@ -1,4 +1,4 @@
-"""What a measure gives for texts, with its bounds: the score A, the expected score E, the upper bound U.
+"""Scores of one measure with their bounds: the score A, the expected score E, the upper bound U.
 
 The normalisations are those of rankings. With E and U the same for all summaries of a document,
 V1 and V2 grow with A, so that they cannot change the order of two summaries of that document; only means over
@@ -107,13 +107,13 @@ class BoundedScores:
 
     @property
     def clamped(self) -> int:
-        """Summaries whose expected score had to be lowered to the upper bound."""
+        """Number of summaries whose expected score was lowered to the upper bound."""
         chance = self._expected_shares
         return 0 if chance is None else int((chance > self.ideal + NOISE).any(axis=-1).sum())
 
     @property
     def same_within_documents(self) -> bool:
-        """Whether all summaries of a document have the same bounds, so that V1 and V2 order them as the score does."""
+        """True if all summaries of a document have the same bounds, so that V1 and V2 keep their order."""
         chance = self._expected_shares
         if chance is None:
             return False

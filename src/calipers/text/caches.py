@@ -24,7 +24,7 @@ AT_ONCE = 8  # documents that are scored before they are written: a run that is 
 
 
 class ScoreCache:
-    """What a measure gave to texts. Measures that do not say what they depend on are scored anew."""
+    """A folder of scores. Measures without an identity are scored again every time."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder) / "scores"
@@ -34,7 +34,7 @@ class ScoreCache:
             raise CalipersError(f"cannot be a folder for scores: {error.strerror}", file=str(folder)) from None
 
     def scores(self, scorer: Scorer, tasks: list[TextTask]) -> list[Floats]:
-        """Of each task, from the folder where it has them."""
+        """Return the scores of each task, from the folder if they are there."""
         if not scorer.identity:
             return scorer.scores(tasks)
         paths = [self._path(scorer.identity, task) for task in tasks]
@@ -62,7 +62,7 @@ def _read(path: Path, texts: int) -> Floats | None:
 
 
 class VectorCache:
-    """By text, for one model and layer; another model's vectors lie elsewhere."""
+    """A folder of vectors by text, for one model and layer."""
 
     def __init__(self, folder: str | os.PathLike[str], model: str) -> None:
         self.folder = Path(folder) / sha256(model.encode()).hexdigest()[:16]

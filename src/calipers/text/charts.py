@@ -41,7 +41,7 @@ def profile_chart(profiles: Profiles, size: int = 20) -> Any:
 
 
 def correlation_chart(correlation: HumanCorrelation, level: str = "system", coefficient: str = "tau-b") -> Any:
-    """Each measure's correlation with people, with its interval: one panel per aspect."""
+    """Draw each measure's correlation with people and its interval, one panel per aspect."""
     alt = altair()
     chosen = [f for f in correlation.found if (f.level, f.coefficient) == (level, coefficient)]
     rows = [
@@ -63,7 +63,7 @@ def correlation_chart(correlation: HumanCorrelation, level: str = "system", coef
 
 
 def agreement_chart(correlation: HumanCorrelation, level: str = "system", coefficient: str = "tau-b") -> Any:
-    """All measures' correlations with people, with intervals, in one panel: measures beside each other per aspect."""
+    """Draw all measures' correlations with people and their intervals in one panel."""
     alt = altair()
     chosen = [f for f in correlation.found if (f.level, f.coefficient) == (level, coefficient) and f.value == f.value]
     rows = [{"measure": f.measure, "human": f.aspect, "value": f.value, "low": f.low, "high": f.high} for f in chosen]

@@ -1,4 +1,4 @@
-"""Texts as vectors: each token of a text in its context, from a layer of a pretrained model.
+"""Encode texts as vectors of their tokens in context, from one layer of a pretrained model.
 
 Any encoder that transformers can load, by its name on the hub or from a folder. Nothing heavy is imported before a
 model is opened.
@@ -43,7 +43,7 @@ BEST_LAYERS = {
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A text as the model sees it."""
+    """A text as tokens and their vectors."""
 
     tokens: NDArray[np.int64]
     vectors: Vectors  # [token, dimension], of length 1
@@ -56,7 +56,7 @@ class Encoded:
 
 
 class Encoder:
-    """A model, one of its layers, and what has been encoded with it."""
+    """A pretrained model, one of its layers, and the texts encoded so far."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Encoder:
         cache: str | os.PathLike[str] | None = None,
         mixed: bool | None = None,
     ) -> None:
-        """`mixed`: matrix products in half precision; by default on a CUDA device, and nowhere else."""
+        """Open a model. `mixed` uses half precision for matrix products (default: only on a CUDA device)."""
         self.model, self.batch = os.path.expanduser(os.fspath(model)), batch
         check_model(self.model)
         self._torch, transformers = libraries(WHAT)
@@ -85,18 +85,18 @@ class Encoder:
 
     @property
     def name(self) -> str:
-        """Model and layer, as every result has them in its name."""
+        """Model and layer, as they appear in the names of results."""
         return f"{short_name(self.model)} L{self.layer}" + " mixed" * self.mixed
 
     @property
     def kept_by(self) -> str:
-        """What vectors are kept under."""
+        """Key of this model and layer in a folder of vectors."""
         return f"{fingerprint(self.model, self._network)} L{self.layer}" + " mixed" * self.mixed
 
     # -- encoding ----------------------------------------------------------------------------------------
 
     def encode(self, texts: Iterable[str], progress: Progress | None = None) -> dict[str, Encoded]:
-        """Each text as vectors, the same text only once. `progress` is told how many are done."""
+        """Encode each different text once. `progress` is called with the number of texts done."""
         wanted = dict.fromkeys(texts)
         missing = [text for text in wanted if text not in self._known]
         if self._cache is not None:
@@ -124,7 +124,7 @@ class Encoder:
         return found
 
     def tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], bool]]:
-        """The tokens of each text, and whether some had to be left out."""
+        """Return the tokens of each text, and True for texts that were cut."""
         if not texts:
             return []
         stripped = [text.strip() for text in texts]
@@ -140,7 +140,7 @@ class Encoder:
         return found
 
     def text_of(self, tokens: Sequence[int]) -> str:
-        """Tokens as text again."""
+        """Decode tokens to text."""
         return str(self.tokenizer.decode(list(tokens), skip_special_tokens=True))
 
     def _special(self, ids: Sequence[int]) -> NDArray[np.bool_]:
@@ -187,7 +187,7 @@ def _layer(asked: int | None, layers: int, model: str) -> int:
 
 
 def _longest(tokenizer: Any, config: Any) -> int:
-    """Tokens of the longest text that the model can read."""
+    """Return the number of tokens that the model can read."""
     positions = getattr(config, "max_position_embeddings", None) or 1 << 30
     if config.model_type in ("roberta", "xlm-roberta", "camembert", "longformer"):
         positions -= 2  # its places are counted from the one after padding
@@ -195,7 +195,7 @@ def _longest(tokenizer: Any, config: Any) -> int:
 
 
 def _cut_after(network: Any, layer: int, layers: int, torch: Any) -> None:
-    """Leave out the layers after the one that is wanted: they would be computed for nothing."""
+    """Remove the layers after the wanted one, so that they are not computed."""
     if layer == layers:
         return
     for module in network.modules():

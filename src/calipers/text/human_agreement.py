@@ -1,4 +1,4 @@
-"""How well measures agree with people, at three levels.
+"""Correlation of measures with human judgments, at three levels.
 
     system    mean over documents of each system's scores, then the correlation over systems
     summary   the correlation over systems for each document, then the mean over documents
@@ -34,7 +34,7 @@ DIGITS = 12  # means that agree so far are the same mean, added up in another or
 
 @dataclass(frozen=True)
 class Agreement:
-    """One correlation of a measure with what people said."""
+    """One correlation of a measure with a human judgment."""
 
     measure: str
     aspect: str
@@ -49,7 +49,7 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class HumanCorrelation:
-    """All correlations, and how they were come by."""
+    """Correlations of all measures, and the settings of the bootstrap."""
 
     found: tuple[Agreement, ...]
     documents: int
@@ -64,7 +64,7 @@ class HumanCorrelation:
         raise CalipersError(f"no {coefficient} of {measure} with {aspect} at the level {level}")
 
     def table(self) -> Table:
-        """One row a correlation."""
+        """Return a table with one row per correlation."""
         rows: list[tuple[Cell, ...]] = [
             (f.measure, f.aspect, f.level, f.coefficient, f.value, f.low, f.high, f.units, f.increase)
             for f in self.found
@@ -73,7 +73,7 @@ class HumanCorrelation:
         return Table(columns, tuple(rows))
 
     def matrix(self, level: str, coefficient: str) -> Table:
-        """Measures x aspects, as papers print them."""
+        """Return a table of measures x aspects for one level and coefficient."""
         chosen = [f for f in self.found if (f.level, f.coefficient) == (level, coefficient)]
         aspects = list(dict.fromkeys(f.aspect for f in chosen))
         by_cell = {(f.measure, f.aspect): f.value for f in chosen}
@@ -83,12 +83,12 @@ class HumanCorrelation:
 
 
 def drawn_documents(random: np.random.Generator, documents: int, samples: int) -> Floats:
-    """How often each document is drawn, in samples with replacement of as many documents: [sample, document]."""
+    """Draw bootstrap samples of documents. Returns how often each document is drawn: [sample, document]."""
     return random.multinomial(documents, np.full(documents, 1 / documents), size=samples).astype(np.float64)
 
 
 def interval(values: Floats, confidence: float = 0.95) -> tuple[float, float]:
-    """The percentile interval of what was resampled; NaN where nothing is defined."""
+    """Return the percentile interval of resampled values, or NaN if none is defined."""
     known = values[~np.isnan(values)]
     ends = 100 * np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     low, high = np.percentile(known, ends) if len(known) else (np.nan, np.nan)
@@ -106,7 +106,7 @@ def human_correlation(
     confidence: float = 0.95,
     seed: int = SEED,
 ) -> HumanCorrelation:
-    """The correlation of each measure with each aspect of human judgment ([system, document] each).
+    """Correlate each measure with each aspect of human judgment ([system, document] each).
 
     `bases` names, for a normalised measure, the one that its increase (PAI) is over.
 
@@ -137,7 +137,7 @@ def human_correlation(
 
 
 def check_choices(levels: Sequence[str], coefficients: Sequence[str], confidence: float) -> None:
-    """Whether all are known, before anything takes long."""
+    """Refuse unknown levels, coefficients and confidences."""
     for what, given, known in (("level", levels, LEVELS), ("coefficient", coefficients, COEFFICIENTS)):
         if not given:
             raise CalipersError(f"no {what} is named; there are {', '.join(known)}")
@@ -149,7 +149,7 @@ def check_choices(levels: Sequence[str], coefficients: Sequence[str], confidence
 
 
 def both_defined(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """What both define: [system, document], NaN elsewhere."""
+    """Return both arrays with NaN wherever either is undefined: [system, document]."""
     if x.shape != y.shape:
         raise CalipersError(f"the scores are {x.shape}, the human scores {y.shape} of systems and documents")
     there = ~(np.isnan(x) | np.isnan(y))
@@ -175,7 +175,7 @@ def _summary_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> t
 
 
 def _pooled_level(x: Floats, y: Floats, weights: Floats, coefficient: str) -> tuple[Floats, int]:
-    """Over summaries, one counting as often as its document is drawn."""
+    """Correlate over all summaries. A summary counts as often as its document is drawn."""
     documents, systems = np.nonzero(~np.isnan(x.T))
     values = x[systems, documents], y[systems, documents]
     if coefficient == "pearson":
@@ -198,7 +198,7 @@ _LEVELS: dict[str, Callable[[Floats, Floats, Floats, str], tuple[Floats, int]]] 
 
 
 def correlations_under(x: Floats, y: Floats, weights: Floats, level: str, coefficient: str) -> Floats:
-    """One correlation for each row of `weights`, which says how often each document counts."""
+    """Return one correlation per row of `weights`, which says how often each document counts."""
     return _LEVELS[level](x, y, weights, coefficient)[0]
 
 
@@ -206,7 +206,7 @@ def correlations_under(x: Floats, y: Floats, weights: Floats, level: str, coeffi
 
 
 def by_row(x: Floats, y: Floats, coefficient: str) -> Floats:
-    """The correlation of each row of x with that of y; what is NaN in either is left out."""
+    """Correlate each row of x with the same row of y. Cells with NaN in either are left out."""
     there = ~(np.isnan(x) | np.isnan(y))
     if coefficient != "pearson":
         signs = [_differences(each, there) for each in (x, y)]
@@ -218,14 +218,14 @@ def by_row(x: Floats, y: Floats, coefficient: str) -> Floats:
 
 
 def _differences(values: Floats, there: np.ndarray) -> Floats:
-    """The sign of each difference within a row, 0 where one of the two is not there."""
+    """Return the sign of each difference within a row, 0 if one of the two values is missing."""
     filled = np.where(there, values, 0.0)
     signs = np.sign(filled[:, :, None] - filled[:, None, :])
     return np.asarray(signs * (there[:, :, None] & there[:, None, :]))
 
 
 def _weighted_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Pearson's r along the last axis, under weights."""
+    """Return Pearson's r along the last axis, with weights."""
     with np.errstate(divide="ignore", invalid="ignore"):
         total = weights.sum(axis=-1, keepdims=True)
         centred = [each - (weights * each).sum(axis=-1, keepdims=True) / total for each in (x, y)]
@@ -236,7 +236,7 @@ def _weighted_correlation(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def _blocks(starts: Ints, rows: int) -> Iterator[tuple[slice, slice]]:
-    """Some documents at a time, and their summaries, which follow each other."""
+    """Yield blocks of documents and the summaries of each block."""
     ends = np.append(starts[1:], rows)
     first = 0
     while first < len(starts):
@@ -247,13 +247,13 @@ def _blocks(starts: Ints, rows: int) -> Iterator[tuple[slice, slice]]:
 
 
 def _signs(values: Floats, starts: Ints) -> Iterator[tuple[slice, Floats]]:
-    """Of each summary and document: how many of the document's summaries it is above, less those it is below."""
+    """Return, per summary and document, how many of the document's summaries it is above minus below."""
     for documents, rows in _blocks(starts, len(values)):
         yield documents, np.add.reduceat(np.sign(values[rows, None] - values), starts, axis=1)
 
 
 def _sign_products(x: Floats, y: Floats, starts: Ints) -> tuple[Floats, Floats, Floats]:
-    """Of each two documents: pairs of summaries ordered alike less those ordered otherwise; those untied in x; in y."""
+    """Return, per pair of documents, concordant minus discordant pairs, pairs untied in x, and pairs untied in y."""
     found: tuple[list[Floats], list[Floats], list[Floats]] = [], [], []
     for documents, rows in _blocks(starts, len(x)):
         signs = np.sign(x[rows, None] - x), np.sign(y[rows, None] - y)

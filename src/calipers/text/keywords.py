@@ -1,4 +1,4 @@
-"""Expected summaries for BERTScore: the tokens of a document that are most like the document as a whole.
+"""Expected summaries for BERTScore: the tokens most similar to the document as a whole.
 
 Algorithm 1 of Feng (2023): the cosine of each token's vector to the document's; tokens in the order of their
 similarity; the first k of them, as text, are the expected summary. It is no expectation over anything random, but what
@@ -22,7 +22,7 @@ from calipers.text.options import Keywords
 
 
 def similarities(text: Encoded, vector: str = "mean") -> Floats:
-    """The cosine of each token of a text to the vector of the text; special tokens are left out."""
+    """Return the cosine between each token and the vector of its text, without special tokens."""
     own = text.vectors[~text.special].astype(np.float64)
     whole = own.mean(axis=0) if vector == "mean" else text.vectors[0].astype(np.float64)
     size = np.linalg.norm(whole)
@@ -38,7 +38,7 @@ def ranked_tokens(text: Encoded, vector: str = "mean") -> tuple[Ints, Floats]:
 
 
 def expected_texts(encoder: Encoder, source: Encoded, k: int, keywords: Keywords) -> list[str]:
-    """The expected summary of a document in k tokens; where they are random, as many summaries as are drawn."""
+    """Return the expected summary of a document in k tokens, or several drawn ones if tokens are random."""
     if keywords.choose == "random":
         own = source.tokens[~source.special]
         # What is drawn depends on the document alone, not on its place among others.
@@ -72,5 +72,5 @@ def expected_parts(
 
 
 def tokens_of_references(references: Sequence[Encoded]) -> int:
-    """The mean number of tokens of a document's references, rounded; at least one."""
+    """Return the rounded mean number of tokens in a document's references, at least 1."""
     return max(1, round(float(np.mean([(~each.special).sum() for each in references]))))

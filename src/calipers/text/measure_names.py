@@ -1,4 +1,4 @@
-"""Measures of texts by name: any that is declared, a part of it, and U, V1, V2 and E of that.
+"""Names of text measures: a declared measure, one of its parts, and U, V1, V2 or E of it.
 
 ROUGE-2(part=recall)      precision, recall or, where nothing is said, f1
 V2(ROUGE-1)               between random texts and the upper bound
@@ -28,7 +28,7 @@ class TextMeasure:
 
     @property
     def expects(self) -> bool:
-        """Whether it needs to know what a random text would score."""
+        """True if the measure needs the expected score of random texts."""
         return self.normal in ("V1", "V2", "E")
 
     @property
@@ -37,11 +37,11 @@ class TextMeasure:
 
     @property
     def lower(self) -> bool:
-        """Whether a lower score is the better one; normalised, more is always better."""
+        """True if a lower score is better. For normalised measures, higher is always better."""
         return self.declaration.lower and self.normal in ("", "E")
 
     def named(self, base: str | None = None) -> str:
-        """Its name, with another name for the base where that says more.
+        """Return the measure's name, with another name for the base if one is given.
 
         >>> TextMeasure("BERTScore", "recall", "V2").named("BERTScore(roberta-large L17)")
         'V2(BERTScore(roberta-large L17, part=recall))'
@@ -53,7 +53,7 @@ class TextMeasure:
 
 
 def text_measure(name: str) -> TextMeasure:
-    """A measure from its name.
+    """Parse the name of a measure.
 
     >>> text_measure("V2(ROUGE-2(part=recall))")
     TextMeasure(base='ROUGE-2', part='recall', normal='V2')
@@ -80,7 +80,7 @@ _OTHERS = re.compile(
 
 
 def _as_ours(name: str) -> str:
-    """The names of rouge_score, torchmetrics and bert_score as ours.
+    """Translate names of rouge_score, torchmetrics and bert_score.
 
     >>> _as_ours("rouge1"), _as_ours("rougeLsum"), _as_ours("rouge2_recall"), _as_ours("bert_score")
     ('ROUGE-1', 'ROUGE-Lsum', 'ROUGE-2(part=recall)', 'BERTScore')
@@ -94,7 +94,7 @@ def _as_ours(name: str) -> str:
 
 
 def text_measures(names: str | list[str] | tuple[str, ...]) -> list[TextMeasure]:
-    """Measures from names, in one text or several; each once.
+    """Parse measure names from one string or several. Duplicates are dropped.
 
     >>> [measure.named() for measure in text_measures("rouge-1 V1(ROUGE-1)")]
     ['ROUGE-1', 'V1(ROUGE-1)']

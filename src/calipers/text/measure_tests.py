@@ -1,4 +1,4 @@
-"""Whether one measure agrees better with people than another: Williams' test and permutation tests.
+"""Tests of whether one measure agrees better with people than another.
 
 Williams' test is for two correlations (Pearson's) that share a variable, with n independent units:
 
@@ -44,7 +44,7 @@ class MeasureTest:
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> MeasureTest:
-    """Williams' test of r12 = r13.
+    """Test r12 = r13 by Williams' test.
 
     >>> found = williams(0.4, 0.5, 0.1, 103)
     >>> round(found.statistic, 2), round(found.p, 2)
@@ -65,7 +65,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> MeasureTest:
 
 
 def williams_test(one: Floats, other: Floats, human: Floats, level: str = "system") -> MeasureTest:
-    """Williams' test of two measures ([system, document] each) at the system level, or over all summaries (pooled).
+    """Compare two measures by Williams' test at the system level or over all summaries (pooled).
 
     Summaries of one document, or by one system, are not independent: pooled p values are too small.
     """
@@ -92,7 +92,7 @@ def permutation_test(
     samples: int = SAMPLES,
     seed: int = SEED,
 ) -> MeasureTest:
-    """A permutation test of two measures ([system, document] each, more being better).
+    """Compare two measures by a permutation test ([system, document] each, higher is better).
 
     agreement: tau-b, spearman, pearson, accuracy (with tie calibration) or soft (soft pairwise accuracy, of systems).
     All exchanges are tried where there are no more than `samples`; otherwise the observed order counts as one of them.
@@ -124,7 +124,7 @@ def permutation_test(
 
 
 def check_agreement(level: str, agreement: str) -> None:
-    """Whether there is such an agreement at this level."""
+    """Refuse an agreement that does not exist at this level."""
     for what, given, known in (("level", level, LEVELS), ("agreement", agreement, AGREEMENTS)):
         if given not in known:
             raise CalipersError(f"unknown {what} '{given}'; there are {', '.join(known)}")
@@ -133,7 +133,7 @@ def check_agreement(level: str, agreement: str) -> None:
 
 
 def agreement_of(values: Floats, human: Floats, level: str, agreement: str) -> Floats:
-    """The agreement of each of several measures with people; values are [measure, system, document]."""
+    """Return the agreement of each measure with people. Values are [measure, system, document]."""
     if agreement in ("accuracy", "soft"):
         single: Callable[[Floats], float] = (
             (lambda each: pairwise_accuracy(each, human, level).accuracy)
@@ -156,7 +156,7 @@ def agreement_of(values: Floats, human: Floats, level: str, agreement: str) -> F
 
 
 def _pooled(values: Floats, human: Floats, coefficient: str) -> float:
-    """One correlation over all summaries, by SciPy: sorting, where thousands of them are wanted."""
+    """Return one correlation over all summaries, by SciPy."""
     from scipy import stats
 
     there = ~np.isnan(values)
@@ -172,7 +172,7 @@ def _difference(x: Floats, y: Floats, human: Floats, level: str, agreement: str)
 
 
 def _three(one: Floats, other: Floats, human: Floats) -> tuple[Floats, Floats, Floats]:
-    """What all three define."""
+    """Return the three arrays with NaN wherever one of them is undefined."""
     x, people = both_defined(one, human)
     y, people = both_defined(other, people)
     x, people = both_defined(x, people)
@@ -180,6 +180,6 @@ def _three(one: Floats, other: Floats, human: Floats) -> tuple[Floats, Floats, F
 
 
 def _standard(values: Floats) -> Floats:
-    """Mean 0 and standard deviation 1 over all summaries, so that scores of two measures can be exchanged."""
+    """Standardise scores over all summaries, so that scores of two measures can be exchanged."""
     spread = np.nanstd(values) if (~np.isnan(values)).any() else 0.0
     return values - np.nanmean(values) if not spread > 0 else (values - np.nanmean(values)) / spread

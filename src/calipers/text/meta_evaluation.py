@@ -1,4 +1,4 @@
-"""Measures of texts judged by people: how well each agrees with them, and which agree better than others."""
+"""Meta-evaluation: how well each text measure agrees with people, and which measures agree better."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from calipers.text.tie_calibration import (
 
 @dataclass(frozen=True, eq=False)
 class TextMetaEvaluation:
-    """Scores that are better the larger they are, beside what people said."""
+    """Scores for which higher is better, and human judgments of the same summaries."""
 
     measures: tuple[str, ...]
     values: Floats  # [measure, system, document]
@@ -45,7 +45,7 @@ class TextMetaEvaluation:
         seed: int = SEED,
         resamples: int = 0,
     ) -> TextMetaEvaluation:
-        """The scores of summaries, errors with their sign changed; and what people said, by aspect.
+        """Build a meta-evaluation from scores and human judgments by aspect. Signs of errors such as TER are flipped.
 
         >>> from calipers.text import Document, Summaries, evaluate_summaries
         >>> documents = [Document("d1", ("a red cat",)), Document("d2", ("two old birds",))]
@@ -61,7 +61,7 @@ class TextMetaEvaluation:
         return cls(found.scores.measures, values, human, samples, seed, resamples)
 
     def agreement(self, levels: Sequence[str] = LEVELS) -> Table:
-        """Of each measure, aspect and level: correlations, pairwise accuracy with tie calibration, soft accuracy.
+        """Return correlations, pairwise accuracy with tie calibration and soft accuracy per measure, aspect and level.
 
         Intervals are percentiles over resampled documents, with an epsilon of its own for each sample.
         """
@@ -97,7 +97,7 @@ class TextMetaEvaluation:
         correction: str | None = "holm",
         alpha: float = 0.05,
     ) -> Table:
-        """Of each aspect and two measures: whether one agrees better with people.
+        """Test for each aspect and pair of measures whether one agrees better with people.
 
         `p` is that of the permutation test of `agreement`, `p_adjusted` corrected for all pairs of measures of all
         aspects; `p_williams` is of Pearson's r, at the levels that Williams' test is for.

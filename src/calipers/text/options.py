@@ -1,4 +1,4 @@
-"""What makes a score of a summary, apart from the texts."""
+"""Options of scoring texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXTS = 10  # random texts; each costs as much as scoring a summary
 
 @dataclass(frozen=True)
 class Keywords:
-    """How the expected summary of BERTScore is made (algorithm 1 of Feng (2023))."""
+    """Options of the expected summary of BERTScore (algorithm 1 of Feng (2023))."""
 
     choose: str = "most"  # most similar, least similar, or random tokens
     k: int | str = "reference"  # how many; or as many as the references have in the mean, or as the candidate has
@@ -35,7 +35,7 @@ class Keywords:
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How texts are scored, and what their scores are held against."""
+    """Options of scoring: words, references, random texts, upper bounds."""
 
     tokenizer: str = "unicode"
     stem: bool = False

@@ -1,4 +1,4 @@
-"""Documents from order-insensitive to order-sensitive, and how their tokens lie about them.
+"""Order documents from heterogeneous to homogeneous (algorithm 2 of Feng (2023)).
 
 Algorithm 2 of Feng (2023): the BERTScore of the k tokens most like the document, less that of the k least like it, in
 absolute value; ascending, the first documents are called heterogeneous and the last homogeneous. The profile of a
@@ -29,7 +29,7 @@ ORDERS = ("heterogeneity", "mean", "deviation", "id")
 
 @dataclass(frozen=True, eq=False)
 class Profiles:
-    """One entry per document in each array."""
+    """Profiles of documents: one entry per document in each array."""
 
     documents: tuple[str, ...]
     encoder: str
@@ -47,7 +47,7 @@ class Profiles:
         return np.abs(self.most - self.least)
 
     def order(self, by: str = "heterogeneity") -> Ints:
-        """The documents, the most heterogeneous first: by difference, or by the mean or deviation of similarity."""
+        """Return the order of documents, most heterogeneous first: by difference, mean or deviation."""
         keys = {
             "heterogeneity": self.difference,
             "mean": self.mean,
@@ -59,14 +59,14 @@ class Profiles:
         return np.argsort(keys[by], kind="stable")
 
     def ends(self, size: int) -> tuple[Ints, Ints]:
-        """The most heterogeneous and the most homogeneous documents, so many of each."""
+        """Return the `size` most heterogeneous and the `size` most homogeneous documents."""
         if not 0 < size <= len(self.documents):
             raise CalipersError(f"there are {counted(len(self.documents), 'document')}, not {size}")
         order = self.order()
         return order[:size], order[len(order) - size :]
 
     def table(self, by: str = "heterogeneity", top: int | None = None) -> Table:
-        """One row per document; with `top`, only so many at either end of the order."""
+        """Return a table with one row per document. With `top`, only that many at either end of the order."""
         order = self.order(by).tolist()
         if top is not None and 2 * top < len(order):
             order = order[:top] + order[-top:]

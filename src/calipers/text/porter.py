@@ -26,7 +26,7 @@ _BY_HEART = {
 
 @cache
 def stem_of(word: str) -> str:
-    """The stem of a lower-case word.
+    """Return the stem of a lower-case word.
 
     >>> [stem_of(word) for word in ("running", "relational", "hopeful", "flies", "dies", "news")]
     ['run', 'relat', 'hope', 'fli', 'die', 'news']
@@ -44,7 +44,7 @@ def stem_of(word: str) -> str:
 
 
 def _vowels(word: str) -> list[bool]:
-    """Of each letter: whether it is a vowel. A y is one after a consonant."""
+    """Return True for each letter that is a vowel. A y after a consonant is one."""
     found: list[bool] = []
     for letter in word:
         found.append(letter in "aeiou" or (letter == "y" and bool(found) and not found[-1]))
@@ -52,7 +52,7 @@ def _vowels(word: str) -> list[bool]:
 
 
 def _measure(word: str) -> int:
-    """How many runs of vowels are followed by a consonant."""
+    """Count the runs of vowels that are followed by a consonant."""
     vowels = _vowels(word)
     return sum(before and not after for before, after in pairwise(vowels))
 
@@ -70,7 +70,7 @@ def _ends_in_double_consonant(word: str) -> bool:
 
 
 def _ends_short(word: str) -> bool:
-    """Consonant, vowel, consonant other than w, x, y; or a word of just vowel and consonant."""
+    """Return True for an ending of consonant, vowel, consonant (not w, x, y), or a word of vowel and consonant."""
     vowels = _vowels(word)
     if len(word) == 2:
         return vowels == [True, False]
@@ -78,7 +78,7 @@ def _ends_short(word: str) -> bool:
 
 
 def _replaced(word: str, rules: tuple[Rule, ...]) -> str:
-    """The first rule whose suffix the word has decides, whether its condition holds or not."""
+    """Apply the first rule whose suffix matches. Later rules are not tried even if its condition fails."""
     for suffix, replacement, condition in rules:
         if word.endswith(suffix):
             rest = word[: len(word) - len(suffix)]
@@ -87,7 +87,7 @@ def _replaced(word: str, rules: tuple[Rule, ...]) -> str:
 
 
 def _rules(text: str, condition: Condition) -> tuple[Rule, ...]:
-    """suffix:replacement, with one condition."""
+    """Parse rules of the form suffix:replacement that share one condition."""
     pairs = (pair.partition(":") for pair in text.split())
     return tuple((suffix, replacement, condition) for suffix, _, replacement in pairs)
 
@@ -114,7 +114,7 @@ def _past(word: str) -> str:
 
 
 def _mended(rest: str) -> str:
-    """What is left without -ed or -ing, as a word."""
+    """Repair a word from which -ed or -ing was cut."""
     if rest.endswith(("at", "bl", "iz")):
         return rest + "e"
     if _ends_in_double_consonant(rest):

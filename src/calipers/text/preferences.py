@@ -1,4 +1,4 @@
-"""Which of two summaries people prefer, and which measure sees it too.
+"""Pairwise preferences of people, and which measure agrees with them.
 
 An item is a document and two systems; people's verdict on it is that of the majority of annotators. A new measure wins
 the item where it prefers the summary that people prefer and the base does not, loses it where the base does and it does
@@ -28,7 +28,7 @@ NEITHER = frozenset({"", "tie", "neither", "both"})
 
 @dataclass(frozen=True)
 class Preference:
-    """What one annotator said about two summaries of a document."""
+    """A preference of one annotator between two summaries of a document."""
 
     id: str
     first: str
@@ -37,7 +37,7 @@ class Preference:
 
 
 def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
-    """CSV with the columns id, first, second, preferred: one line per verdict of an annotator.
+    """Read preferences from CSV with the columns id, first, second, preferred: one line per annotator's verdict.
 
     `preferred` is first, second, the name of one of the two systems, or tie.
     """
@@ -65,7 +65,7 @@ def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
 
 @dataclass(frozen=True, eq=False)
 class WinLostTie:
-    """Of each pair of systems: items, and the shares in which the new measure wins, loses and ties."""
+    """Items per pair of systems, and the shares in which the new measure wins, loses and ties."""
 
     base: str
     new: str
@@ -84,7 +84,7 @@ class WinLostTie:
 
 
 def win_lost_tie(scores: Scores, base: str, new: str, preferences: Iterable[Preference]) -> WinLostTie:
-    """Where a measure sees what people prefer and another does not.
+    """Count how often one of two measures agrees with people's preference and the other does not.
 
     >>> from calipers import as_scores
     >>> scores = as_scores([[[0.5], [0.6]], [[0.4], [0.3]]], ["a", "b"], ["d1"], ["base", "new"])

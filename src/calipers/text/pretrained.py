@@ -1,4 +1,4 @@
-"""Opening pretrained models: from a folder, from what this machine has fetched before, or from the Hugging Face hub.
+"""Open pretrained models from a folder, from this machine's cache, or from the Hugging Face hub.
 
 What is on this machine is opened without asking anybody. What is not is asked for once, so that a mistyped name, or a
 missing connection, is an error at once and not after minutes of retries. HF_HUB_OFFLINE and CALIPERS_OFFLINE forbid
@@ -27,7 +27,7 @@ def libraries(what: str) -> tuple[Any, Any]:
 
 
 def check_model(model: str) -> None:
-    """Whether there is such a model: asked before torch is loaded for it, which takes seconds."""
+    """Refuse a model that does not exist, before torch is loaded (which takes seconds)."""
     if _looks_like_a_folder(model):
         _check_folder(Path(model))
     elif not missing("torch", "transformers", "huggingface_hub"):
@@ -35,7 +35,7 @@ def check_model(model: str) -> None:
 
 
 def open_pretrained(transformers: Any, kind: str, model: str) -> Any:
-    """A part of a model by a class of transformers: AutoTokenizer, AutoModel, ..."""
+    """Open a part of a model by a class of transformers (AutoTokenizer, AutoModel)."""
     what = "tokenizer" if kind == "AutoTokenizer" else "model"
     loader = getattr(transformers, kind).from_pretrained
     if Path(model).is_dir():
@@ -69,7 +69,7 @@ def _check_name(model: str) -> None:
 
 
 def _ask_hub(model: str, what: str) -> None:
-    """Whether the hub has such a model, asked once."""
+    """Ask the hub once whether it has the model."""
     from huggingface_hub import HfApi
 
     if (variable := offline_by()) is not None:
@@ -87,7 +87,7 @@ def _cannot_be_had(model: str, what: str, error: Exception) -> CalipersError:
 
 
 def short_name(model: str) -> str:
-    """The model's name without where it lies."""
+    """Return the model's name without its folder."""
     path = Path(model)
     if not path.is_dir():
         return model
@@ -96,7 +96,7 @@ def short_name(model: str) -> str:
 
 
 def fingerprint(model: str, network: Any) -> str:
-    """What tells this model from others, and from itself before it was trained further."""
+    """Return a text that changes when the model's weights change."""
     path = Path(model)
     if not path.is_dir():
         return f"{model} {getattr(network.config, '_commit_hash', '')}"
@@ -105,7 +105,7 @@ def fingerprint(model: str, network: Any) -> str:
 
 
 def device_of(torch: Any, asked: str | None) -> Any:
-    """The device that is asked for, or a GPU where there is one."""
+    """Return the requested device, or a GPU if there is one."""
     if asked is None:
         mps = getattr(torch.backends, "mps", None)
         asked = "cuda" if torch.cuda.is_available() else "mps" if mps is not None and mps.is_available() else "cpu"
@@ -127,7 +127,7 @@ def mixed_precision(torch: Any, device: Any, wanted: bool) -> AbstractContextMan
 
 
 def padded(torch: Any, rows: Sequence[Sequence[int]], pad: int | None, device: Any) -> tuple[Any, Any]:
-    """Rows of tokens as one block, and which of it they fill."""
+    """Return rows of tokens as one padded block, and the mask of real tokens."""
     width = max(len(row) for row in rows)
     ids = torch.full((len(rows), width), pad if pad is not None else 0, dtype=torch.long)
     mask = torch.zeros((len(rows), width), dtype=torch.long)
@@ -139,7 +139,7 @@ def padded(torch: Any, rows: Sequence[Sequence[int]], pad: int | None, device: A
 
 @contextmanager
 def quiet(transformers: Any) -> Iterator[None]:
-    """Without the bars and warnings that loading a model prints: what matters is said by us."""
+    """Silence the progress bars and warnings of loading a model."""
     import warnings
 
     logging = transformers.utils.logging
@@ -161,7 +161,7 @@ def first_line(error: Exception) -> str:
 
 
 def _looks_like_a_folder(model: str) -> bool:
-    """A name on the hub is NAME or OWNER/NAME; all else is a path."""
+    """Return True for a path. A name on the hub is NAME or OWNER/NAME."""
     path = Path(model)
     return path.exists() or path.is_absolute() or model.startswith(".") or model.count("/") > 1 or "\\" in model
 

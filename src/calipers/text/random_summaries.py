@@ -1,4 +1,4 @@
-"""What a random summary would score: words drawn from the source, by how often it has them.
+"""Expected ROUGE of random summaries: words drawn from the source, by how often it has them.
 
     p(w) = c(w) / n        a summary of L words, drawn independently
 
@@ -35,7 +35,7 @@ Moves = tuple[tuple[tuple[int, bool], ...], ...]  # [state][word]: the next stat
 
 
 class ExpectedRouge(dict[str, Score]):
-    """An expected score by its name, as `rouge` gives scores; its parts are also to be had directly."""
+    """An expected score by its name, as `rouge` returns scores, with its parts as attributes."""
 
     exactness: str  # exact, enumerated or sampled
     error: Score  # the standard error of each part; 0 unless sampled
@@ -59,7 +59,7 @@ def expected_rouge(
     draws: int = DRAWS,
     seed: int = SEED,
 ) -> ExpectedRouge:
-    """The expected ROUGE-n of a summary of `length` words that are drawn from the source: precision, recall, F1.
+    """Return the expected ROUGE-n (precision, recall, F1) of `length` words drawn from the source.
 
     Exact for one reference, and for several="mean"; for the best of several references, and for n="L", exact by
     enumeration where there are few summaries, else from so many draws (`exactness` says which, `error` how far off).
@@ -88,7 +88,7 @@ def expected_rouge(
 
 @dataclass(frozen=True, eq=False)
 class Chances:
-    """What summaries drawn from one source score against its references, at some lengths (ascending)."""
+    """Random summaries of one source, scored against its references, at some lengths (ascending)."""
 
     source: Sequence[str]
     references: References
@@ -98,7 +98,7 @@ class Chances:
     seed: int = SEED
 
     def of(self, name: str) -> tuple[Floats, Floats, str]:
-        """The expected parts of a measure and their standard errors, [length, part] each; and how they were found."""
+        """Return expected parts and standard errors ([length, part] each), and the exactness."""
         if name != "ROUGE-L" and (self.several == "mean" or self._one_reference):
             mean = self._exact(name)
             return mean, np.zeros_like(mean), "exact"
@@ -130,7 +130,7 @@ class Chances:
 
     @cached_property
     def _every(self) -> tuple[Ints, Floats] | None:
-        """All summaries as rows of the references' words, and their chances; None where there are too many.
+        """All summaries as rows of the references' words, and their probabilities; None if there are too many.
 
         What no reference has is word 0, whatever it is.
         """
@@ -162,7 +162,7 @@ class Chances:
         return common(self.rows, self.references.places, self.lengths)
 
     def _grams(self, n: int) -> Floats:
-        """The n-grams that each row shares with each reference: [row, length, reference]."""
+        """Count the n-grams that each row shares with each reference: [row, length, reference]."""
         grams = self._numbered(n)
         counts = np.zeros((len(self.references.grams(n).ids) + 1, len(self.references)), dtype=np.int16)
         counts[1:] = self.references.grams(n).counts.T
@@ -172,7 +172,7 @@ class Chances:
         return np.asarray(found.transpose(0, 2, 1), dtype=np.float64)
 
     def _numbered(self, n: int) -> Ints:
-        """The number of the n-gram that starts at each place of each row, from 1; 0 for one that no reference has."""
+        """Number the n-gram that starts at each place of each row, from 1; 0 if no reference has it."""
         ids, base = self.references.ids, len(self.references.ids) + 1
         of_references = np.array([[ids[word] for word in gram] for gram in self.references.grams(n).ids]).reshape(-1, n)
         width = max(self.rows.shape[1] - n + 1, 0)
@@ -188,7 +188,7 @@ class Chances:
 
 
 def _among(known: Ints, keys: Ints) -> Ints:
-    """The place of each key among the known ones, from 1, or 0."""
+    """Return the place of each key among the known ones, from 1; 0 if it is not known."""
     if not len(known):
         return np.zeros_like(keys)
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
@@ -196,7 +196,7 @@ def _among(known: Ints, keys: Ints) -> Ints:
 
 
 def _met_before(rows: Ints) -> Ints:
-    """How often each entry stands earlier in its row.
+    """Count how often each entry occurs earlier in its row.
 
     >>> _met_before(np.array([[5, 7, 5, 5]])).tolist()
     [[0, 0, 1, 2]]
@@ -223,7 +223,7 @@ def _met_before(rows: Ints) -> Ints:
 
 
 def tails(grams: Sequence[Gram], most: Ints, source: Mapping[str, int], lengths: Ints) -> Floats:
-    """The chance that a random text holds an n-gram at least t times: [n-gram, t - 1, length], t to the largest `most`.
+    """Return the chance that a random text holds an n-gram at least t times: [n-gram, t - 1, length].
 
     `source` counts the words that are drawn from. Beyond an n-gram's own `most`, chances are not worked out, but 0.
 
@@ -251,7 +251,7 @@ def _shape(gram: Gram) -> Shape:
 
 @cache
 def _moves(shape: Shape) -> Moves:
-    """The automaton of an n-gram; the last word of each state stands for all that the n-gram does not have."""
+    """Return the automaton of an n-gram. The last word of each state stands for all other words."""
     n, words = len(shape), max(shape) + 2
 
     def longest(text: Shape) -> int:
@@ -264,7 +264,7 @@ def _moves(shape: Shape) -> Moves:
 
 
 def _independent(shape: Shape, chance: Floats, most: int, lengths: Ints) -> Floats:
-    """All n-grams of one shape at once; chance: [n-gram, word of it]."""
+    """Return the chances of all n-grams of one shape. `chance` is [n-gram, word of it]."""
     moves = _moves(shape)
     every = np.concatenate([chance, np.maximum(1 - chance.sum(axis=1, keepdims=True), 0.0)], axis=1)
     now = np.zeros((len(moves), len(chance), most + 1))
@@ -284,7 +284,7 @@ def _independent(shape: Shape, chance: Floats, most: int, lengths: Ints) -> Floa
 
 
 def _arrive(target: Floats, flow: Floats, complete: bool) -> None:
-    """Add chances, the count along the last axis going up by one where the n-gram is complete."""
+    """Add chances to a state. The count (last axis) goes up by one if the n-gram is complete."""
     if complete:
         target[..., 1:] += flow[..., :-1]
         target[..., -1] += flow[..., -1]

@@ -1,4 +1,4 @@
-"""Texts that know nothing but the source: what a measure gives to chance.
+"""Random texts, whose mean score is the expected score of a measure.
 
     words            words of the source, drawn independently (the model of Feng (2023))
     sentences        whole sentences of the source, drawn at random as long as they fit, in the source's order
@@ -32,7 +32,7 @@ from calipers.text.tokens import Tokenizer, cut_to, source_sentences, tokenizer_
 
 @dataclass(frozen=True, eq=False)
 class DrawnTexts:
-    """Random texts beside the summaries of one document: groups of them, and the group of each summary."""
+    """Groups of random texts for the summaries of one document, and the group of each summary."""
 
     groups: tuple[tuple[str, ...], ...]
     place: Ints
@@ -41,7 +41,7 @@ class DrawnTexts:
 
 
 class RandomTexts:
-    """The random texts of some summaries, drawn once."""
+    """Random texts for a set of summaries, drawn once."""
 
     def __init__(self, summaries: Summaries, options: TextOptions) -> None:
         self._summaries, self._options = summaries, options
@@ -49,7 +49,7 @@ class RandomTexts:
         self._known: dict[tuple[str, str, tuple[str, ...]], DrawnTexts] = {}
 
     def beside(self, chance: str, document: Document, texts: tuple[str, ...]) -> DrawnTexts:
-        """Random texts of one kind beside these texts about a document."""
+        """Return random texts of one kind for these texts about a document."""
         if chance not in CHANCES:
             raise CalipersError(f"unknown chance '{chance}'; there are {', '.join(CHANCES)}")
         key = chance, document.id, texts
@@ -127,7 +127,7 @@ class RandomTexts:
         return [others[d].references[random.integers(len(others[d].references))] for d in chosen], "sampled"
 
     def _orders(self, size: int, text: str) -> tuple[list[Sequence[int]], str]:
-        """Orders of so many things: all of them, or some at random."""
+        """Return all orders of `size` things, or random ones if there are too many."""
         if size <= 12 and math.factorial(size) <= self._options.texts:
             return list(permutations(range(size))), "enumerated"
         random = np.random.default_rng([self._options.seed, text_number(text)])
@@ -147,7 +147,7 @@ def _grouped(groups: Sequence[Group], place: Sequence[int] | Ints) -> DrawnTexts
 
 
 def _every_text(times: Counter[str], length: int) -> Group:
-    """All texts of so many words, and how likely they are."""
+    """Return all texts of `length` words and their probabilities."""
     total = sum(times.values())
     rows = list(product(times, repeat=length))
     chance = np.array([math.prod(times[word] / total for word in row) for row in rows])
@@ -166,7 +166,7 @@ def drawn_places(random: np.random.Generator, size: int, draws: int, longest: in
 
 
 def source_number(words: Sequence[str]) -> int:
-    """What the draws from a source depend on: the source alone, not what is scored beside it."""
+    """Return the number that, with the seed, determines the draws from a source."""
     return text_number(" ".join(words))
 
 
@@ -175,7 +175,7 @@ def text_number(text: str) -> int:
 
 
 def lengths_beside(texts: Sequence[str], document: Document, words: Tokenizer, options: TextOptions) -> Ints:
-    """How many words the random text has beside each text.
+    """Return the number of words of the random text for each text.
 
     Nothing can be drawn to the length of an empty text: it is held against one as long as the references, so that it
     gets V2 = -1 for saying nothing rather than 0.
@@ -189,7 +189,7 @@ def lengths_beside(texts: Sequence[str], document: Document, words: Tokenizer, o
 
 
 def needed_source(document: Document, need: str = "expected scores (V1, V2, E) need") -> str:
-    """The source of a document, and where it has none an error that says what needs it."""
+    """Return the source of a document, or raise an error that says what needs it."""
     if document.source is None:
         raise CalipersError(f"document '{document.id}' has no source, which {need}")
     return document.source

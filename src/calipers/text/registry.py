@@ -1,4 +1,4 @@
-"""Measures of texts as declarations: a name, a function of texts, and what is known of its scores.
+"""Declarations of text measures: a name, a function of texts, and properties of its scores.
 
     @calipers.text.measure("Name")
     def name(candidate, references, source): ...              one text: a number
@@ -39,7 +39,7 @@ Needs = Literal["", "references", "source", "judgments"]
 
 @dataclass(frozen=True)
 class TextTask:
-    """Some texts about one document, to be scored; `systems` wrote them, where somebody did."""
+    """Texts about one document to be scored, with the systems that wrote them (empty for random texts)."""
 
     document: Document
     texts: tuple[str, ...]
@@ -51,7 +51,7 @@ Task = TextTask
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a measure is made ready with."""
+    """The summaries, options and models from which a scorer is prepared."""
 
     summaries: Summaries
     options: TextOptions
@@ -81,18 +81,18 @@ class Scorer(ABC):
 
     @abstractmethod
     def scores(self, tasks: Sequence[TextTask], progress: Progress | None = None) -> list[Floats]:
-        """Of each task [text, part]."""
+        """Score the texts of each task: [text, part] per task."""
 
     def attainable(self, task: TextTask, words: Ints) -> Floats | None:
-        """The most that texts of so many words could score, [text, part]; None where nobody knows."""
+        """Return the highest score that texts of these lengths can reach ([text, part]), or None if unknown."""
         return None
 
     def knows(self, chance: str) -> bool:
-        """Whether it can tell what such random texts score without being given any."""
+        """Return True if the scorer computes the expected score of these random texts itself."""
         return False
 
     def expected(self, tasks: Sequence[TextTask]) -> list[Expectation]:
-        """What such random texts score beside the texts of each task."""
+        """Return the expected scores for the texts of each task."""
         raise NotImplementedError
 
     @property
@@ -103,7 +103,7 @@ class Scorer(ABC):
 
 @dataclass(frozen=True, eq=False)
 class TextDeclaration:
-    """What is known of a measure of texts before there are any."""
+    """A declared measure of texts."""
 
     name: str
     prepare: Callable[[Context, str], Scorer]  # from its canonical name
@@ -119,7 +119,7 @@ class TextDeclaration:
 
     @property
     def sentence(self) -> str:
-        """What it is, as its docstring says."""
+        """First sentence of the measure's docstring."""
         from inspect import getdoc
 
         return (getdoc(self.function or self.prepare) or "").split("\n\n")[0]
@@ -132,7 +132,7 @@ _WRITTEN = re.compile(r"[^\W_][\w+.-]*$")
 
 
 def declare(declaration: TextDeclaration) -> TextDeclaration:
-    """Make a measure known."""
+    """Register a measure."""
     for name in (declaration.name, *declaration.aliases):
         if _RESERVED.match(name) or not _WRITTEN.match(name):
             raise CalipersError(f"'{name}' cannot be the name of a measure of texts: letters, digits and +.-_, not V2")
@@ -155,7 +155,7 @@ def measure(
     needs: Needs = "",
     aliases: tuple[str, ...] = (),
 ) -> Callable[[Function], Function]:
-    """Declare a measure of texts, as a function of (candidate, references, source) that gives a number.
+    """Declare a measure of texts, as a function of (candidate, references, source) that returns a number.
 
     batch: the function takes all texts at once, (candidates, references, sources), and gives an array.
     parts: the names of several numbers that it gives for each text, as ("precision", "recall", "f1"); the last one is
@@ -242,13 +242,13 @@ def _load() -> None:
 
 
 def declared_measures() -> list[TextDeclaration]:
-    """All measures of texts that are known."""
+    """Return all declared measures."""
     _load()
     return list(_DECLARED.values())
 
 
 def look_up(name: str) -> tuple[TextDeclaration, str]:
-    """The declaration that a name stands for, and the name as tables have it.
+    """Return the declaration for a name, and the name's canonical spelling.
 
     >>> look_up("rouge-2")[1], look_up("bertscore")[1]
     ('ROUGE-2', 'BERTScore')
@@ -263,6 +263,6 @@ def look_up(name: str) -> tuple[TextDeclaration, str]:
 
 
 def known_names() -> list[str]:
-    """The names that messages and help suggest."""
+    """Return the names that messages and help suggest."""
     _load()
     return list(_DECLARED)

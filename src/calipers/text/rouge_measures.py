@@ -1,4 +1,4 @@
-"""ROUGE as a measure of many texts: words and references are counted once for all kinds of ROUGE."""
+"""ROUGE as a measure of many texts. Words and references are counted once for all kinds of ROUGE."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS_KEPT = 100_000  # texts whose words are kept
 
 
 class RougeTexts:
-    """The words of texts, and references that have been counted, for all kinds of ROUGE."""
+    """Words of texts and counted references, shared by all kinds of ROUGE."""
 
     def __init__(self, options: TextOptions) -> None:
         self.options = options
@@ -39,7 +39,7 @@ class RougeTexts:
         return References([self.words(text) for text in texts])
 
     def chances(self, task: TextTask, lengths: Ints) -> Chances:
-        """What random summaries of these lengths (ascending) score."""
+        """Return the random summaries of these lengths (ascending)."""
         source = self.words(needed_source(task.document))
         if not source:
             raise CalipersError(f"the source of document '{task.document.id}' has no words to draw a summary from")
@@ -51,7 +51,7 @@ class RougeTexts:
 
 
 class RougeScorer(Scorer):
-    """Any kind of ROUGE."""
+    """One kind of ROUGE."""
 
     def __init__(self, name: str, texts: RougeTexts) -> None:
         self.name, self._texts = name, texts

@@ -32,7 +32,7 @@ NAME = re.compile(r"ROUGE-([1-9]|L|Lsum)$", re.IGNORECASE)
 
 
 class Score(NamedTuple):
-    """How well one text is matched."""
+    """Precision, recall and F1 of a text."""
 
     precision: float
     recall: float
@@ -48,7 +48,7 @@ def rouge(
     several: str = "max",
     names: Sequence[str] = ("ROUGE-1", "ROUGE-2", "ROUGE-L"),
 ) -> Mapping[str, Score]:
-    """ROUGE of a summary against its references: a mapping from name to precision, recall and F1.
+    """Score a summary against its references. Returns precision, recall and F1 by measure name.
 
     names: ROUGE-1 to ROUGE-9, ROUGE-L, ROUGE-Lsum (sentences are lines).
     tokenizer="ascii" is the rule of the original package, stem=True its stemming. Of several references
@@ -77,7 +77,7 @@ def rouge(
 
 
 def rouge_name(name: str) -> str:
-    """The name as the tables have it."""
+    """Return the canonical spelling of a kind of ROUGE."""
     match = NAME.match(name)
     if not match:
         raise UnknownName(f"unknown measure '{name}'; expected ROUGE-1 to ROUGE-9, ROUGE-L or ROUGE-Lsum")
@@ -94,7 +94,7 @@ def gram_size(name: str) -> int:
 
 
 def texts_of(references: str | Sequence[str]) -> list[str]:
-    """One reference or several, at least one."""
+    """Return references as a list, and refuse an empty one."""
     found = [references] if isinstance(references, str) else list(references)
     if not found:
         raise CalipersError("there is no reference to compare with")
@@ -116,7 +116,7 @@ class References:
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """A number for each word, from 1."""
+        """Number of each word, from 1."""
         known: dict[str, int] = {}
         for reference in self.words:
             for word in reference:
@@ -133,11 +133,11 @@ class References:
         return self._grams[n]
 
     def totals(self, name: str) -> Ints:
-        """What there is to match in each reference."""
+        """Return the number of words or n-grams in each reference."""
         return size_of(name, np.array([len(each) for each in self.words]))
 
     def parts(self, name: str, candidates: Sequence[Sequence[str]], several: str) -> Floats:
-        """Precision, recall and F1 of each candidate: [candidate, part]."""
+        """Return precision, recall and F1 of each candidate: [candidate, part]."""
         lengths = np.array([len(each) for each in candidates])
         if name == "ROUGE-L":
             matched = self._subsequences(candidates, lengths)
@@ -155,7 +155,7 @@ class References:
 
 
 class Grams:
-    """The n-grams of some references: a number for each, and how often each reference has it."""
+    """N-grams of some references: a number for each, and its count in each reference."""
 
     def __init__(self, references: Sequence[Sequence[str]], n: int) -> None:
         self.n = n
@@ -170,7 +170,7 @@ class Grams:
                 self.counts[j, self.ids[gram]] = times
 
     def matched(self, words: Sequence[str]) -> Ints:
-        """How many n-grams a text shares with each reference, none more often than either has it."""
+        """Count the n-grams that a text shares with each reference."""
         shared = [self.ids[gram] for gram in grams_of(words, self.n) if gram in self.ids]
         times = np.bincount(shared, minlength=len(self.ids)) if shared else np.zeros(len(self.ids), dtype=np.int64)
         return np.asarray(np.minimum(self.counts, times).sum(axis=1))
@@ -188,7 +188,7 @@ def grams_of(words: Sequence[str], n: int) -> list[Gram]:
 def sentence_parts(
     candidate: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]], several: str
 ) -> Floats:
-    """Precision, recall and F1 of ROUGE-Lsum, all texts as sentences."""
+    """Return precision, recall and F1 of ROUGE-Lsum for texts given as sentences."""
     matched = np.array([union_matches(each, candidate) for each in references])
     return scored(matched, np.array(_words(candidate)), np.array([_words(each) for each in references]), several)
 
@@ -222,7 +222,7 @@ def parts_of(matched: Floats | Ints, of_candidate: Ints, of_reference: Ints) -> 
 
 
 def scored(matched: Floats | Ints, of_candidate: Ints, of_reference: Ints, several: str) -> Floats:
-    """Precision, recall and F1 over all references, which are the last axis: [..., part].
+    """Combine precision, recall and F1 over the references (the last axis): [..., part].
 
     `max` takes those of the reference with the best F1, the first of equals; `mean` their means.
 
@@ -240,7 +240,7 @@ def scored(matched: Floats | Ints, of_candidate: Ints, of_reference: Ints, sever
 
 
 def attainable(name: str, words: Ints, of_references: Ints, several: str) -> Floats:
-    """The most that a summary of so many words could score: of the summary and a reference, one is used up.
+    """Return the highest score of a summary with this many words.
 
     >>> attainable("ROUGE-1", np.array([3]), np.array([5]), "max").tolist()
     [[1.0, 0.6, 0.75]]

@@ -62,7 +62,7 @@ class SacreScorer(Scorer):
         return found
 
     def _metric(self, references: tuple[str, ...]) -> Any:
-        """The metric with the references of one document, counted once for all texts about it."""
+        """Return the metric with the references of one document, which it counts once."""
         kind, options = METRICS[self.name]
         made = getattr(self._metrics, kind)(references=[[text] for text in references], **options)
         signature = f"sacrebleu {made.get_signature()}"
@@ -72,7 +72,7 @@ class SacreScorer(Scorer):
 
 
 def _varied(signature: str) -> str:
-    """As sacrebleu says it of a corpus with various numbers of references.
+    """Return the signature for documents with different numbers of references.
 
     >>> _varied("sacrebleu nrefs:2|case:mixed")
     'sacrebleu nrefs:var|case:mixed'

@@ -1,4 +1,4 @@
-"""Summaries under measures: a table of systems x measures, or document by document."""
+"""Score summaries under measures, with expected scores and upper bounds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from calipers.text.tokens import tokenizer_of
 
 @dataclass(frozen=True, eq=False)
 class TextScores:
-    """The scores of summaries, and what they are made of. `scores` has systems x documents, its `queries`."""
+    """Scores of summaries with their bounds. The queries of `scores` are documents."""
 
     scores: Scores
     asked: tuple[TextMeasure, ...]
@@ -78,13 +78,13 @@ class TextScores:
 
     @property
     def cannot_reorder(self) -> tuple[str, ...]:
-        """The measures whose V1 and V2 order the summaries of each document as the measure itself does."""
+        """Measures whose V1 and V2 keep the order of a document's summaries."""
         wanted = {measure.base for measure in self.asked if measure.normal in ("V1", "V2")}
         return tuple(self.measured[base].name for base in self.measured
                      if base in wanted and self.measured[base].same_within_documents)  # fmt: skip
 
     def base_of(self, measure: str) -> str | None:
-        """The name of the measure that a normalised one is made of, where that was asked for too."""
+        """Return the name of the measure that was normalised, or None if it was not asked for."""
         place = place_of("measure", measure, self.scores.measures)
         asked = self.asked[place]
         plain = replace(asked, normal="")
@@ -154,7 +154,7 @@ def _about(names: Sequence[str], asked: Sequence[TextMeasure], measured: Mapping
 
 
 def steps(summaries: Summaries, measures: str | Sequence[str]) -> int:
-    """How far `progress` will go: documents, and for BERTScore texts."""
+    """Return the total that `progress` reaches: documents, and texts for BERTScore."""
     asked = text_measures(measures if isinstance(measures, str) else list(measures))
     bases = dict.fromkeys(measure.base for measure in asked)
     count = len(summaries.documents) * sum(base != "BERTScore" for base in bases)
@@ -190,7 +190,7 @@ def bounded(
     upper: bool,
     progress: Progress | None = None,
 ) -> BoundedScores:
-    """All texts under one measure; with `expects` what random texts get, with `upper` what the best could."""
+    """Score all texts under one measure, with expected scores if `expects` and upper bounds if `upper`."""
     summaries, options = context.summaries, context.options
     shape = (len(summaries.systems), len(summaries.documents), len(declaration.parts))
     share = declaration.share or _itself
@@ -221,7 +221,7 @@ def _itself(scores: Floats) -> Floats:
 
 
 def _tasks(summaries: Summaries) -> tuple[list[TextTask], list[tuple[list[int], int]]]:
-    """The texts about each document, and which systems' they are."""
+    """Return the texts about each document, and the systems that wrote them."""
     tasks, rows = [], []
     for d, document in enumerate(summaries.documents):
         there = [s for s, row in enumerate(summaries.texts) if row[d] is not None]
@@ -239,7 +239,7 @@ def _attainable(
     options: TextOptions,
     ideal: Floats,
 ) -> bool:
-    """Fill in what texts of these lengths could reach; whether that is known."""
+    """Fill in attainable upper bounds. Returns False if they are not known."""
     words = tokenizer_of(options.tokenizer, options.stem)
     for task, (there, d) in zip(tasks, rows, strict=True):
         lengths = lengths_beside(task.texts, task.document, words, options)
@@ -253,7 +253,7 @@ def _attainable(
 def human_ceiling(
     scorer: Scorer, tasks: Sequence[TextTask], share: Callable[[Floats], Floats] = _itself
 ) -> list[Floats]:
-    """What a person scores: the mean over references, each as a text against the others; [part] for each task."""
+    """Return the mean score of each reference against the others: [part] for each task."""
     held_out = []
     for task in tasks:
         known = task.document.references
@@ -277,7 +277,7 @@ def _scored(
     drawn: RandomTexts,
     share: Callable[[Floats], Floats],
 ) -> list[Expectation]:
-    """What random texts score, one by one; the same text of a document once."""
+    """Score random texts one by one, each different text of a document once."""
     drawn_texts = [drawn.beside(chance, task.document, task.texts) for task in tasks]
     known = [
         {text: i for i, text in enumerate(dict.fromkeys(t for g in each.groups for t in g))} for each in drawn_texts

@@ -1,4 +1,4 @@
-"""Longest common subsequences, all places of a reference at a time.
+"""Longest common subsequences, for all places of a reference at once.
 
 A bit of V for each place of the reference is 1 as long as no step of the dynamic programme has been taken there. With
 M the places of the reference that hold the candidate's next word,
@@ -31,7 +31,7 @@ MOST_CELLS = 25_000_000  # words of a sentence times words of another
 
 
 class Places:
-    """Where each word stands in some references. Words are 1, 2, ...; word 0 stands nowhere."""
+    """Places of each word in some references. Words are 1, 2, ...; word 0 occurs nowhere."""
 
     def __init__(self, references: Sequence[Sequence[int]], words: int) -> None:
         self.references, self.words = references, words
@@ -42,7 +42,7 @@ class Places:
 
     @cached_property
     def bits(self) -> Words:
-        """As bits: [word, reference, 64 places]."""
+        """Places as bits: [word, reference, 64 places]."""
         found = np.zeros((self.words + 1, len(self.references), self.parts), dtype=np.uint64)
         for j, reference in enumerate(self.references):
             for place, word in enumerate(reference):
@@ -51,7 +51,7 @@ class Places:
 
     @cached_property
     def lists(self) -> list[dict[int, list[int]]]:
-        """As lists: of each reference the places of each of its words."""
+        """Places as lists, by reference and word."""
         found: list[dict[int, list[int]]] = [{} for _ in self.references]
         for by_word, reference in zip(found, self.references, strict=True):
             for place, word in enumerate(reference):
@@ -60,7 +60,7 @@ class Places:
 
 
 def common(candidates: Ints, where: Places, lengths: Ints) -> Ints:
-    """How long the common subsequences are: [candidate, length, reference].
+    """Return the lengths of the longest common subsequences: [candidate, length, reference].
 
     `candidates` are rows of words (0 for one that no reference has); `lengths`, ascending, says after how many words
     of each row to look. So one pass serves every prefix.
@@ -88,7 +88,7 @@ def common(candidates: Ints, where: Places, lengths: Ints) -> Ints:
 
 
 def _one_by_one(row: Ints, by_word: dict[int, list[int]], size: int, wanted: dict[int, list[int]], found: Ints) -> None:
-    """One text and one reference, with a number that has a bit for each place."""
+    """Compare one text with one reference, using an integer with one bit per place."""
     everything = (1 << size) - 1
     state = everything
     masks: dict[int, int] = {}
@@ -115,7 +115,7 @@ def _mask(places: list[int], size: int) -> int:
 
 
 def _advance(state: Words, met: Words) -> None:
-    """One word further, in place; what overflows 64 places is carried into the next ones."""
+    """Advance the state by one word, in place. Overflow of 64 places is carried into the next ones."""
     carry: Words | None = None
     for v, m in zip(state, met, strict=True):
         taken = v & m
@@ -144,7 +144,7 @@ else:  # NumPy before 2.0
 
 
 def union_matches(reference: Sequence[Sequence[str]], candidate: Sequence[Sequence[str]]) -> int:
-    """The words of a reference's sentences that are in a common subsequence with some sentence of the candidate.
+    """Count the words of a reference that are in a common subsequence with a sentence of the candidate.
 
     Each word counts at most as often as either text has it (ROUGE-Lsum).
     """

@@ -17,7 +17,7 @@ from calipers.text.answer_judgments import AnswerJudgments
 
 @dataclass(frozen=True)
 class Document:
-    """What summaries are made from, and what they are compared with."""
+    """A source document (or question) with its references."""
 
     id: str
     references: tuple[str, ...]
@@ -27,7 +27,7 @@ class Document:
 
 @dataclass(frozen=True, eq=False)
 class Summaries:
-    """The summaries of documents by systems.
+    """Summaries of documents, written by systems.
 
     >>> given = Summaries.of([Document("d1", ("a cat",))], {("d1", "s1"): "the cat"}, {})
     >>> given.systems, given.texts
@@ -50,7 +50,7 @@ class Summaries:
         name: str = "summaries",
         judged: Mapping[tuple[str, str], AnswerJudgments] | None = None,
     ) -> Summaries:
-        """From texts and scores by document and system."""
+        """Build summaries from texts and human scores by document and system."""
         known = tuple(documents)
         systems = tuple(dict.fromkeys(system for _, system in texts))
         aspects = dict.fromkeys(aspect for scores in human.values() for aspect in scores)
@@ -69,24 +69,24 @@ class Summaries:
 
     @property
     def missing(self) -> int:
-        """How many summaries there would be more if every system had written about every document."""
+        """Number of documents that systems did not summarise, over all systems."""
         return sum(text is None for row in self.texts for text in row)
 
     @property
     def empty(self) -> tuple[int, int]:
-        """How many summaries and references are blank: each scores 0."""
+        """Numbers of blank summaries and blank references. Each scores 0."""
         summaries = sum(text is not None and not text.strip() for row in self.texts for text in row)
         references = sum(not text.strip() for document in self.documents for text in document.references)
         return summaries, references
 
     def judgments(self, aspect: str) -> Floats:
-        """What people thought under one aspect: [system, document]."""
+        """Return the human scores of one aspect: [system, document]."""
         if aspect not in self.human:
             raise UnknownName(f"no human scores for '{aspect}'; {suggestion(aspect, self.human)}", file=self.name)
         return self.human[aspect]
 
     def of_systems(self, systems: Sequence[str]) -> Summaries:
-        """Only those of these systems."""
+        """Return the summaries of these systems only."""
         for system in systems:
             if system not in self.systems:
                 raise UnknownName.among("system", system, self.systems, file=self.name)
@@ -96,5 +96,5 @@ class Summaries:
         return replace(self, systems=tuple(systems), texts=texts, human=human)
 
     def first_references(self, count: int) -> Summaries:
-        """With only so many references of each document, in the order of the file."""
+        """Keep the first `count` references of each document, in the order of the file."""
         return replace(self, documents=tuple(replace(d, references=d.references[:count]) for d in self.documents))

@@ -1,4 +1,4 @@
-"""Summaries and answers from files, plain or packed. What a file is, its content decides.
+"""Read summaries and answers from files, plain or compressed. The format is recognised by content.
 
     JSON lines    one object per document and system: summary, references (a list, or one text), id, system, source,
                   human (an object of scores). A document's source and references may stand in one of its lines only.
@@ -56,7 +56,7 @@ _DELIMITERS = (",", "\t", ";")
 
 
 def read_summaries(source: Path, *, max_unpacked: int | None = None) -> Summaries:
-    """Summaries from a file of JSON lines, CSV, or in SummEval's layout; it may be packed."""
+    """Read summaries from JSON lines, CSV or SummEval's layout. The file may be compressed."""
     name = os.fspath(source)
     text = _text(name, max_unpacked)
     read = _Reading(name)
@@ -85,7 +85,7 @@ def read_parallel_summaries(
     candidates: Mapping[str, Path], references: Sequence[Path], source: Path | None = None, *,
     max_unpacked: int | None = None,
 ) -> Summaries:  # fmt: skip
-    """Summaries from plain text: line n of each file belongs to document n.
+    """Read summaries from plain text. Line n of each file belongs to document n.
 
     candidates: files by the names of their systems. references: each file has one reference of every document.
     source: the texts that were summarised or translated.
@@ -129,7 +129,7 @@ def _text(name: str, max_unpacked: int | None) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The last one need not end."""
+    """Split a text into lines. The last line need not end with a line break."""
     return [line.rstrip("\r") for line in text.removesuffix("\n").split("\n")]
 
 
@@ -157,7 +157,7 @@ def _no_number(text: str) -> Any:
 
 
 class _Reading:
-    """What has been read so far."""
+    """A file while it is read."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -199,7 +199,7 @@ class _Reading:
         self.entry(fields, line, where)
 
     def table(self, text: str) -> None:
-        """CSV with a header."""
+        """Read CSV with a header."""
         head, _, _ = text.lstrip().partition("\n")
         delimiter = max(_DELIMITERS, key=head.count)
         before = csv.field_size_limit(2**31 - 1)  # a source may be long
@@ -343,7 +343,7 @@ class _Reading:
             self.judged[id, system] = judged
 
     def scores(self, given: Any, where: str, line: int | None) -> dict[str, float]:
-        """One object of scores, or a list of them, one per annotator, which are averaged."""
+        """Return human scores from one object, or the mean over a list of objects (one per annotator)."""
         if given is None:
             return {}
         each = given if isinstance(given, list) else [given]
@@ -359,7 +359,7 @@ class _Reading:
 
 
 def _fields(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What an entry has under the names of each field; a name is used once."""
+    """Return the value of each field by its known names. A name is used for one field only."""
     found: dict[str, Any] = {}
     used: set[str] = set()
     for field, names in NAMES.items():

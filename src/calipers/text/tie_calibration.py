@@ -1,4 +1,4 @@
-"""How often a measure puts two texts, or two systems, in the order in which people do.
+"""Pairwise accuracy: how often a measure orders two texts, or two systems, as people do.
 
     acc = (pairs that both order alike + pairs that both call equal) / all pairs
 
@@ -39,7 +39,7 @@ NOISE = 1e-9  # sums of differences that agree so far are the same, added up in 
 
 @dataclass(frozen=True)
 class PairwiseAccuracy:
-    """The accuracy under the best epsilon, and without one."""
+    """Pairwise accuracy under the best epsilon, and with epsilon 0."""
 
     accuracy: float
     epsilon: float
@@ -50,7 +50,7 @@ class PairwiseAccuracy:
 
 
 def pairwise_accuracy(scores: Floats, human: Floats, level: str = "summary") -> PairwiseAccuracy:
-    """Pairwise accuracy with tie calibration; scores and human are [system, document], and more is better in both.
+    """Return pairwise accuracy with tie calibration. Both arrays are [system, document], higher is better.
 
     level: `system` (pairs of systems, by their means), `summary` (pairs of summaries of one document; the mean over
     documents, under one epsilon for all) or `pooled` (all pairs of summaries).
@@ -81,7 +81,7 @@ def pairwise_accuracy(scores: Floats, human: Floats, level: str = "summary") -> 
 
 
 def accuracies_under(scores: Floats, human: Floats, weights: Floats, level: str = "summary") -> Floats:
-    """Pairwise accuracy with an epsilon of its own for each row of `weights`, which says how often documents count.
+    """Return pairwise accuracy per row of `weights` (how often documents count), each with its own epsilon.
 
     A document that counts twice is there twice; a summary makes no pair with itself.
 
@@ -113,12 +113,12 @@ def accuracies_under(scores: Floats, human: Floats, weights: Floats, level: str 
 
 
 def _last_of_equals(epsilons: Floats) -> NDArray[np.bool_]:
-    """Whether each is the last of those that are the same but for rounding."""
+    """Return True for the last of each run of values that are equal up to rounding."""
     return np.append(np.diff(epsilons) > ROUNDING, True)[: len(epsilons)]
 
 
 def _of_systems(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """The same over means of systems, which differ from row to row."""
+    """Return pairwise accuracy over means of systems per row of weights."""
     there = (~np.isnan(x)).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         means = [np.round(weights @ np.nan_to_num(each).T / (weights @ there.T), DIGITS) for each in (x, y)]
@@ -128,7 +128,7 @@ def _of_systems(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Of each pair: the difference under the measure, its sign for people, and the documents of its texts."""
+    """Pairs of texts: difference under the measure, sign for people, and documents."""
 
     differences: Floats
     people: Floats
@@ -142,11 +142,11 @@ class _Pairs:
 
     @property
     def weights(self) -> Floats:
-        """Of each pair; together 1."""
+        """Weight of each pair. Weights sum to 1."""
         return np.asarray(self.weighted(np.ones((1, self.number)))[0])
 
     def weighted(self, weights: Floats) -> Floats:
-        """The same for each row of what documents count."""
+        """Return the weights of pairs for each row of document weights."""
         first, second = self.documents
         if self.by_document:
             each = weights / np.maximum(np.bincount(first, minlength=self.number), 1)
@@ -157,7 +157,7 @@ class _Pairs:
             return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def turns(self) -> tuple[Floats, Floats, Floats]:
-        """How large each difference is; where it is right about which is better; and what becoming a tie would change.
+        """Return the size of each difference, whether its order is right, and the gain of making it a tie.
 
         As epsilon grows past a pair's difference, the pair becomes a tie of the measure.
         """
@@ -190,14 +190,14 @@ def _pairs(x: Floats, y: Floats, level: str) -> _Pairs:
 
 
 def system_means(values: Floats) -> Floats:
-    """The mean of each system; NaN where it has none."""
+    """Return the mean of each system, NaN if it has no score."""
     there = ~np.isnan(values)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.round(np.where(there, values, 0.0).sum(axis=1) / there.sum(axis=1), DIGITS))
 
 
 def soft_pairwise_accuracy(scores: Floats, human: Floats, samples: int = FLIPS, seed: int = SEED) -> float:
-    """Soft pairwise accuracy over pairs of systems; scores and human are [system, document], more is better in both.
+    """Return soft pairwise accuracy over pairs of systems. Both arrays are [system, document], higher is better.
 
     The p values come from sign flips of the differences, the same ones for both: all of them where there are no more
     than `samples`.
@@ -215,7 +215,7 @@ def soft_pairwise_accuracy(scores: Floats, human: Floats, samples: int = FLIPS, 
 def soft_accuracies_under(
     scores: Floats, human: Floats, weights: Floats, samples: int = FLIPS, seed: int = SEED
 ) -> Floats:
-    """Soft pairwise accuracy for each row of `weights`, which says how often documents count.
+    """Return soft pairwise accuracy per row of `weights`, which says how often documents count.
 
     A document that counts twice is there twice, and has its sign flipped by itself each time.
     """
@@ -227,7 +227,7 @@ def soft_accuracies_under(
 
 
 def sign_flips(units: int, samples: int, seed: int) -> Floats:
-    """Signs of so many units, [flip, unit]: all ways where there are no more than `samples`."""
+    """Return sign flips of the units, [flip, unit]: all of them if there are at most `samples`."""
     if samples < 1:
         raise CalipersError(f"samples {samples} is not a whole number of at least 1")
     if units < 30 and 2**units <= samples:
@@ -238,7 +238,7 @@ def sign_flips(units: int, samples: int, seed: int) -> Floats:
 
 
 def one_sided_p(values: Floats, flips: Floats) -> Floats:
-    """Of each pair of systems: how many flips of its differences have a sum that is at least the observed one."""
+    """Return one-sided p values per pair of systems, from flipped signs of the differences."""
     a, b = all_pairs(len(values))
     differences = values[a] - values[b]
     there = ~np.isnan(differences)

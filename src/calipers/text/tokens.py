@@ -1,4 +1,4 @@
-"""Texts as words: the rule of the original ROUGE for English, and one for every script.
+"""Split texts into words: by the rule of the original ROUGE, or for every script.
 
     ascii     runs of a-z and 0-9 of the lower-cased text; all else separates
     unicode   runs of letters, digits and their marks of the normalised (NFKC), case-folded text; an ideograph or a
@@ -26,7 +26,7 @@ _ALONE = ("CJK UNIFIED", "CJK COMPAT", "HIRAGANA", "KATAKANA")
 
 
 class _Letters(dict[int, str]):
-    """What becomes of a character: itself, itself as a word, or a space. Found out once for each."""
+    """Table of characters, filled on demand: kept, kept as a word of its own, or replaced by a space."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -46,7 +46,7 @@ _LETTERS = _Letters()
 
 
 def ascii_words(text: str) -> list[str]:
-    """The words of the original ROUGE.
+    """Split a text by the rule of the original ROUGE.
 
     >>> ascii_words("Zoë's 2nd-best café")
     ['zo', 's', '2nd', 'best', 'caf']
@@ -55,7 +55,7 @@ def ascii_words(text: str) -> list[str]:
 
 
 def unicode_words(text: str) -> list[str]:
-    """The words of a text in any script.
+    """Split a text in any script.
 
     >>> unicode_words("Zoë's 2nd-best café; हिन्दी; 日本")
     ['zoë', 's', '2nd', 'best', 'café', 'हिन्दी', '日', '本']
@@ -69,7 +69,7 @@ TOKENIZERS: dict[str, Tokenizer] = {"unicode": unicode_words, "ascii": ascii_wor
 
 
 def tokenizer_of(name: str, stem: bool = False) -> Tokenizer:
-    """A tokenizer by its name; with `stem`, words of more than three letters are cut to their stems (English).
+    """Return a tokenizer by name. With `stem`, English words of more than three letters are stemmed.
 
     >>> tokenizer_of("ascii", stem=True)("The running cats")
     ['the', 'run', 'cat']
@@ -87,7 +87,7 @@ def _stemmed(word: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The lines of a text, which ROUGE-Lsum takes as its sentences; blank ones do not count.
+    """Return the non-blank lines of a text, which are its sentences for ROUGE-Lsum.
 
     >>> sentences("One.\\n\\nTwo.")
     ['One.', 'Two.']
@@ -104,7 +104,7 @@ _ABBREVIATION = re.compile(r"(?:^|[\s(\"'])(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|S
 
 
 def written_words(text: str, tokenizer: str = "unicode") -> list[str]:
-    """The words of a text as it writes them, with their capitals; as many as the tokenizer finds.
+    """Return the words of a text as they are written, with capitals; as many as the tokenizer finds.
 
     >>> written_words("The cat's MAT.")
     ['The', 'cat', 's', 'MAT']
@@ -118,7 +118,7 @@ def written_words(text: str, tokenizer: str = "unicode") -> list[str]:
 
 
 def cut_to(text: str, count: int, words: Tokenizer) -> str:
-    """The longest beginning of a text that has no more than so many words.
+    """Return the longest beginning of a text that has at most `count` words.
 
     >>> cut_to("The cat sat. On the mat.", 3, unicode_words)
     'The cat sat.'
@@ -134,7 +134,7 @@ def cut_to(text: str, count: int, words: Tokenizer) -> str:
 
 
 def source_sentences(text: str) -> list[str]:
-    """The sentences of running text: lines, and what ends in a full stop, question or exclamation mark.
+    """Split running text into sentences: at line ends, full stops, question and exclamation marks.
 
     >>> source_sentences("Dr. Who left. 'Why ?' he said. U.S. news!\\nA line")
     ['Dr. Who left.', "'Why ?' he said.", 'U.S. news!', 'A line']

@@ -1,4 +1,4 @@
-"""What a report says of texts: chance and the upper bound, people, measures, and the texts themselves."""
+"""Sections of a report on texts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SAMPLES = 500  # of documents, for intervals of correlations
 
 
 def chance(material: TextMaterial, detail: Detail) -> Section:
-    """Each system from what random texts get to the upper bound."""
+    """Show each system between random texts and the upper bound."""
     known = bounded(material)
     scores = material.scores
     charts: dict[str, Any] = {}
@@ -68,7 +68,7 @@ def chance(material: TextMaterial, detail: Detail) -> Section:
 
 
 def people(material: TextMaterial, detail: Detail) -> Section:
-    """How well the measures agree with people."""
+    """Show how well the measures agree with people."""
     from calipers.text.charts import agreement_chart
     from calipers.text.human_agreement import human_correlation
     from calipers.text.meta_evaluation import TextMetaEvaluation
@@ -99,7 +99,7 @@ def people(material: TextMaterial, detail: Detail) -> Section:
 
 
 def trust(material: TextMaterial, detail: Detail) -> Section:
-    """How many pairs of systems each measure tells apart."""
+    """Show how many pairs of systems each measure tells apart."""
     power = material.power
     best = max(power.families, key=lambda each: power[each.name] if power[each.name] == power[each.name] else -1.0)
     columns = (
@@ -121,7 +121,7 @@ def trust(material: TextMaterial, detail: Detail) -> Section:
 
 
 def texts(material: TextMaterial, detail: Detail) -> Section:
-    """The documents on which systems differ most, and what they wrote."""
+    """Show the documents on which systems differ most, with the texts."""
     scores, summaries = material.scores, material.summaries
     values = scores.values[0]
     there = ~np.isnan(values).all(axis=0)
@@ -160,7 +160,7 @@ def texts(material: TextMaterial, detail: Detail) -> Section:
 
 
 def method(material: TextMaterial, detail: Detail) -> Section:
-    """What is needed to make the page again."""
+    """Show how the page was made."""
     c = material.choices
     given = {
         "measures": " ".join(material.scores.measures),
@@ -188,7 +188,7 @@ def method(material: TextMaterial, detail: Detail) -> Section:
 
 
 def bounded(material: TextMaterial) -> dict[str, TextMeasure]:
-    """The measures whose chance is known, by the names that tables have."""
+    """Return the measures with expected scores, by the names of the tables."""
     found = material.found
     if found is None:
         return {}
