@@ -11,12 +11,13 @@ from calipers.checks import Policy as Policy
 from calipers.checks import check_choice, check_policy, check_whole, is_number
 from calipers.collection.judgments import Judgments
 from calipers.conventions import Convention
-from calipers.errors import CalipersError, CheckFailed
+from calipers.errors import CalipersError
 from calipers.limits.exactness import sampling_errors
+from calipers.limits.populations import no_room
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
+from calipers.measures.forms.base import deepest
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
-from calipers.plurals import counted
 from calipers.record import Record
 from calipers.results.averages import mean
 from calipers.results.scores import Coverage, Reason
@@ -66,7 +67,7 @@ class Counting(Record):
         """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
         lists = Lists.of(pool, batch)
         shape = (len(batch), pool.queries)
-        describe(coverage, part, batch, lists)
+        describe(coverage, part, batch, lists, deepest(measure.form for measure in measures))
         if self.condensed:
             lists = lists.condensed()
         ranked = lists.under(self.ties)
@@ -140,9 +141,14 @@ def check_depth(depth: int | None) -> None:
         check_whole("depth", depth)
 
 
-def describe(coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists) -> None:
-    """Fill in what the lists of some runs were like."""
+def describe(
+    coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists, reach: int | None = None
+) -> None:
+    """Fill in what the lists of some runs were like. reach: the deepest rank that measures read (None: all)."""
     shape = coverage.length[part].shape
+    deep = np.iinfo(np.int64).max if reach is None else reach
+    coverage.read[part] = np.minimum(lists.length, deep).reshape(shape)
+    coverage.judged[part] = np.minimum(np.diff(lists.top(reach).offsets), deep).reshape(shape)
     coverage.length[part] = lists.length.reshape(shape)
     top = lists.top(DESCRIBED)
     shown = np.clip(DESCRIBED + 1 - top.first, 0, top.last - top.first + 1) / (top.last - top.first + 1)
@@ -203,21 +209,4 @@ def refuse_flat(name: str, measure: Measure, flat: int, queries: int, largest_po
     """Stop where a normalised measure has nothing between random and ideal for most queries."""
     if 2 * flat > queries:
         population = measure.parameters["population"]
-        of = f"of the population '{population}'"
-        same = f"every ranking {of} scores the same"
-        if measure.form.averages_attention:  # where a tie of all documents may beat each of their orders
-            same = f"a random ranking {of} is as good as the ideal one"
-        raise CheckFailed(
-            f"{name}: for {flat} of {counted(queries, 'query')} {same}, so that nothing lies between random "
-            f"and ideal; populations that would work: {_working_populations(largest_pool, population)}"
-        )
-
-
-def _working_populations(largest_pool: int, population: str) -> str:
-    """Populations other than this that may have documents of different worth for most queries."""
-    others = {
-        "union": "union (the pool and the unjudged documents above judged ones)",
-        "retrieved": "retrieved (a re-ranking of each run's own documents)",
-        "collection": f"collection(N) with the size N, as collection({2 * largest_pool + 1000})",
-    }
-    return ", ".join(sentence for name, sentence in others.items() if name != population)
+        raise no_room(name, flat, queries, population, largest_pool, averages_attention=measure.form.averages_attention)

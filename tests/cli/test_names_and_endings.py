@@ -283,18 +283,66 @@ def test_means_against_a_baseline(folder: Path, said: Said) -> None:
 
 def test_every_screen_says_what_a_random_ranking_shuffles(folder: Path, said: Said) -> None:
     (folder / "two.run").write_text(RUN.replace(" one", " two"))
-    union = "a random ranking shuffles the judged documents of the query and the unjudged ones that the run ranks above"
+    pool = "a random ranking shuffles the judged documents of the query\n"
     for arguments in (
         ("evaluate", "-m", "V2(AP)"), ("compare", "-m", "V2(AP)"), ("bounds", "-m", "AP"), ("queries", "-m", "AP"),
         ("metaeval", "-m", "AP V2(AP)", "--table", "power"),
     ):  # fmt: skip
         done = said(arguments[0], "qrels.txt", "one.run", "two.run", *arguments[1:])
-        assert union in done.stderr, arguments
-    assert "shuffles the judged documents of the query\n" in said("bounds", "qrels.txt", "-m", "AP").stderr
-    several = said("evaluate", "qrels.txt", "one.run", "-m", "V2(AP) V2(AP, population=pool) W(RR)").stderr
-    assert "shuffles the judged documents of the query (V2(AP, population=pool))" in several
+        assert pool in done.stderr, arguments
+    several = said("evaluate", "qrels.txt", "one.run", "-m", "V2(AP) V2(AP, population=union) W(RR)").stderr
+    assert "shuffles the judged documents of the query (V2(AP), W(RR))" in several
+    assert "the unjudged ones that the run ranks above judged ones (V2(AP, population=union))" in several
     (folder / "poor.run").write_text("1 Q0 b 1 1 poor\n2 Q0 d 1 1 poor\n")
     assert "they leave relevant ones out" in said("evaluate", "qrels.txt", "poor.run", "-m", "W(AP)").stderr
+
+
+POSITIVES = "".join(f"{query} 0 d{document} 1\n" for query in range(4) for document in range(2))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("evaluate", "-m", "V2(nDCG@10)"),
+        ("queries", "-m", "nDCG@10"),
+        ("bounds", "-m", "nDCG@10"),
+        ("metaeval", "-m", "nDCG@10", "--sets", "all,easy"),
+        ("metaeval", "-m", "V2(nDCG@10)"),
+        ("report", "-m", "V2(nDCG@10)", "-o", "report.html"),
+    ],
+)
+def test_judgments_of_relevant_documents_only_have_no_expected_scores(
+    command: tuple[str, ...], folder: Path, said: Said
+) -> None:
+    (folder / "positives.txt").write_text(POSITIVES)
+    lines = POSITIVES.replace(" 0 d", " Q0 d").replace(" 1\n", " 1 1 run\n")
+    (folder / "a.run").write_text(lines)
+    (folder / "b.run").write_text(lines.replace(" run", " other"))
+    done = said(command[0], "positives.txt", "a.run", "b.run", *command[1:])
+    assert done.returncode == 1, done.stderr
+    assert "collection(N)" in done.stderr
+    assert "or retrieved" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("bounds", "-m", "RIC", "--population", "retrieved"), 0),
+        (("bounds", "-m", "AP", "--population", "pools"), 2),
+        (("bounds", "-m", "AP", "--population", "collection(x)"), 2),
+        (("queries", "-m", "AP", "--population", ""), 2),
+        (("report", "-m", "AP", "--population", "all", "-o", "report.html"), 2),
+        *((("metaeval", "-m", "AP RR", "--sets", name), 0) for name in ("hard", "easy,hard", "ideal", "broad", "left")),
+        (("metaeval", "-m", "AP RR", "--sets", "tough"), 2),
+        (("metaeval", "-m", "AP RR", "--sets", ""), 2),
+        (("metaeval", "-m", "AP RR", "--sets", "ideal", "--population", "reviewed"), 2),
+    ],
+)
+def test_populations_and_sets_are_known_names(arguments: tuple[str, ...], code: int, folder: Path, said: Said) -> None:
+    (folder / "none.run").write_text("1 Q0 u 1 1 none\n")
+    done = said(arguments[0], "qrels.txt", "one.run", "none.run", *arguments[1:])
+    assert done.returncode == code, done.stderr
+    assert "Warning" not in done.stderr
 
 
 def test_measures_are_listed_and_shown(folder: Path, said: Said) -> None:

@@ -62,7 +62,7 @@ def test_bounds_are_those_of_all_rankings(name: str) -> None:
 
     check(found.ideal[name], [oracle.highest(measure, pool) for pool in grades])
     check(found.expected[name], [oracle.expected(measure, pool) for pool in grades])
-    check(found.worst[name], [oracle.lowest(measure, pool, empty=None) for pool in grades])
+    check(found.worst[name], [oracle.lowest(measure, pool) for pool in grades])
     known = ~np.isnan(found.sd[name])
     variances = [oracle.variance(measure, pool) for pool, k in zip(grades, known, strict=True) if k]
     check(found.sd[name][known] ** 2, variances)
@@ -206,8 +206,8 @@ def test_the_union_is_what_is_judged_and_what_the_run_ranks_above_it(name: str) 
     """Every order of the pool and of the list's unjudged documents, scored one by one; a tie is counted whole."""
     above = {("one", "q1"): "uv", ("two", "q1"): "u"}
     found = cal.bounds(UNION, [name], population="union", runs=WITH_UNJUDGED)
-    scores = cal.evaluate(UNION, WITH_UNJUDGED, [name, f"V2({name})"], warn=False)
-    assert scores.definitions[1].parameters["population"] == "union"
+    normalised = f"V2({name}, population=union)"
+    scores = cal.evaluate(UNION, WITH_UNJUDGED, [name, normalised], warn=False)
     for s, system in enumerate(WITH_UNJUDGED):
         for q, (query, pool) in enumerate(UNION.items()):
             documents = [*pool, *above.get((system, query), "")]
@@ -221,7 +221,7 @@ def test_the_union_is_what_is_judged_and_what_the_run_ranks_above_it(name: str) 
             assert found.expected[name][s, q] == pytest.approx(e, rel=NEAR)
             assert found.ideal[name][s, q] == pytest.approx(u, rel=NEAR)
             assert found.worst[name][s, q] == pytest.approx(every.min(), rel=NEAR)
-            assert scores[f"V2({name})"][s, q] == pytest.approx((a - e) / (u - e if a >= e else e), rel=1e-9, abs=NEAR)
+            assert scores[normalised][s, q] == pytest.approx((a - e) / (u - e if a >= e else e), rel=1e-9, abs=NEAR)
 
 
 def test_rankings_of_the_union_need_not_name_what_is_worth_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +250,7 @@ def test_rankings_of_the_union_need_not_name_what_is_worth_nothing(monkeypatch: 
 def test_the_union_is_the_pool_where_everything_is_judged() -> None:
     """As in learning to rank, where V2 stays what the papers print, bit by bit."""
     runs = {"q1": {"c": 2.0, "b": 1.0, "a": 0.5}, "q2": {"e": 2.0, "d": 1.0}}
-    names = [f"{wrap}(AP{option})" for wrap in ("V1", "V2", "V2s", "W", "Z") for option in ("", ", population=pool")]
+    names = [f"{wrap}(AP{option})" for wrap in ("V1", "V2", "V2s", "W", "Z") for option in ("", ", population=union")]
     scores = cal.evaluate(UNION, runs, names, warn=False)
     assert (scores.values[0::2] == scores.values[1::2]).all()
 
@@ -269,13 +269,14 @@ def test_the_manual_says_over_which_queries_expected_precision_is(data: Path) ->
 
 @pytest.mark.acceptance
 def test_on_trec_covid_the_best_system_is_above_random(data: Path) -> None:
-    """Random rankings of the pool alone, of documents that no system was given, beat every system by AP."""
+    """Random rankings of the pool, of documents that no system was given, beat every system by AP; a note says so."""
     judgments = cal.read_qrels(data / "trec/covid-round1/qrels-rnd1.txt")
     runs = [RememberedRun(run) for run in cal.read_runs(data / "trec/covid-round1/runs/[a-d]*")]
-    scores = cal.evaluate(judgments, runs, ["AP", "V2(AP)", "V2(AP, population=pool)"], warn=False)
-    mean = scores.values.mean(axis=2)
+    scores = cal.evaluate(judgments, runs, ["AP", "V2(AP, population=retrieved)", "V2(AP)", "V2(P@5)"], warn=False)
+    mean = np.nanmean(scores.values, axis=2)
     assert (mean[2] < 0).all()
     assert mean[1].max() > 0.1
+    assert any(note.startswith("V2(AP): most documents that the systems retrieved are unj") for note in scores.remarks)
     random_ap = cal.bounds(judgments, "AP", population="union", runs=runs).expected["AP"].mean(axis=1)
     assert (random_ap < 0.2).all()
     assert mean[0].max() > random_ap.max()
@@ -383,10 +384,10 @@ def test_degenerate_and_empty_queries() -> None:
 def test_judgments_with_positives_only_are_refused_with_advice() -> None:
     qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"a": 1, "b": 0}}
     run = {q: {"a": 2.0, "b": 1.0, "c": 0.5} for q in qrels}
-    with pytest.raises(cal.CheckFailed, match=r"retrieved .* collection\(N\)"):
-        cal.evaluate(qrels, run, "V2(RR, population=pool)")
-    assert not np.isnan(cal.evaluate(qrels, run, "V2(RR)")["V2(RR)"]).any()  # what the run returned leaves room
-    assert cal.evaluate(qrels, run, "V2(RR, population=retrieved)")["V2(RR, population=retrieved)"].shape == (1, 3)
+    with pytest.raises(cal.CheckFailed, match=r"collection\(N\).* retrieved"):
+        cal.evaluate(qrels, run, "V2(RR)")
+    for population in ("retrieved", "union", "collection(50)"):  # each has documents that are not relevant
+        assert not np.isnan(cal.evaluate(qrels, run, f"V2(RR, population={population})").values).any()
 
 
 def test_nothing_found_counts_as_nothing() -> None:

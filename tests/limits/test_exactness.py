@@ -209,9 +209,10 @@ def test_the_published_expected_value_is_cut_at_the_ideal() -> None:
     pools = {"q": {"a": 1, "b": 1, "c": 0}}
     found = cal.bounds(pools, "SP@3", expected="paper")
     assert 3 * (2 / 3) ** 2 < found.ideal["SP@3"][0] == 2
-    few = cal.bounds({"q": {"a": 1}}, "SP@5", expected="paper")  # k p^2 = 5
+    one = {"q": {"a": 1}, "r": {"a": 1, "b": 0}}
+    few = cal.bounds(one, "SP@5", expected="paper")  # k p^2 = 5
     assert few.expected["SP@5"][0] == few.ideal["SP@5"][0] == 1
-    assert cal.bounds({"q": {"a": 1}}, "SP@5", expected="paper", ideal="k").expected["SP@5"][0] == 5
+    assert cal.bounds(one, "SP@5", expected="paper", ideal="k").expected["SP@5"][0] == 5
     assert few.exactness["SP@5"]["expected"] == "exact"
     assert few.error["SP@5"][0] == 0
 

@@ -175,7 +175,10 @@ def test_the_scale_from_random_to_ideal_is_that_of_v2() -> None:
 
 def test_which_measure_is_asked_where_there_are_several() -> None:
     scores = cal.evaluate({"q": {"a": 1}, "r": {"b": 1}}, {"q": {"a": 1}, "r": {"b": 2}}, ["AP", "RR"])
-    for draw in (lambda: plot.means(scores), lambda: plot.between_bounds(scores, cal.bounds({"q": {"a": 1}}, "AP"))):
+    for draw in (
+        lambda: plot.means(scores),
+        lambda: plot.between_bounds(scores, cal.bounds({"q": {"a": 1, "b": 0}}, "AP")),
+    ):
         with pytest.raises(CalipersError, match="which measure"):
             draw()
     with pytest.raises(CalipersError, match="unknown measure 'P'"):

@@ -70,9 +70,9 @@ def command(
     calipers bounds qrels.txt run.txt -m "RBP(p=0.8)" --residual
     """
     from calipers.limits.exactness import exactness_notes
-    from calipers.limits.normalisation import OF_LISTS, what_is_shuffled
     from calipers.limits.pool_bounds import bounds as bounds_of
     from calipers.limits.pool_bounds import residuals
+    from calipers.limits.populations import OF_LISTS, what_is_shuffled
 
     wanted = inputs.wanted()
     names = list(wanted)
@@ -88,8 +88,6 @@ def command(
             raise CalipersError(f"--residual is for linear measures, which read no {what}: see `calipers ranges`")
         output.write(residuals(known, runs, names).table())
         return
-    if runs is None and population == "union":
-        population = "pool"  # the same where there is no run
     found = bounds_of(known, names, population=population, runs=runs, like=like, **vars(bounds))
     if like is not None:
         note(f"like {like.name}: {like.sentence}")

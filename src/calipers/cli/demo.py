@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import click
 from calipers.cli.options import TYPED, OutputFolder, note, seed_option, show
 from calipers.plurals import counted
 
-MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(nDCG@10)"
+MEASURES = "nDCG@10 AP RR P@10 Recall@1000 RBP(p=0.8) V2(AP)"
 QUALITY = {"ideal": 1.0, "strong": 0.6, "fair": 0.4, "weak": 0.2, "random": 0.0}
 EXTRA = ("jinja2", "vl_convert")
 
@@ -38,6 +39,8 @@ def command(context: click.Context, output: str, letor: bool, seed: int) -> None
     simulation = simulate(topics=50, systems=QUALITY, retrieved=200, ties=0.1, unjudged=0.2, seed=seed)
     folder = Path(output)
     qrels, runs = simulation.write(folder)
+    # The random system permutes the judged documents, as the random rankings behind V2 do.
+    replace(simulation, systems={"random": QUALITY["random"]}, unjudged=0.0).write(folder)
     note(f"wrote a collection of 50 topics and {counted(len(QUALITY), 'system')} to {folder} (seed {seed})")
     collection = [str(qrels), *map(str, runs)]
     _call(context, evaluate, [*collection, "-m", MEASURES], f'{qrels} {folder / "*.run"} -m "{MEASURES}"')

@@ -167,7 +167,7 @@ def _note_undefined(summary: Summary, scores: Any) -> None:
     for sentence in exactness_notes(said["exactness"]):
         note(sentence)
     if populations := {about(scores, name)["population"] for name in summary.measures} - {None}:
-        from calipers.limits.normalisation import what_is_shuffled
+        from calipers.limits.populations import what_is_shuffled
 
         for population in sorted(populations):
             note(what_is_shuffled(population))

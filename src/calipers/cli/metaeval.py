@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import POSITIVE, draw, note, plot_option, progress, show, warn, words
+from calipers.cli.options import POSITIVE, draw, note, plot_option, population_option, progress, show, warn, words
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists, significance_options
 from calipers.errors import CalipersError
@@ -53,6 +53,7 @@ class OtherCollection:
     help="Queries in the uninformative and in the ideal set.",
 )
 @click.option("--absolute", is_flag=True, help="Choose these sets by the absolute difference to a random ranking.")
+@population_option
 @significance_options("none")
 @click.option(
     "--correlation",

@@ -26,6 +26,7 @@ from calipers.cli.printing import note as note
 from calipers.cli.printing import show as show
 from calipers.cli.printing import warn as warn
 from calipers.errors import CalipersError
+from calipers.limits.populations import COLLECTION, DEFAULT_POPULATION, NAMED, check_population
 
 
 class FileName(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
@@ -218,11 +219,30 @@ how_to_read_files = declared(
 how_to_read = declared(how_to_read_files, combine_option)
 
 
+class PopulationName(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions
+    """The name of a population of documents."""
+
+    name = "population"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "|".join((*NAMED, COLLECTION))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        check_population(value)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in NAMED if name.startswith(incomplete)]
+
+
 def population_option(command: Command) -> Command:
     return click.option(
-        "--population", default="union", show_default=True, metavar="union|pool|retrieved|collection(N)",
-        help="What random rankings shuffle: the judged documents and the unjudged ones that the run ranks above "
-             "them (union), the judged ones (pool), those that the run returned, or N documents.",
+        "--population", default=DEFAULT_POPULATION, show_default=True, type=PopulationName(),
+        help="Documents that random rankings shuffle: the judged ones (pool), those that the run returned (retrieved), "
+             "the judged ones and the unjudged ones that the run ranks above them (union), or N documents, of "
+             "which the unjudged ones are not relevant.",
     )(command)  # fmt: skip
 
 

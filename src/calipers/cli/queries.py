@@ -66,8 +66,8 @@ def command(
     """
     from calipers.evaluation import evaluate
     from calipers.limits.exactness import exactness_notes
-    from calipers.limits.normalisation import what_is_shuffled
     from calipers.limits.pool_bounds import bounds
+    from calipers.limits.populations import what_is_shuffled
     from calipers.limits.query_types import query_types
     from calipers.results.tables import Table
 

@@ -18,7 +18,6 @@ Gienapp et al., SIGIR 2020 (W); the V1 and V2 normalisations are those of the pa
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.errors import CalipersError
+from calipers.limits.populations import (
+    DEFAULT_POPULATION,
+    OF_LISTS,
+    POPULATIONS,
+    check_population,
+    collection_size,
+)
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Inner, Proofs, inexact
 from calipers.measures.grammar import parse
@@ -38,9 +44,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NOISE = 1e-12  # differences of sums of floats that mean no difference
-LARGEST_COLLECTION = 150_000_000  # documents: some measures take weights of all their ranks
-POPULATIONS = "union, pool, retrieved, collection(N)"
-OF_LISTS = ("union", "retrieved")  # populations that depend on what a run returned
 BELOW_WORST = (
     "some lists score less than the worst ranking, which holds all judged documents: they leave relevant ones out"
 )
@@ -167,7 +170,7 @@ class Normalised(Form):
     normalised = True
     base: Form
     function: Callable[[Floats, Limits], Floats]
-    population: str = "union"
+    population: str = DEFAULT_POPULATION
     published_expected: bool = False
     published_ideal: bool = False
 
@@ -299,12 +302,9 @@ class Normalised(Form):
         )
         deviation = deviation_off = expected_off = None
         if self.function is standard_score:
-            variance = self.base.variance(population)
-            if variance is None:
-                deviation = sampled_deviation(self.base, population)
+            deviation = standard_deviation(self.base, population, sample=True)
+            if self._samples_deviation:
                 deviation_off = deviation_error(self.base, population)
-            else:
-                deviation = np.sqrt(variance)
         if self._reads_expected and (self.base.exactness == "sampled" or self.base.may_draw_ties):
             expected_off = self.base.expected_error(population)
         worst = self.base.worst(population) if self._reads_worst else np.full(len(ideal), np.nan)
@@ -362,6 +362,26 @@ class Normalised(Form):
         return f"{self.base.reader} The score is put between what the same documents could score."
 
 
+def standard_deviation(form: Form, population: Population, *, sample: bool) -> Floats:
+    """Return the standard deviation of the score over random rankings of each set of documents.
+
+    It is exactly 0 where the best and the worst ranking score the same: rounding would leave about 1e-8 there.
+    sample: draw rankings where there is no closed form, instead of returning NaN.
+    """
+    variance = form.variance(population)
+    if variance is not None:
+        deviation = np.sqrt(np.maximum(variance, 0.0))
+    elif sample:
+        deviation = sampled_deviation(form, population)
+    else:
+        return np.full(len(population.size), np.nan)
+    if form.extremes != "exact":
+        return deviation
+    ideal, worst = form.ideal(population), form.worst(population)
+    constant = np.abs(ideal - worst) <= NOISE * np.maximum(np.abs(ideal), np.abs(worst))
+    return np.where(constant & ~np.isnan(deviation), 0.0, deviation)
+
+
 def refuse_parts(pool: Pool) -> None:
     """Stop where documents that were pooled are not named: no ranking of those that are is ideal, or random."""
     if not pool.whole:
@@ -371,26 +391,6 @@ def refuse_parts(pool: Pool) -> None:
         )
 
 
-_COLLECTION = re.compile(r"collection\((\d{1,20})\)$")
-
-
-def check_population(population: str) -> None:
-    if population in ("pool", *OF_LISTS):
-        return
-    found = _COLLECTION.match(str(population))
-    if found and int(found[1]) > LARGEST_COLLECTION:
-        raise CalipersError(f"population {population} is above {LARGEST_COLLECTION:,} documents")
-    if not found:
-        raise CalipersError(f"unknown population '{population}'; expected one of {POPULATIONS}")
-
-
-def _size_of_collection(population: str) -> int:
-    """N of collection(N), which was checked before."""
-    found = _COLLECTION.match(population)
-    assert found is not None
-    return int(found[1])
-
-
 def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = None) -> Population:
     """The documents of each query that a random ranking shuffles."""
     check_population(population)
@@ -398,7 +398,7 @@ def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = No
         return pool.everything
     if population in OF_LISTS:
         raise CalipersError(f"population '{population}' needs a run")
-    size = _size_of_collection(population)
+    size = collection_size(population)
     largest = int(max(pool.size.max(initial=0), 0 if lengths is None else lengths.max(initial=0)))
     if size < largest:
         raise CalipersError(f"population {population} is smaller than a list of {counted(largest, 'document')}")
@@ -409,24 +409,6 @@ def population_of(population: str, pool: Pool, lengths: NDArray[Any] | None = No
             everything.pool, everything.query, np.full(pool.queries, size), everything.offsets, everything.document
         ),
     )
-
-
-def what_is_shuffled(population: str) -> str:
-    """The documents of a random ranking, in one sentence.
-
-    >>> what_is_shuffled("pool")
-    'a random ranking shuffles the judged documents of the query'
-    """
-    check_population(population)
-    documents = {
-        "union": "the judged documents of the query and the unjudged ones that the run ranks above judged ones",
-        "pool": "the judged documents of the query",
-        "retrieved": "the documents that the run returned, judged or not",
-    }.get(population)
-    if documents is None:
-        size = _size_of_collection(population)
-        documents = f"{size:,} documents, of which those that are not judged are not relevant"
-    return f"a random ranking shuffles {documents}"
 
 
 def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: str) -> Callable[..., Measure]:
@@ -456,7 +438,7 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
     build.__doc__ = sentence
     build.__module__ = __name__
     declaration = measure(
-        name, example=f"{name}(nDCG@10)", of=NEEDED, population="union", expected="exact", ideal="exact"
+        name, example=f"{name}(nDCG@10)", of=NEEDED, population=DEFAULT_POPULATION, expected="exact", ideal="exact"
     )(build)
 
     def normalised(of: str | Measure, **options: str) -> Measure:

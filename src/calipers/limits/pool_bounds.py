@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -18,13 +18,14 @@ from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, warn_user
 from calipers.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
 from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import OF_LISTS, check_population, population_of, refuse_parts
+from calipers.limits.normalisation import population_of, refuse_parts, standard_deviation
+from calipers.limits.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import Exactness, inexact
 from calipers.measures.forms.linear import linear_over_constant
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-from calipers.measures.random_rankings import deviation_error, enumerable, sampled_deviation
+from calipers.measures.random_rankings import deviation_error, enumerable
 from calipers.measures.registry import Measure
 from calipers.measures.values import Judged
 from calipers.plurals import counted
@@ -145,7 +146,7 @@ def bounds(
     judgments: JudgmentsLike,
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
-    population: str = "pool",
+    population: str = DEFAULT_POPULATION,
     runs: RunsLike | None = None,
     like: str | Convention | None = None,
     sd: str = "exact",
@@ -159,10 +160,10 @@ def bounds(
 ) -> Bounds:
     """The ideal, worst and expected score of measures for each query, and the standard deviation of random rankings.
 
-    population: whose random rankings: `pool`, all judged documents of the query; `retrieved`, the documents that
-        a run returned; `union`, the pool and the unjudged documents that a run ranks above judged ones, which is what
-        V1 and V2 take; `collection(N)`, N documents of which the unjudged are not relevant. `retrieved` and `union`
-        need `runs`.
+    population: the documents that random rankings shuffle: `pool`, the judged documents of the query; `retrieved`, the
+        documents that a run returned; `union`, the pool and the unjudged documents that a run ranks above judged ones;
+        `collection(N)`, N documents of which the unjudged are not relevant. `retrieved` and `union` need `runs`. The
+        pool is refused where most queries have judged documents of one grade only: all their rankings score the same.
     like: the tool whose conventions say what a measure leaves open, as in `evaluate`.
     sd: `exact` where there is a closed form, else NaN; `sampled` draws random rankings for the others.
     expected: the mean itself (`exact`), or for SP and AP `paper`, the published k p^2, at most the ideal.
@@ -205,6 +206,8 @@ def bounds(
     for name, measure in named.items():
         if measure.form.normalised:
             raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
+    if population == "pool" and facts is None:
+        refuse_one_grade(known.pool, named)
     systems: tuple[str, ...] = ()
     place: Any = slice(None)  # of each list, among the populations
     sets: dict[str, Population]  # of each measure
@@ -252,13 +255,32 @@ def bounds(
         ideal=each(best),
         expected=each(mean),
         worst=each(lambda f, whole: f.worst(whole)),
-        sd=each(lambda f, whole: _deviation(f, whole, sd)),
+        sd=each(lambda f, whole: standard_deviation(f, whole, sample=sd == "sampled")),
         error=errors or each(lambda f, whole: np.zeros(len(whole.size))),
         sd_error=each(lambda f, whole: _deviation_error(f, whole, sd)),
         exactness={
             name: _exactness(measure.form, sets[name], errors.get(name), sd, ideal) for name, measure in named.items()
         },
     )
+
+
+def refuse_one_grade(pool: Pool, measures: Mapping[str, Measure]) -> None:
+    """Stop where most pools hold relevant documents of one grade only, so that all rankings of a pool score the same.
+
+    Measures of attention and of groups are not concerned: their rankings of such documents differ.
+    """
+    concerned = [
+        name for name, each in measures.items() if not (each.form.averages_attention or each.form.reads_groups)
+    ]
+    if pool.kind != "grades" or not concerned:
+        return
+    starts = pool.offsets[:-1][pool.size > 0]
+    if not len(starts):
+        return
+    lowest, highest = np.minimum.reduceat(pool.grade, starts), np.maximum.reduceat(pool.grade, starts)
+    flat = int(((lowest == highest) & (lowest > 0)).sum())
+    if 2 * flat > pool.queries:
+        raise no_room(f"bounds of {', '.join(concerned)}", flat, pool.queries, "pool", int(pool.size.max()))
 
 
 def _rows_that_matter(pool: Pool, form: Form, sd: str) -> NDArray[np.bool_] | None:
@@ -300,15 +322,6 @@ def _exactness(form: Form, population: Population, error: Floats | None, sd: str
     if form.has_variance or sd == "sampled":
         found["sd"] = "exact" if form.has_variance else "enumerated" if enumerable(population).all() else "sampled"
     return found
-
-
-def _deviation(form: Form, population: Population, how: str) -> Floats:
-    variance = form.variance(population)
-    if variance is not None:
-        return np.sqrt(variance)
-    if how == "sampled":
-        return sampled_deviation(form, population)
-    return np.full(len(population.size), np.nan)
 
 
 def _deviation_error(form: Form, population: Population, how: str) -> Floats:

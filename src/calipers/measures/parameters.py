@@ -136,9 +136,9 @@ PARAMETERS = {
     },
     "of": Parameter("the measure that is normalised, with its own cutoff and parameters", takes="a measure"),
     "population": Parameter(
-        "what a random ranking shuffles: judged documents and the unjudged ones above them, judged ones, or those "
-        "that the run returned",
-        ("union", "pool", "retrieved"), "collection(N)",
+        "the documents that a random ranking shuffles: the judged ones, those that the run returned, the judged ones "
+        "and the unjudged ones above them, or N documents",
+        ("pool", "retrieved", "union"), "collection(N)",
     ),
     "expected": Parameter("the exact expected score, or the published one of SP and AP", ("exact", "paper")),
     **{

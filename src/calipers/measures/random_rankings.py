@@ -125,9 +125,10 @@ def drawn_lists(population: Population, i: int, draws: int, random: np.random.Ge
 
 
 def all_lists(population: Population, i: int) -> Lists:
-    """All rankings of set i, documents of one grade being alike."""
-    places = np.array(list(_places(int(population.size[i]), _alike(population, i))), np.int64)
-    return _lists_of(population, i, places.reshape(-1, int(population.judged[i])))
+    """Return all rankings of set i, in which documents of one grade are alike."""
+    orders = list(_places(int(population.size[i]), _alike(population, i)))  # one where nothing is judged
+    places = np.array(orders, np.int64).reshape(len(orders), int(population.judged[i]))
+    return _lists_of(population, i, places)
 
 
 def _lists_of(population: Population, i: int, places: Ints) -> Lists:

@@ -32,12 +32,12 @@ SETS = ("all", *BY_DIFFERENCE, *BY_GRADES, *HALVES)
 
 
 def set_size(size: float, queries: int) -> int:
-    """A number of queries, from a number or a share of them.
+    """Return a number of queries from a number or a share of them, at least 1.
 
-    >>> set_size(0.25, 50), set_size(500, 1000)
-    (12, 500)
+    >>> set_size(0.25, 50), set_size(500, 1000), set_size(0.25, 2)
+    (12, 500, 1)
     """
-    count = round(size * queries) if 0 < size < 1 else int(size)
+    count = max(round(size * queries), 1) if 0 < size < 1 else int(size)
     if count < 1 or (size >= 1 and count != size):
         raise CalipersError(f"the size {size:g} of a set of queries is neither a whole number nor a share below 1")
     return min(count, queries)

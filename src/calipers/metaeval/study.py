@@ -21,6 +21,7 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation import Measures, Policies, evaluate
 from calipers.inputs import as_judgments, as_runs, facts_where_read
 from calipers.limits.pool_bounds import bounds
+from calipers.limits.populations import DEFAULT_POPULATION
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -70,6 +71,7 @@ class Choices:
     denominator: str = "absolute"  # of PAD
     size: float = 0.25  # of the uninformative and ideal sets: a number or a share of the queries
     absolute: bool = False  # leave out the sign of the difference when choosing these sets
+    population: str = DEFAULT_POPULATION  # documents that random rankings shuffle, when choosing these sets
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,11 @@ class MetaEvaluation:
         return tuple(self.views)
 
     @property
+    def main_set(self) -> str:
+        """The set that the answers are about: all queries, or the first set where these are not asked for."""
+        return "all" if "all" in self.views else self.sets[0]
+
+    @property
     def systems(self) -> tuple[str, ...]:
         return next(iter(self.views.values()))[0].systems
 
@@ -171,35 +178,39 @@ class MetaEvaluation:
             start += len(family.members)
         return tuple(found)
 
-    def power(self, name: str = "all") -> DiscriminativePower:
-        """The discriminative power of each family on a set, with its curve of achieved significance levels."""
+    def power(self, name: str | None = None) -> DiscriminativePower:
+        """Return the discriminative power of each family on a set, or on the main set.
+
+        It comes with its curve of achieved significance levels.
+        """
+        name = name or self.main_set
         compared = self.compared[name]
         if compared is None:
             raise CalipersError(f"the set '{name}' has too few queries for a test")
         return power_of(compared, self.placed)
 
-    def stability(self, family: str, name: str = "all", samples: int = 1000) -> Stability:
-        """The ranking by a family, averaged over its cutoffs, over bootstrap samples of the queries of a set."""
-        view = self.views[name][place_in(self.families, family)]
+    def stability(self, family: str, name: str | None = None, samples: int = 1000) -> Stability:
+        """Rank systems by a family over bootstrap samples of the queries of a set, or of the main set.
+
+        Scores are averaged over the cutoffs of the family.
+        """
+        view = self.views[name or self.main_set][place_in(self.families, family)]
         return stability(view.values.mean(axis=0), self.systems, samples, seed=self.choices.seed)
 
     def answers(self, samples: int = 1000) -> list[str]:
-        """Which measure tells most systems apart, and which orders them most stably, in one sentence each."""
-        found = []
-        if self.compared["all"] is not None:
-            power = self.power()
-            shares = {family.name: power[family.name] for family in self.families}
-            found.append(
-                _best(shares, _APART, "of the pairs differ significantly", ".1%")
-                + f" ({self.choices.test} test at {self.choices.alpha:g})"
-            )
-        if len(self.scores.queries) > 1:
-            taus = {family.name: self.stability(family.name, samples=samples).tau for family in self.families}
-            found.append(
-                _best(taus, "orders the systems most stably", "is the mean tau with the order over all queries", ".3f")
-                + f" (over {samples} bootstrap samples of the queries, seed {self.choices.seed})"
-            )
-        return found
+        """Say which measure tells most systems apart, and which orders them most stably, on the main set."""
+        if self.compared[self.main_set] is None:
+            return []
+        on = "" if self.main_set == "all" else f" on the set {self.main_set}"
+        power = self.power()
+        shares = {family.name: power[family.name] for family in self.families}
+        taus = {family.name: self.stability(family.name, samples=samples).tau for family in self.families}
+        return [
+            _best(shares, _APART, "of the pairs differ significantly", ".1%")
+            + f"{on} ({self.choices.test} test at {self.choices.alpha:g})",
+            _best(taus, "orders the systems most stably", "is the mean tau with the order over all queries", ".3f")
+            + f"{on} (over {samples} bootstrap samples of the queries, seed {self.choices.seed})",
+        ]
 
     # -- the tables --------------------------------------------------------------------------------
 
@@ -447,7 +458,7 @@ def meta_evaluate(
     halves = document_halves(known, choices.seed) if set(wanted_sets) & set(HALVES) else {}
     types = {}
     if set(wanted_sets) & set(BY_DIFFERENCE):
-        types = _types_of_bases(known, systems, scores, found, policies)
+        types = _types_of_bases(known, systems, scores, found, choices.population, policies)
     views: dict[str, tuple[Scores, ...]] = {}
     for name in wanted_sets:
         source, places = scores, everything
@@ -472,7 +483,12 @@ def meta_evaluate(
 
 
 def _types_of_bases(
-    judgments: Any, systems: Sequence[Run], scores: Scores, of: Sequence[Family], policies: Policies
+    judgments: Any,
+    systems: Sequence[Run],
+    scores: Scores,
+    of: Sequence[Family],
+    population: str,
+    policies: Policies,
 ) -> dict[str, QueryTypes]:
     """The types of the queries for each family, by the measures that it is made from."""
     how: dict[str, Any] = {key: scores.metadata[key] for key in ("depth", "condensed")}
@@ -485,7 +501,7 @@ def _types_of_bases(
             places = [exact.index(base) for base in bases]
             part = Scores(bases, scores.systems, scores.queries, scores.values[places], scores.reasons[places])
             facts = facts_where_read(policies, (scores.definitions[place] for place in places))
-            of_bases = bounds(judgments, list(bases), population="union", runs=systems, **how, **facts)
+            of_bases = bounds(judgments, list(bases), population=population, runs=systems, **how, **facts)
             found[bases] = query_types(part, of_bases)
         result[family.name] = found[bases]
     return result

@@ -22,6 +22,7 @@ from calipers.errors import CalipersError, CheckFailed, place_of
 from calipers.evaluation import Policies, evaluate
 from calipers.inputs import FactsGiven, as_judgments, as_runs, facts_where_read, kind_read
 from calipers.judging.panel import named_judgments
+from calipers.limits.populations import DEFAULT_POPULATION
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.metaeval.query_sets import RememberedRun
@@ -57,7 +58,7 @@ class ReportOptions(Record):
     alpha: float = 0.05
     samples: Any = None
     seed: int = SEED
-    population: str = "union"
+    population: str = DEFAULT_POPULATION
     top: int = 10  # documents of each ranking that are shown
     baseline: str = ""  # the system that the others are compared with; of two systems the old one
     sections: tuple[str, ...] = ()  # the only ones that are wanted, by their names; all where there are none

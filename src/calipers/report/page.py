@@ -17,6 +17,7 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation import Policies
 from calipers.extras import load
+from calipers.limits.populations import DEFAULT_POPULATION
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.measures.registry import Measure
 from calipers.plot.drawing import specified
@@ -88,7 +89,7 @@ def write_report(
     alpha: float = 0.05,
     samples: Any = None,
     seed: int = 42,
-    population: str = "union",
+    population: str = DEFAULT_POPULATION,
     top: int = 10,
     baseline: str = "",
     sections: Iterable[str] = (),

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import BELOW_WORST, what_is_shuffled
+from calipers.limits.normalisation import BELOW_WORST
+from calipers.limits.populations import what_is_shuffled
 from calipers.plurals import counted
 from calipers.results.notes import some
 from calipers.results.scores import Reason, Scores
@@ -44,9 +45,29 @@ def _about_random(scores: Scores) -> Iterator[str]:
             populations.setdefault(definition.parameters["population"], []).append(name)
     for population, names in populations.items():
         yield what_is_shuffled(population) + (f" ({some(names)})" if len(populations) > 1 else "")
+    if names := _of_judged_documents_only(scores):
+        yield (
+            f"{some(names)}: most documents that the systems retrieved are unjudged, while a random ranking consists "
+            "of judged documents only, which no system was given. The means can be below 0 for every system; use the "
+            "population retrieved, or a cutoff"
+        )
     below = [d.name == "W" and bool((v < -1e-9).any()) for d, v in zip(scores.definitions, scores.values, strict=True)]
     if any(below):
         yield BELOW_WORST
+
+
+def _of_judged_documents_only(scores: Scores) -> list[str]:
+    """Return the measures normalised by random rankings of the pool whose lists are mostly unjudged."""
+    coverage = scores.coverage
+    if coverage is None or scores.metadata.get("condensed"):
+        return []
+    return [
+        name
+        for name, definition in zip(scores.measures, scores.definitions, strict=True)
+        if definition.parameters.get("population") == "pool"
+        and definition.name not in ("U", "W")
+        and coverage.mostly_unjudged(definition.form.reach)
+    ]
 
 
 def counted_as(said: Mapping[str, Any], policy: str, reason: Reason, plain: bool) -> str:

@@ -52,16 +52,28 @@ class Coverage:
     tied: Ints  # documents that share their score with another
     judged_at_10: Ints  # judged documents among the first ten
     unjudged_queries: Ints  # of each system: queries that it answers but nobody judged
+    read: Ints  # documents down to the deepest rank that a measure reads
+    judged: Ints  # judged documents among these
     sampled: dict[int, float] = field(default_factory=dict)  # places of measures that were drawn: largest errors
 
     @classmethod
     def blank(cls, systems: int, queries: int) -> Coverage:
-        length, tied, judged = (np.zeros((systems, queries), np.int64) for _ in range(3))
-        return cls(length, tied, judged, np.zeros(systems, np.int64))
+        length, tied, judged_at_10, read, judged = (np.zeros((systems, queries), np.int64) for _ in range(5))
+        return cls(length, tied, judged_at_10, np.zeros(systems, np.int64), read, judged)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
         return np.asarray(self.length == 0)
+
+    def mostly_unjudged(self, reach: int | None) -> bool:
+        """Return True if more than half of the documents down to this rank are unjudged (None: all that were read).
+
+        Down to rank 10 the first ten documents stand for the list.
+        """
+        judged, read = self.judged, self.read
+        if reach is not None and reach <= 10:
+            judged, read = self.judged_at_10, np.minimum(self.length, 10)
+        return bool(2 * judged.sum() < read.sum())
 
     def unjudged_share_at_10(self) -> Floats:
         """Of each system: the share of unjudged documents among the first ten of its lists."""

@@ -19,7 +19,7 @@ from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Ta
 from calipers.errors import CalipersError
 from calipers.inputs import reads_subtopics
 from calipers.limits.exactness import inexact_measures, may_sample
-from calipers.limits.normalisation import OF_LISTS
+from calipers.limits.populations import OF_LISTS
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -64,7 +64,7 @@ def evaluate(
         by their usual names, or as `columns` says, as {"query": "topic_id", "document": "url"}.
     measures, like, ties, depth, condensed, empty, missing, degenerate, precision: as in `calipers.evaluate`.
         ties="input" needs a column with the order of the rows: columns={"order": ...}; `read_runs` has one.
-    population: of normalised measures that do not name one: union, pool, retrieved or collection(N).
+    population: of normalised measures that do not name one: pool, retrieved, union or collection(N).
     systems: their names, in this order; without it they are looked for, which reads that column once.
     name: of the run, where there is no column of systems. intents: {query: {subtopic: probability}}.
     precut: drop what cannot rank in the first k before anything is moved, k being what the measures read; True or

@@ -93,7 +93,10 @@ class SelfNormalisedGain(Form):
         return f"{Linear(self.weight, self.value).formula(letters)} / the same for the top k sorted best first"
 
     def worst(self, population: Population) -> Floats:
-        """The smallest defined score: some top k with a gain in it, sorted worst first."""
+        """Return the smallest score: 0 if a ranking can have no gain in its top k, as in averages over ties.
+
+        Otherwise it is that of some top k sorted worst first.
+        """
         return population.once(("worst", self), lambda: self._worst(population))
 
     def _worst(self, population: Population) -> Floats:
@@ -113,7 +116,9 @@ class SelfNormalisedGain(Form):
     def _smallest(self, gains: Floats, size: int) -> float:
         shown = size if self.weight.cutoff is None else min(size, self.weight.cutoff)
         weight = np.concatenate([[0.0], np.cumsum(self.weight.of_ranks(shown))])
-        if shown <= size - len(gains) + 1:  # one gain, at the bottom
+        if shown <= size - len(gains):
+            return 0.0
+        if shown == size - len(gains) + 1:  # one gain, at the bottom
             return float((weight[shown] - weight[shown - 1]) / weight[1])
         values, available = np.unique(gains, return_counts=True)
         values, available = values[::-1], available[::-1]
@@ -246,13 +251,17 @@ class SelfNormalisedPrecision(Form):
         return f"{Paired(self.rel).formula(letters)} / relevant documents in the top k"
 
     def worst(self, population: Population) -> Floats:
-        """The smallest defined score: as few relevant documents as the top k must have, at its bottom."""
+        """Return the smallest score: that of as few relevant documents as the top k must have, at its bottom.
+
+        It is 0 if the top k can be without a relevant document, as in averages over ties.
+        """
         return population.once(("worst", self), lambda: self._worst(population))
 
     def _worst(self, population: Population) -> Floats:
         relevant = population.shuffled.count(population.grade >= self.rel)
         shown = population.size if self.cutoff is None else np.minimum(population.size, self.cutoff)
-        fewest = np.maximum(1, shown - (population.size - relevant))
+        fewest = shown - (population.size - relevant)
+        some = np.maximum(fewest, 1)
         empty = np.zeros(len(shown))
-        total = tie_precision(shown - fewest, fewest, fewest.astype(np.float64), empty, None)
-        return np.where(relevant > 0, total / fewest, np.nan)
+        smallest = tie_precision(shown - some, some, some.astype(np.float64), empty, None) / some
+        return np.where(relevant > 0, np.where(fewest > 0, smallest, 0.0), np.nan)

@@ -6,7 +6,8 @@ import numpy as np
 
 from calipers import plot
 from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import BELOW_WORST, what_is_shuffled
+from calipers.limits.normalisation import BELOW_WORST
+from calipers.limits.populations import what_is_shuffled
 from calipers.lists import Floats
 from calipers.plot.systems import placed
 from calipers.report.material import Material
