@@ -424,20 +424,9 @@ class Lists:
             return self
         if not self.tied:
             return self if self.all_ties is None else replace(self, all_ties=None, memo={})
-        if ties in ("docid", "docid-ascending"):
-            if self.docid_rank is None:
-                raise CalipersError(
-                    "ties cannot be broken by document id: the documents have no ids; "
-                    "use ties average, input, best or worst"
-                )
-            return self._ranked(self.docid_rank if ties == "docid" else self.first + self.last - self.docid_rank)
-        if ties == "input":
-            if self.input_rank is None:
-                raise CalipersError("ties cannot be broken by input order: it is not known")
-            return self._ranked(self.input_rank)
         if ties in ("best", "worst"):
             return self._ranked(self._rank_by_grade(best=ties == "best"))
-        raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
+        return self._ranked(rank_in_ties(ties, self.first, self.last, self.docid_rank, self.input_rank))
 
     def condensed(self) -> Lists:
         """The lists without their unjudged documents."""
@@ -549,6 +538,29 @@ class Groups:
 
     def sum_by_list(self, values: Floats) -> Floats:
         return np.bincount(self.list, values, len(self.lists)).astype(np.float64, copy=False)
+
+
+def rank_in_ties(ties: str, first: Ints, last: Ints, docid_rank: Ints | None, input_rank: Ints | None) -> Ints:
+    """Return the rank of each document under a tie rule that does not read grades.
+
+    first, last: the ranks that the tie of the document spans. Averaged ties are ordered by document id, descending.
+
+    >>> by_id, by_input = np.array([1, 3, 2]), np.array([1, 2, 3])
+    >>> rank_in_ties("docid-ascending", np.array([1, 2, 2]), np.array([1, 3, 3]), by_id, by_input)
+    array([1, 2, 3])
+    """
+    if ties in ("average", "docid", "docid-ascending"):
+        if docid_rank is None:
+            raise CalipersError(
+                "ties cannot be broken by document id: the documents have no ids; "
+                "use ties average, input, best or worst"
+            )
+        return first + last - docid_rank if ties == "docid-ascending" else docid_rank
+    if ties == "input":
+        if input_rank is None:
+            raise CalipersError("ties cannot be broken by input order: it is not known")
+        return input_rank
+    raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
 
 
 def _ties_by_query(runs: Sequence[Retrieved], queries: int) -> TieSpans | None:

@@ -70,6 +70,34 @@ class Record:
         return f"{type(self).__name__}({inner})"
 
 
+class FinalRecord(Record):
+    """A record whose subclasses are final, unless their class statement says `final=False`.
+
+    >>> class Shape(FinalRecord, final=False):
+    ...     pass
+    >>> class Circle(Shape):
+    ...     radius: float
+    >>> class Wheel(Circle):
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    TypeError: Circle is final: what is known of a Circle need not hold for Wheel. Derive Wheel from Shape
+    """
+
+    _final: ClassVar[bool] = False
+
+    def __init_subclass__(cls, final: bool = True) -> None:
+        super().__init_subclass__()
+        for base in cls.__bases__:
+            if base.__dict__.get("_final"):
+                kinds = [kind for kind in base.__mro__ if FinalRecord in kind.__bases__]
+                raise TypeError(
+                    f"{base.__name__} is final: what is known of a {base.__name__} need not hold for {cls.__name__}. "
+                    f"Derive {cls.__name__} from {kinds[0].__name__}"
+                )
+        cls._final = final
+
+
 def values_of(record: Record) -> tuple[Any, ...]:
     """The values of the parts, in the order in which they are declared."""
     return tuple(getattr(record, name) for name in record._names)

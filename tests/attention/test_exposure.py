@@ -219,13 +219,11 @@ def test_with_ranks_alone_grades_do_not_change_disparity() -> None:
 
 @settings(max_examples=20)
 @given(judged_documents, ranked_documents.filter(len), st.integers(0, 1))
-def test_outer_ranges_hold_all_gradings(judged: dict[str, int], run: dict[str, float], unseen: int) -> None:
+def test_ranges_hold_all_gradings(judged: dict[str, int], run: dict[str, float], unseen: int) -> None:
     """No grading of what is not judged leaves them, in exact fractions."""
     qrels, names = {"q": judged, "r": {"a": TOP}}, named(Fraction(1, 2), "rbp")
     unknown = [document for document in run if document not in judged] + ["unseen"] * unseen
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("calipers.unjudged.score_ranges.MOST_GRADINGS", 0)
-        found = cal.ranges(qrels, {"q": run, "r": {"a": 1.0}}, names, unseen=unseen, warn=False)
+    found = cal.ranges(qrels, {"q": run, "r": {"a": 1.0}}, names, unseen=unseen, warn=False)
     every = [
         exact({**judged, **dict(zip(unknown, grades, strict=True))}, run, Fraction(1, 2), "rbp")
         for grades in product((0, TOP) if len(unknown) > 2 else range(TOP + 1), repeat=len(unknown))

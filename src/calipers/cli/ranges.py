@@ -180,9 +180,5 @@ def _say(found: Ranges, strict: bool) -> None:
     documents, where = counted(total, "unjudged document"), counted(lists, "list")
     note(f"{documents} in {where}{unseen}; grades 0 to {found.grades[-1]:g} are possible")
     for name, how in found.exactness.items():
-        if how == "point":
-            note(f"{name} ignores unjudged documents by definition: its range is one point")
-        elif how.startswith("enumerated"):
-            note(f"{name} has no closed form: all gradings were tried" + how.removeprefix("enumerated"))
-        elif how == "outer":
-            note(f"{name}: the ranges are outer: no score leaves them, but none need reach their ends")
+        if how.startswith("enumerated"):
+            note(f"{name}: all possible gradings of each list were tried{how.removeprefix('enumerated')}")

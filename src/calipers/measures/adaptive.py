@@ -18,8 +18,6 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.browsing import Patient
-from calipers.measures.forms.gradings import NoRange, Steps, Unknown
-from calipers.measures.forms.rising import Rising
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.user_models import check_ranks, worth_of
@@ -33,19 +31,7 @@ def inst(T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | 
     if T < 0.5:
         raise CalipersError(f"T={T} of 'INST' is below 0.5")
     value = worth_of(rel, gain, max_grade)
-    return Expectant(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
-
-
-class Expectant(Rising, Worthy):
-    """The gain per document of the reader of INST, which follows the worths of documents."""
-
-    of: Deterministic
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        steps = Steps.of(self.value, unknown.grades, unknown.lists.pool)
-        if max(steps.worth.max(), unknown.lists.worth(self.value).max(initial=0.0)) > 1:
-            raise NoRange("no range of INST is known where gains are above 1")
-        return super().extreme(unknown, largest)
+    return Worthy(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
 
 
 class Adaptive(Record):

@@ -35,7 +35,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.forms import CUTOFF, FOUND, IDEAL, RELEVANT, Cascade, Form, Linear, Paired
-from calipers.measures.forms.denominators import Ideal
+from calipers.measures.forms.denominators import BestRanking
 from calipers.measures.forms.intents import Alike, Blend, Each, GreedyIdeal, IntentAware, IntentWeights, Probable
 from calipers.measures.registry import LARGEST, alias, measure
 from calipers.measures.values import (
@@ -227,7 +227,7 @@ def _norm(name: str, norm: str | None) -> bool:
     return norm == "perfect"
 
 
-def _ideal(name: str, ideal: str) -> Ideal:
+def _ideal(name: str, ideal: str) -> BestRanking:
     if ideal not in ("greedy", "best"):
         raise CalipersError(f"ideal={ideal} of '{name}' is neither greedy nor best")
     return GREEDY if ideal == "greedy" else IDEAL

@@ -57,7 +57,7 @@ def relevance_information_correlation(rel: float, signed: bool, weight: str, p: 
     return WeightedPairInformation(rel, signed, weight, float(p))
 
 
-class PairInformation(Form):
+class PairInformation(Form, final=False):
     """The information that the order of a pair carries about the judgments; with a sign, minus for the wrong order.
 
     Of a pair inside a tie, half is in the right order and half in the wrong one; RIC is taken of these counts. So a

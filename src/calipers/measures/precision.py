@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.lists import Floats, Ints, Lists
+from calipers.lists import Floats, Lists
 from calipers.measures.forms import (
     CUTOFF,
     FOUND,
@@ -45,7 +45,6 @@ from calipers.measures.forms import (
     ZeroIfShort,
 )
 from calipers.measures.forms.base import Proofs
-from calipers.measures.forms.gradings import Growth, Unknown
 from calipers.measures.registry import LARGEST, NEEDED, alias, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.record import Record
@@ -156,7 +155,7 @@ class PrefixDepth(Denominator):
     prefix: RelevantPrefix
 
     def proved(self, of: Form) -> Proofs:
-        if of != self.prefix or type(of) is not RelevantPrefix:  # not one that looks further
+        if of != self.prefix or self.prefix.multiple is not None:  # which may look further
             return {}
         return {
             "bounded": "a share of the first min(R, k) ranks",
@@ -165,12 +164,6 @@ class PrefixDepth(Denominator):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return self.prefix.depth(lists)
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        def curve(count: Ints, group: Ints, size: Ints) -> Floats:
-            return self.prefix.depth_of(count.astype(np.float64))
-
-        return Growth.of_pool(AtLeast(self.prefix.rel), unknown, curve, None)
 
 
 class ThresholdGain(Record):

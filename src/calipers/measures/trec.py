@@ -25,8 +25,6 @@ from calipers.measures.forms import (
     RelevantPrefix,
     Smaller,
 )
-from calipers.measures.forms.base import OPAQUE
-from calipers.measures.forms.gradings import MEASURES_JUDGING, Unknown
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.registry import NEEDED, measure
@@ -50,7 +48,7 @@ def precision_at_multiple(multiple: float, rel: float) -> Form:
     """Precision at a multiple of R."""
     if not isinstance(multiple, int | float) or multiple < 0:
         raise CalipersError(f"multiple {multiple} of 'Rprec_mult' is not a number of at least 0")
-    prefix = MultiplePrefix(rel, multiple=multiple)
+    prefix = RelevantPrefix(rel, multiple=multiple)
     return prefix / PrefixDepth(prefix)
 
 
@@ -309,21 +307,6 @@ class AtEachLevel(Record):
 # -- forms and counts --------------------------------------------------------------------------------
 
 
-class MultiplePrefix(RelevantPrefix):
-    """How many relevant documents stand in the first ranks, a multiple of R."""
-
-    multiple: float = 1.0
-
-    def plan(self) -> None:
-        return None
-
-    def formula(self, letters: dict[str, str]) -> str:
-        return OPAQUE
-
-    def depth_of(self, relevant: Floats) -> Floats:
-        return np.asarray(np.floor(self.multiple * relevant + 0.9))
-
-
 class OfPool(Form):
     """What the ideal ranking gets, whatever the list."""
 
@@ -349,9 +332,6 @@ class Unjudged(Form):
     @property
     def worth(self) -> Value:
         return Negative(AtLeast(0))
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        raise CalipersError(MEASURES_JUDGING)
 
 
 class GradesBetween(Form):

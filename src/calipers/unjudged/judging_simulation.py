@@ -13,7 +13,7 @@ Cormack, Palmer & Clarke, Efficient construction of large test collections, SIGI
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +25,12 @@ from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
-from calipers.native.ids import Ids
 from calipers.results.tables import Table
 from calipers.stats.correlation import kendall_b
-from calipers.unjudged.next_to_judge import values_of
-from calipers.unjudged.open_lists import OpenLists, Ranks, Standing, possible_grades
-from calipers.unjudged.score_ranges import Policy, Ranges
+from calipers.unjudged.next_to_judge import values_of, weighted_sum_of
+from calipers.unjudged.open_lists import ListOptions, OpenLists, UnjudgedRanks, read_open_lists
+from calipers.unjudged.open_scores import OpenScores, Policy
+from calipers.unjudged.pair_ranges import PairRanges, pair_ranges
 
 WAYS = ("next", "depth", "mtf")
 
@@ -88,7 +88,8 @@ def simulate_judging(
     name, definition = named[0][0], named[0][1].bind(known.pool)
     read = as_runs(runs)
     warn_user(notes_on_reading(known, read), warn)
-    opened = OpenLists.of(known, read, jobs=jobs)
+    weighted_sum_of(name, definition)  # refuses other measures
+    opened, _ = read_open_lists(known, read, ListOptions(), jobs)
     if len(opened.systems) < 2:
         raise CalipersError(f"there is only one system ({opened.systems[0]}): nothing to compare it with")
     world = _World(opened, name, definition)
@@ -111,94 +112,71 @@ def simulate_judging(
     return JudgingSimulation(name, total, tuple(rows))
 
 
-@dataclass(frozen=True, eq=False)
-class HiddenLists(OpenLists):
-    """Lists some of whose judged documents are hidden."""
-
-    hidden: Ints = field(kw_only=True)  # of each row, the judged document
-
-    def codes(self, rows: Ints) -> tuple[Ints, Ints]:
-        _, one, code = np.unique(self.hidden[rows], return_index=True, return_inverse=True)
-        return code.reshape(-1), rows[one]
-
-
 class _World:
     """All judgments, of which some are shown."""
 
     def __init__(self, opened: OpenLists, name: str, definition: Measure) -> None:
         self.opened, self.name, self.definition = opened, name, definition
         self.lists = opened.lists
-        self.grades = possible_grades(opened.judgments, None)
+        self.grades = np.unique(np.maximum(opened.judgments.pool.grade, 0.0))  # the grades that occur
         self.policy = Policy("average", 0.0, 0.0)
         self.found = np.zeros(len(opened.judgments), bool)  # by any system
         self.found[self.lists.document] = True
+        self._last: tuple[bytes, OpenScores, PairRanges] | None = None
         self.truth = self._scores(self.lists).mean(axis=1)
 
     def _scores(self, lists: Lists) -> Floats:
         return self.policy.scores(self.definition, lists).reshape(self.opened.shape)
 
-    def ranges(self, shown: NDArray[np.bool_]) -> Ranges:
-        """What is known where only these documents are judged. Those that no system retrieves stay judged."""
+    def open_scores(self, shown: NDArray[np.bool_]) -> OpenScores:
+        """Return what is known where only these documents are judged. Those that no system retrieves stay judged."""
         judged = shown | ~self.found
         pool, lists = self.lists.pool, self.lists
         number = np.cumsum(judged) - 1
         fewer = Pool(np.concatenate([[0], np.cumsum(judged)])[pool.offsets], pool.grade[judged])
         seen = judged[lists.document]
         kept = lists.where(seen)
+        known = replace(kept, pool=fewer, document=number[kept.document], input_rank=None, memo={})
+        row = np.flatnonzero(~seen)
         assert lists.docid_rank is not None
-        known = Lists(
-            fewer,
-            kept.query,
-            kept.length,
-            kept.offsets,
-            number[kept.document],
-            kept.first,
-            kept.last,
-            kept.docid_rank,
-            all_ties=kept.all_ties,
+        ranks = UnjudgedRanks(
+            np.searchsorted(row, lists.offsets), lists.first[row], lists.last[row], lists.docid_rank[row]
         )
-        row, columns = np.flatnonzero(~seen), (lists.first, lists.last, lists.docid_rank, lists.docid_rank)
-        hidden = HiddenLists(
+        hidden = OpenLists(
             Judgments(self.opened.judgments.name, self.opened.judgments.queries, fewer, None),
             self.opened.systems,
-            (),
             known,
-            np.searchsorted(row, lists.offsets),
-            (Standing(lambda: (Ranks(*(column[row].astype(np.int64) for column in columns)), Ids.of([]), row)),),
-            hidden=lists.document[row],
+            "average",
+            ranks,
+            lambda: (lists.document[row], self.opened.judgments.documents),
         )
-        score = self._scores(known)
-        nothing: dict[str, Floats] = {}
-        return Ranges(
-            (self.name,), self.opened.systems, self.opened.judgments.queries, nothing, {self.name: score}, nothing,
-            {self.name: "exact"}, hidden.count, self.grades, 0, (), (self.definition,), hidden, self.policy,
-        )  # fmt: skip
+        return OpenScores(self.name, self.definition, hidden, self.grades, 0, self.policy)
 
     def state(self, shown: NDArray[np.bool_]) -> tuple[float, float]:
         """The share of pairs that are decided, and tau with the order under all judgments."""
-        ranges = self._at(shown)
-        return float(ranges.pair_ranges().decided.mean()), kendall_b(self.truth, ranges.score[self.name].mean(axis=1))
+        found, pairs = self._at(shown)
+        return float(pairs.decided.mean()), kendall_b(self.truth, found.score.mean(axis=1))
 
-    def _at(self, shown: NDArray[np.bool_]) -> Ranges:
-        """The last state is kept: the next batch is chosen from it."""
+    def _at(self, shown: NDArray[np.bool_]) -> tuple[OpenScores, PairRanges]:
+        """Return the scores and the ranges of pairs. The last state is kept: the next batch is chosen from it."""
         key = shown.tobytes()
-        if getattr(self, "_last", (None,))[0] != key:
-            self._last: tuple[bytes, Ranges] = (key, self.ranges(shown))
-        return self._last[1]
+        if self._last is None or self._last[0] != key:
+            found = self.open_scores(shown)
+            self._last = key, found, pair_ranges(found)
+        return self._last[1:]
 
     def best(self, shown: NDArray[np.bool_], count: int) -> Ints:
         """The documents to judge next: what decides most, then by rank."""
-        ranges = self._at(shown)
-        pairs = ranges.pair_ranges()
-        open_pairs = np.zeros((len(ranges.systems),) * 2, bool)
+        found, pairs = self._at(shown)
+        lists = found.lists
+        open_pairs = np.zeros((len(lists.systems),) * 2, bool)
         open_pairs[pairs.a, pairs.b] = open_pairs[pairs.b, pairs.a] = ~pairs.decided
-        rows = np.arange(len(ranges.lists.first))
-        code, one = ranges.lists.codes(rows)
-        value = values_of(ranges, self.name, rows, code, one, open_pairs, count)
+        rows = np.arange(len(lists.ranks.place))
+        code, one = lists.codes(rows)
+        value = values_of(found, rows, code, one, open_pairs, count)
         depth = np.full(len(one), np.iinfo(np.int64).max)
-        np.minimum.at(depth, code, ranges.lists.place)
-        assert isinstance(ranges.lists, HiddenLists)
-        return ranges.lists.hidden[one[np.lexsort((depth, -value))[:count]]]
+        np.minimum.at(depth, code, lists.ranks.place)
+        return lists.document[one[np.lexsort((depth, -value))[:count]]]
 
 
 def _depth_order(world: _World) -> Ints:

@@ -21,11 +21,14 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.measures.forms.gradings import CELLS
+from calipers.measures.forms import Linear
 from calipers.measures.registry import Measure
 from calipers.results.tables import Table
+from calipers.unjudged.extreme_grades import extreme_grades, growth_of
+from calipers.unjudged.gradings import CELLS
 from calipers.unjudged.judging_pools import JudgingPool
-from calipers.unjudged.score_ranges import Ranges, ranges
+from calipers.unjudged.open_scores import OpenScores
+from calipers.unjudged.score_ranges import ranges
 
 DEFAULT_BUDGET = 200
 
@@ -46,10 +49,10 @@ def next_pool(
         judged, runs, "nDCG@10" if measures is None else measures, unseen=unseen, max_grade=max_grade, jobs=jobs,
         progress=progress, warn=False,
     )  # fmt: skip
-    opened = found.lists
-    rows = np.arange(len(opened.first))
+    opened = found.open_scores[found.measures[0]].lists
+    rows = np.arange(len(opened.ranks.place))
     if depth is not None:
-        rows = rows[opened.place <= depth]
+        rows = rows[opened.ranks.place <= depth]
     code, one = opened.codes(rows)
     value = np.zeros(len(one))
     still_open = 0
@@ -59,13 +62,13 @@ def next_pool(
         still_open += int((~pairs.decided).sum())
         open_pairs = np.zeros((len(found.systems),) * 2, bool)
         open_pairs[pairs.a, pairs.b] = open_pairs[pairs.b, pairs.a] = ~pairs.decided
-        value += values_of(found, name, rows, code, one, open_pairs, budget or DEFAULT_BUDGET)
+        value += values_of(found.open_scores[name], rows, code, one, open_pairs, budget or DEFAULT_BUDGET)
     order = np.argsort(-value, kind="stable")
     order = order[value[order] > 0][: budget or DEFAULT_BUDGET]
     taken = np.zeros(len(one), bool)
     taken[order] = True
     for name in found.measures:
-        shares += _shares(found, name, rows, taken[code])
+        shares += _shares(found.open_scores[name], rows, taken[code])
     query = opened.list(one[order]) % opened.shape[1]
     return JudgingPool(
         "next",
@@ -79,39 +82,43 @@ def next_pool(
     )
 
 
-def unit_weights(found: Ranges, measure: str) -> Floats:
-    """Of each unjudged document in each list: by how much its grade can move the score, all else being equal."""
-    form = found.definitions[found.measures.index(measure)].form
-    of, divisor = form.weighted_sum, form.divisor
-    block = found.lists.unknown(found.grades, 0, found.policy.ties)
-    if of is None:
+def weighted_sum_of(name: str, measure: Measure) -> Linear:
+    """Return the weighted sum that a measure is, or is a share of. Refuse other measures."""
+    if measure.form.weighted_sum is None:
         raise CalipersError(
-            f"{measure}: what to judge next is known for nDCG and linear measures, in which each document has a weight "
-            "of its own; here what one is worth depends on the grades of others. Use nDCG, P, Recall, DCG or RBP, or "
-            "another method: depth, rbp, interleaved"
+            f"{name}: what to judge next is known for nDCG and linear measures, in which each document has a weight "
+            "of its own. Here the value of a document depends on the grades of others. "
+            "Use nDCG, P, Recall, DCG or RBP, or another method: depth, rbp, interleaved"
         )
-    of.extreme(block, True)  # refuses what has no range
+    return measure.form.weighted_sum
+
+
+def unit_weights(found: OpenScores) -> Floats:
+    """Return, for each unjudged document in each list, by how much its grade can move the score."""
+    of, divisor = weighted_sum_of(found.name, found.measure), found.measure.form.divisor
+    block = found.lists.unknown(found.grades)
+    extreme_grades(of, block, True)  # refuses what has no range
     worth = np.asarray(of.value(found.grades))
     weight = block.weights(of.weight) * (worth.max() - worth.min())
     if divisor is None:
         return np.asarray(weight)
     lists = block.lists
     by = np.broadcast_to(np.asarray(divisor(of, lists), np.float64), (len(lists),))
-    if divisor.growth(of, block) is not None:  # where nothing is relevant yet, what one document would make of it
+    if growth_of(divisor, of, block) is not None:  # where nothing is relevant yet, what one document would make of it
         by = np.maximum(by, worth.max() * of.weight.of_ranks(1).sum())
     return np.asarray(weight / np.where(by > 0, by, 1.0)[block.list])
 
 
 def values_of(
-    found: Ranges, measure: str, rows: Ints, code: Ints, one: Ints, open_pairs: NDArray[np.bool_], wanted: int
+    found: OpenScores, rows: Ints, code: Ints, one: Ints, open_pairs: NDArray[np.bool_], wanted: int
 ) -> Floats:
-    """Of each document: by how much judging it can narrow the ranges of open pairs, averaged over queries.
+    """Return, for each document, by how much judging it can narrow the ranges of open pairs, averaged over queries.
 
     rows, code, one: unjudged documents of lists, and which are the same. Where there are many documents, only as many
     are worked out as may be among the `wanted` best; the others count 0.
     """
     opened = found.lists
-    weight = unit_weights(found, measure)[rows] / opened.shape[1]
+    weight = unit_weights(found)[rows] / opened.shape[1]
     system = opened.list(rows) // opened.shape[1]
     degree = open_pairs.sum(axis=1).astype(np.float64)
     bound = np.bincount(code, weight * degree[system], len(one))  # |w_A - w_B| <= w_A + w_B
@@ -120,7 +127,7 @@ def values_of(
     by_code = np.argsort(code, kind="stable")
     ends = np.concatenate([[0], np.cumsum(np.bincount(code, minlength=len(one)))])
     value = np.zeros(len(one))
-    systems = len(found.systems)
+    systems = opened.shape[0]
     at_once = max(CELLS // systems**2, 1)
     apart = np.triu(open_pairs, 1)
     a, b = np.nonzero(apart)
@@ -138,11 +145,10 @@ def values_of(
     return value
 
 
-def _shares(found: Ranges, measure: str, rows: Ints, taken: NDArray[np.bool_]) -> list[tuple[str, str, float]]:
-    """Of each system: the weight of its documents that are judged or taken, as a share of all of them."""
-    of = found.definitions[found.measures.index(measure)].form.weighted_sum
-    assert of is not None
-    block = found.lists.unknown(found.grades, 0, found.policy.ties)
+def _shares(found: OpenScores, rows: Ints, taken: NDArray[np.bool_]) -> list[tuple[str, str, float]]:
+    """Return, for each system, the weight of its documents that are judged or taken, as a share of all of them."""
+    of = weighted_sum_of(found.name, found.measure)
+    block = found.lists.unknown(found.grades)
     systems, queries = found.lists.shape
     weight = block.weights(of.weight)
     open_, narrowed = (
@@ -154,6 +160,6 @@ def _shares(found: Ranges, measure: str, rows: Ints, taken: NDArray[np.bool_]) -
     )  # fmt: skip
     total = judged + open_
     return [
-        (system, measure, float((judged[s] + narrowed[s]) / total[s]) if total[s] > 0 else 1.0)
-        for s, system in enumerate(found.systems)
+        (system, found.name, float((judged[s] + narrowed[s]) / total[s]) if total[s] > 0 else 1.0)
+        for s, system in enumerate(found.lists.systems)
     ]

@@ -10,7 +10,7 @@ An outer range is valid but may be wider than need be. A pair's range varies the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -24,11 +24,18 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
-from calipers.measures.forms.gradings import Growth, NoRange, Rungs, Steps, Unknown, best_quotient, spread
 from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats.comparison import compare
-from calipers.unjudged.score_ranges import Ranges, range_of
+from calipers.unjudged.extreme_grades import (
+    depends_on_own_list_only,
+    extreme_grades,
+    grade_increments,
+    growth_of,
+    top_unknown,
+)
+from calipers.unjudged.gradings import GainLevels, GradeIncrements, Growth, NoRange, Unknown, best_quotient, spread
+from calipers.unjudged.open_scores import OpenScores, range_of
 
 if TYPE_CHECKING:
     from calipers.results.scores import Scores
@@ -123,32 +130,28 @@ def could_turn(
     return int(significant.sum()), int((significant & ~pairs.decided[place]).sum())
 
 
-def pair_ranges(found: Ranges, measure: str, progress: Callable[[int], None] | None = None) -> PairRanges:
-    """The ranges of all pairs of systems under one measure."""
-    definition = found.definitions[found.measures.index(measure)]
-    if definition.declaration.average == "geometric":
-        raise CalipersError(f"{measure}: a geometric mean of differences says nothing; ask for the measure itself")
-    if len(found.systems) < 2:
-        raise CalipersError(f"there is only one system ({found.systems[0]}): nothing to compare it with")
-    a, b = np.array(list(combinations(range(len(found.systems)), 2)), np.int64).T
-    score = found.score[measure]
-    form = definition.form
+def pair_ranges(found: OpenScores, progress: Callable[[int], None] | None = None) -> PairRanges:
+    """Return the ranges of the differences of all pairs of systems under one measure."""
+    systems = found.lists.systems
+    if found.measure.declaration.average == "geometric":
+        raise CalipersError(f"{found.name}: a geometric mean of differences says nothing; ask for the measure itself")
+    if len(systems) < 2:
+        raise CalipersError(f"there is only one system ({systems[0]}): nothing to compare it with")
+    a, b = np.array(list(combinations(range(len(systems)), 2)), np.int64).T
+    score, form, queries = found.score, found.measure.form, found.lists.judgments.queries
     rounds = 0
     exactness = "exact"
-    block = found.lists.unknown(found.grades, 0, found.policy.ties, form.top_unknown if form.weighted_sum else None)
+    block = found.lists.unknown(found.grades, 0, top_unknown(form))
     block = replace(block, most=block.most + found.unseen)
-    if form.ignores_unjudged:
-        low = high = score[a] - score[b]
+    linear = _linear(form, block)
+    if linear is not None:
+        of, growth = linear
+        work = _Linear(found, of, growth, block)
+        low, high, rounds = work.ends(a, b, progress)
     else:
-        linear = _linear(form, block)
-        if linear is not None:
-            of, growth = linear
-            work = _Linear(found, form, of, growth, block, score)
-            low, high, rounds = work.ends(a, b, progress)
-        else:
-            exactness = "outer"
-            low, high = _outer(found, measure, form, block, a, b)
-    return PairRanges(measure, found.systems, found.queries, a, b, score[a] - score[b], low, high, exactness, rounds)
+        exactness = "outer"
+        low, high = _outer(found, block, a, b)
+    return PairRanges(found.name, systems, queries, a, b, score[a] - score[b], low, high, exactness, rounds)
 
 
 def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None:
@@ -157,10 +160,10 @@ def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None
     if linear is None or form.divisor is None:
         return None if linear is None else (linear, None)
     try:
-        growth = form.divisor.growth(linear, unknown)
+        growth = growth_of(form.divisor, linear, unknown)
     except NoRange:
         return None
-    if growth is not None and (growth.by_list or growth.of_each_list or growth.steps.value != linear.value):
+    if growth is not None and growth.levels.value != linear.value:
         return None
     return linear, growth
 
@@ -171,7 +174,7 @@ def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None
 class _Unions:
     """For pairs of lists of a query: how many unjudged documents they have together."""
 
-    def __init__(self, found: Ranges) -> None:
+    def __init__(self, found: OpenScores) -> None:
         self._lists = found.lists
         self._count = found.lists.count
         self._known: dict[tuple[int, bytes], Ints] = {}
@@ -212,27 +215,25 @@ class _Divisors(NamedTuple):
 class _Linear:
     """All pairs under a linear measure, divided by a constant or by something that grows with what is judged."""
 
-    def __init__(
-        self, found: Ranges, form: Form, of: Linear, growth: Growth | None, block: Unknown, score: Floats
-    ) -> None:
-        self.found, self.growth = found, growth
+    def __init__(self, found: OpenScores, of: Linear, growth: Growth | None, block: Unknown) -> None:
+        self.found, self.growth, form = found, growth, found.measure.form
         self.shape = found.lists.shape
         lists = block.lists
-        self.steps = growth.steps if growth else Steps.of(of.value, found.grades, lists.pool)
-        of.extreme(block, True)  # refuses what has no range
+        self.levels = growth.levels if growth else GainLevels.of(of.value, found.grades, lists.pool)
+        extreme_grades(of, block, True)  # refuses what has no range
         weight = block.weights(of.weight)
         if growth is None and form.divisor is not None:
             by = np.broadcast_to(np.asarray(form.divisor(of, lists), np.float64), (len(lists),))
             weight = weight / np.where(by > 0, by, 1.0)[block.list]
-        base = score if growth is None else of.score(lists).reshape(self.shape)
+        base = found.score if growth is None else of.score(lists).reshape(self.shape)
         total = np.bincount(block.list, weight, len(lists)).reshape(self.shape)
-        self.base = base + self.steps.worth[0] * total
+        self.base = base + self.levels.worth[0] * total
         weighs = np.flatnonzero(weight != 0)
         self.weight = weight[weighs]
         self.size = np.bincount(block.list[weighs], minlength=len(lists))  # of each list
         self.start = np.concatenate([[0], np.cumsum(self.size)])
         # The block may hold the first documents of each list only.
-        self.code, one = found.lists.codes(spread(found.lists.offsets[:-1], block.count)[weighs])
+        self.code, one = found.lists.codes(spread(found.lists.ranks.offsets[:-1], block.count)[weighs])
         query = found.lists.list(one) % self.shape[1]
         self.first_code = np.searchsorted(query, np.arange(self.shape[1] + 1))
         self.unions = _Unions(found)
@@ -278,7 +279,7 @@ class _Linear:
         base = self.base[a, q] - self.base[b, q]
         difference = self._differences(q, a, b, dense)
         if self.growth is None:
-            span = self.steps.worth[-1] - self.steps.worth[0]
+            span = self.levels.worth[-1] - self.levels.worth[0]
             gained = (span * np.maximum(difference, 0)).sum(axis=1)
             lost = (span * np.minimum(difference, 0)).sum(axis=1)
             return base + lost, base + gained, 0
@@ -327,13 +328,13 @@ class _Linear:
         most, falling = growth.most, getattr(growth.curve, "falling", True)
         different, which = np.unique(np.minimum(unknown, most) if most and falling else unknown, return_inverse=True)
         width = int(count.max(initial=0)) + 1
-        tables = [growth.table(p, query[: len(different)], different, width) for p in range(1, len(self.steps) + 1)]
+        tables = [growth.table(p, query[: len(different)], different, width) for p in range(1, len(self.levels) + 1)]
         return _Divisors(count, under, np.stack(tables) if tables else np.zeros((0, len(different), width)), which)
 
     def _highest(self, base: Floats, descending: Floats, zeros: Ints, by: _Divisors) -> tuple[Floats, int]:
         """The largest quotient: documents in descending order of what they add, so many zeros among them."""
         count, under, grown, which = by
-        if not len(self.steps):
+        if not len(self.levels):
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.where(under > 0, base / under, 0.0), 0
         above, below = (descending > 0).sum(axis=1), (descending < 0).sum(axis=1)
@@ -361,7 +362,7 @@ class _Linear:
             m <= plateau, np.minimum(m, above[:, None]), descending.shape[1] - below[:, None] + m - plateau
         )
         reached = np.take_along_axis(total, np.clip(place, 0, descending.shape[1]), axis=1)
-        return np.asarray(np.diff(self.steps.worth)[:, None, None] * reached)
+        return np.asarray(np.diff(self.levels.worth)[:, None, None] * reached)
 
 
 def _quotient(top: Floats, bottom: Floats) -> Floats:
@@ -384,24 +385,24 @@ def _fitting(width: Ints, start: int, extra: int) -> int:
 # -- the others ------------------------------------------------------------------------------------------
 
 
-def _outer(found: Ranges, measure: str, form: Form, block: Unknown, a: Ints, b: Ints) -> tuple[Floats, Floats]:
-    if form.local:
-        low, high = found.low[measure], found.high[measure]
+def _outer(found: OpenScores, block: Unknown, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+    form = found.measure.form
+    if depends_on_own_list_only(form):
+        low, high = found.range
         return low[a] - high[b], high[a] - low[b]
     if form.divisor is not None:
         of = form.numerator
         try:
-            growth = form.divisor.growth(of, block)
-            if growth is not None and not growth.of_each_list and not growth.by_list:
-                sides = of.rungs(block, growth.steps, True), of.rungs(block, growth.steps, False)
-                if all(side.alone for side in sides):
-                    return _at_equal_numbers(found, growth, sides, a, b)
+            growth = growth_of(form.divisor, of, block)
+            if growth is not None:
+                sides = [grade_increments(of, block, growth.levels, largest, None) for largest in (True, False)]
+                return _at_equal_numbers(found, growth, sides, a, b)
         except NoRange:
             pass
-    return _widened(found, measure, a, b)
+    return _widened(found, a, b)
 
 
-def _widened(found: Ranges, measure: str, a: Ints, b: Ints) -> tuple[Floats, Floats]:
+def _widened(found: OpenScores, a: Ints, b: Ints) -> tuple[Floats, Floats]:
     """Each system alone, with what any other list retrieves beside its own as unseen documents."""
     systems, queries = found.lists.shape
     unions, more = _Unions(found), np.zeros((systems, queries), np.int64)
@@ -409,14 +410,14 @@ def _widened(found: Ranges, measure: str, a: Ints, b: Ints) -> tuple[Floats, Flo
         union = unions.of(a, b, np.full(len(a), q))
         np.maximum.at(more[:, q], a, union - found.lists.count[a, q])
         np.maximum.at(more[:, q], b, union - found.lists.count[b, q])
-    definition = found.definitions[found.measures.index(measure)]
-    block = found.lists.unknown(found.grades, (more + found.unseen).ravel(), found.policy.ties)
-    low, high = (each.reshape(systems, queries) for each in range_of(definition, block, found.policy)[:2])
+    block = found.lists.unknown(found.grades, (more + found.unseen).ravel())
+    ends = range_of(found.measure, block, found.policy)
+    low, high = (each.reshape(systems, queries) for each in (ends.low, ends.high))
     return low[a] - high[b], high[a] - low[b]
 
 
 def _at_equal_numbers(
-    found: Ranges, growth: Growth, sides: tuple[Rungs, Rungs], a: Ints, b: Ints
+    found: OpenScores, growth: Growth, sides: Sequence[GradeIncrements], a: Ints, b: Ints
 ) -> tuple[Floats, Floats]:
     """The best of A less the worst of B where the same number of documents is raised to each step, over that."""
     queries = found.lists.shape[1]
@@ -430,7 +431,7 @@ def _at_equal_numbers(
         order = np.argsort(unknown, kind="stable")
         start = 0
         while start < len(a):
-            stop = _fitting(unknown[order] * max(len(growth.steps), 1), start, 2)
+            stop = _fitting(unknown[order] * max(len(growth.levels), 1), start, 2)
             here = order[start:stop]
             la, lb = a[here] * queries + q, b[here] * queries + q
 
@@ -442,10 +443,10 @@ def _at_equal_numbers(
                 gained = best[:, one[:, None], top] - worst[:, other[:, None], bottom]
                 under = growth.base(at, in_all)
                 apart = base[one] - base[other]
-                if not len(growth.steps):
+                if not len(growth.levels):
                     with np.errstate(divide="ignore", invalid="ignore"):
                         return np.where(under > 0, apart / under, 0.0)
-                below = np.stack([growth.table(p, at, in_all, len(m)) for p in range(1, len(growth.steps) + 1)])
+                below = np.stack([growth.table(p, at, in_all, len(m)) for p in range(1, len(growth.levels) + 1)])
                 value = best_quotient(apart, gained, under, below, in_all).value
                 value = np.where(np.isnan(value), 0.0, value)
                 nothing = under + below[:, :, 0].sum(axis=0) <= 0

@@ -10,15 +10,8 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.gradings import (
-    NoRange,
-    Rungs,
-    Steps,
-    Unknown,
-    raised,
-)
 from calipers.measures.values import Facts, Grade, Value
-from calipers.record import Record
+from calipers.record import FinalRecord, Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,11 +49,12 @@ def number(value: float | None) -> str:
     return f"{0.0 if abs(value) < 1e-15 else value:.4g}"
 
 
-class Form(Record):
+class Form(FinalRecord, final=False):
     """A function from lists to scores, NaN where it is undefined, that averages itself over ties.
 
     A form also says what is known of it. The defaults are what holds of every form: it reads everything, nothing is
-    proved of it, and it has no formula.
+    proved of it, and it has no formula. Forms are final: a subclass of a weighted sum with another score would inherit
+    bounds and ranges that do not hold for it.
     """
 
     reads_judged_only: ClassVar[bool] = False  # whether it leaves unjudged documents out by itself
@@ -377,35 +371,6 @@ class Form(Record):
         """Whether unjudged documents are left out by definition, so that the score has no range."""
         return self.reads_judged_only
 
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """A grade for each unknown document, under which the score is the largest (or the smallest) that it could be.
-
-        Gradings that leave the form undefined are not looked for.
-        """
-        raise NoRange(f"no range is known for the form {type(self).__name__}")
-
-    def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        """Of each list: what no grading passes, where the largest (or the smallest) score itself is not known."""
-        raise NoRange(f"no range is known for the form {type(self).__name__}")
-
-    def extreme_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
-        """`extreme` of the form divided by something."""
-        growth = by.growth(self, unknown)
-        if growth is None:
-            return self.extreme(unknown, largest)
-        if not growth.by_list:
-            return raised(self.rungs(unknown, growth.steps, largest, growth.most), growth, unknown, largest)
-        found, grade = unknown.retrieved(), unknown.all(growth.steps.grade[0])
-        rungs = self.rungs(found, growth.steps, largest, growth.most)
-        grade[unknown.seen] = raised(rungs, growth, found, largest)
-        return grade
-
-    def outer_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
-        """`outer` of the form divided by something."""
-        if by.constant is None:
-            raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
-        return self.outer(unknown, largest) / by.constant
-
     def room(self, lists: Lists) -> Floats | None:
         """By how much judging could raise the score of each list, where that is quickly told; None where it is not."""
         return None
@@ -413,26 +378,6 @@ class Form(Record):
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         """Whether a document of such a grade can make a difference to the score, other than by the ranks it takes."""
         return np.ones(len(grade), bool)
-
-    @property
-    def local(self) -> bool:
-        """Whether a document that a list does not retrieve cannot change the score, whatever its grade."""
-        return False
-
-    @property
-    def top_unknown(self) -> tuple[int, int] | None:
-        """Which unknown documents suffice for its extreme scores: those in the first ranks, and so many of the others.
-
-        None where all may count.
-        """
-        return None
-
-    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
-        """The unknown documents in the order in which raising them adds most (or least), and what each adds.
-
-        most: of documents that add nothing, so many of each list suffice.
-        """
-        raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
 
 
 class Inner(Record):
@@ -460,7 +405,7 @@ def inexact(*words: Exactness) -> tuple[Exactness, ...]:
     return tuple(word for word in dict.fromkeys(words) if word not in ("exact", "enumerated"))
 
 
-class Wrapper(Form):
+class Wrapper(Form, final=False):
     """A form made from another, as exact as that one."""
 
     of: Form
@@ -506,10 +451,6 @@ class Wrapper(Form):
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return self.of.matters(grade)
-
-    @property
-    def local(self) -> bool:
-        return self.of.local
 
     @property
     def reads_costs(self) -> bool:

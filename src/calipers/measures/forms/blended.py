@@ -11,15 +11,12 @@ averages over ties are sums over ranks of h, and of h times the place inside the
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
-from calipers.measures.forms.blended_ranges import RatioSums, graded_sums, outer_sums
-from calipers.measures.forms.gradings import NoRange, Unknown
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import AtLeast, GainFrom, Value, Worth, described
@@ -121,7 +118,7 @@ class RankWeights(Record):
         return sums + further, products + count - total * further
 
 
-class OfBlendedRatios(Form):
+class OfBlendedRatios(Form, final=False):
     """What forms of blended ratios have in common: gains of documents from a grade on, and beta."""
 
     gain: Value
@@ -138,16 +135,6 @@ class OfBlendedRatios(Form):
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
-
-    def sums(self, by: Denominator, unknown: Unknown) -> list[RatioSums]:
-        """Of each list: the sum of ratios that it is, divided by something."""
-        raise NoRange(f"no range is known for the form {type(self).__name__}, divided by what judging changes")
-
-    def extreme_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
-        return graded_sums(self, unknown, self.sums(by, unknown), largest)
-
-    def outer_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
-        return outer_sums(self, unknown, self.sums(by, unknown), largest)
 
 
 class Blended(OfBlendedRatios):
@@ -178,16 +165,6 @@ class Blended(OfBlendedRatios):
         h, times = weights.between(found.query[groups.list], groups.before + 1, last)
         pairs = (stops * numerator - products) / np.maximum(groups.size - 1, 1)
         return np.asarray((h * (products + stops * groups.above(numerator)) + times * pairs) / groups.size)
-
-    def sums(self, by: Denominator, unknown: Unknown) -> list[RatioSums]:
-        if by.of_relevant(np.zeros(1, np.int64)) is not None:
-            total = cast("Callable[[Ints], Floats]", by.of_relevant)
-            return [RatioSums(total, self.stop, cutoff=self.cutoff)] * len(unknown.lists)
-        if not by.of_all_worth:
-            return super().sums(by, unknown)
-        return [
-            RatioSums(None, self.stop, stops, self.cutoff) for stops in np.asarray(by(self, unknown.lists)).tolist()
-        ]
 
     def extremes_of(self, population: Population, best: bool) -> Exactness:
         """Where all stop alike, what is worth more comes first. Else that is best where nothing of the pool is missing:
@@ -263,10 +240,6 @@ class RankBiasedBlended(OfBlendedRatios):
             added[g] = self.gamma ** before[g] * n / m * total
         return groups.sum_by_list(added)
 
-    def sums(self, by: Denominator, unknown: Unknown) -> list[RatioSums]:
-        total = cast("Callable[[Ints], Floats]", by.of_relevant)
-        return [RatioSums(total, gamma=self.gamma)] * len(unknown.lists)
-
     def formula(self, letters: dict[str, str]) -> str:
         name_letters(letters, self.gain, self.rel, self.beta)
         letters["C(i)"] = "relevant documents down to rank i"
@@ -289,10 +262,7 @@ class GeometricTotal(Denominator):
         return self.rel
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
-        return self.of_relevant(lists.pool.relevant(self.rel)[lists.query])
-
-    def of_relevant(self, count: Ints) -> Floats:
-        relevant = count.astype(np.float64)
+        relevant = lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
         return relevant if self.gamma == 1 else (1.0 - self.gamma**relevant) / (1.0 - self.gamma)
 
 

@@ -10,13 +10,6 @@ import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Proofs
 from calipers.measures.forms.blended import CELLS, Blended, OfBlendedRatios, RankWeights, name_letters
-from calipers.measures.forms.blended_ranges import (
-    any_ratios,
-    first_ratio,
-    graded_by_list,
-    preferred_ratio,
-)
-from calipers.measures.forms.gradings import Unknown
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import AtLeast
 from calipers.record import Record
@@ -46,12 +39,6 @@ class FirstBlended(OfBlendedRatios):
             j = np.arange(1, len(chance) + 1)
             added[g] = mean[g] * float(chance @ weights.at(np.full(len(j), query[g]), groups.before[g] + j))
         return _where_relevant(lists, self.rel, groups.sum_by_list(added))
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        return graded_by_list(self, unknown, lambda one: first_ratio(one, largest))
-
-    def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        return any_ratios(self, unknown, largest, first_only=True)
 
     def proved(self) -> Proofs:
         return {"bounded": "a blended ratio, which is at most 1, or 0"}
@@ -141,12 +128,6 @@ class Preferred(OfBlendedRatios):
                 ratio = (ratio + np.concatenate([[0.0], np.cumsum(sums[1:] * h[:-1])])) / np.arange(1, len(sums) + 1)
             result[i] = ratio.max() if best else ratio.min()
         return result
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        return graded_by_list(self, unknown, lambda one: preferred_ratio(one, largest), alike=self.mean)
-
-    def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        return any_ratios(self, unknown, largest)
 
     def proved(self) -> Proofs:
         return {"bounded": "blended ratios are at most 1, and so is their mean"}

@@ -18,10 +18,7 @@ from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import OF_NOTHING, Form, Proofs, Wrapper
 from calipers.measures.forms.denominators import TOTAL_WEIGHT
 from calipers.measures.forms.free import Deterministic
-from calipers.measures.forms.gradings import NoRange, Steps, Unknown
 from calipers.measures.forms.linear import Linear
-from calipers.measures.forms.reader_ranges import Ends, Path, Terms, outer, tied, walked
-from calipers.measures.forms.rising import Rising
 from calipers.measures.values import Discount, Facts, Value, Weights, described
 from calipers.record import Record
 
@@ -53,7 +50,6 @@ class Browser(Record):
 
     spends: ClassVar[bool] = False  # whether it depends on the costs of documents
     ends: ClassVar[bool] = False  # whether every reader has stopped at the last rank that is looked at
-    foresees: ClassVar[bool] = False  # whether going on depends on what stands further down
     value: Value
 
     @property
@@ -74,24 +70,6 @@ class Browser(Record):
     def goes_on(self, at: Stage) -> Floats:
         """C of each rank."""
         raise TypeError(f"{type(self).__name__} does not say how likely its reader goes on")
-
-    def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        """Whether a reading grows with the worth of every document (1), falls with it (-1) or does not depend on it
-        (0), for documents of these worths; None where that is not known.
-        """
-        return None
-
-    def terms(self, reading: str, at: Stage, goes_on: Floats) -> Terms:
-        """What ranks add to the sums that a reading is the quotient of, for a reader who comes to them."""
-        if reading in ("EU", "EC"):
-            return Terms(at.gain if reading == "EU" else at.cost, np.ones(1), goes_on)
-        if reading == "ED":
-            return Terms(np.ones(1), np.zeros(1), goes_on)
-        return Terms((1.0 - goes_on) * (at.gained if reading == "ETU" else at.spent), np.zeros(1), goes_on)
-
-    def divides(self, reading: str) -> bool:
-        """Whether a reading is a quotient of two such sums; else it is the first of them."""
-        return reading in ("EU", "EC")
 
 
 class ByRank(Browser):
@@ -114,17 +92,9 @@ class ByRank(Browser):
     def goes_on(self, at: Stage) -> Floats:
         return np.broadcast_to(_ratios(self.at, at.rank), at.gain.shape)
 
-    def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        return 0 if reading in ("EC", "ETC", "ED") else 1
-
 
 class SatisfiedReader(Browser):
-    """A reader who stops where a document satisfies: C(i) = (1 - gain(i)) * w(i + 1) / w(i).
-
-    One document more of a gain g adds V_j to the gains looked at and takes V_(j+1) = c V_j (1 - g) at most from those
-    below, so that the gain per document grows with every gain, and the depth falls. The total gain grows too: a reader
-    who stops keeps what was gained, and readers further down expect no more than 1, as gain(i) <= 1 - C(i).
-    """
+    """A reader who stops where a document satisfies: C(i) = (1 - gain(i)) * w(i + 1) / w(i)."""
 
     at: Weights
 
@@ -141,21 +111,11 @@ class SatisfiedReader(Browser):
             raise CalipersError("a gain above 1 is no chance of being satisfied")
         return (1.0 - at.gain) * _ratios(self.at, at.rank)
 
-    def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        if reading == "EU":
-            return 1
-        if reading == "ED" or (reading == "ETC" and unit_costs and self.cutoff is not None):
-            return -1
-        if reading == "ETU":
-            return 1
-        return 0 if reading == "EC" and unit_costs else None
-
 
 class AllRelevant(Browser):
     """The reader of average precision: C(i) = S(i + 1) / S(i), S(i) being the sum of gain(j) / j over j >= i."""
 
     formula = "S(i + 1) / S(i), S(i) = sum over j >= i of gain(j) / j"
-    foresees = True
     last: int | None = None
 
     @property
@@ -169,30 +129,9 @@ class AllRelevant(Browser):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(after > 0, after / below, 0.0)
 
-    def terms(self, reading: str, at: Stage, goes_on: Floats) -> Terms:
-        """S(i) is a sum over the ranks below, so that sums over ranks of V are sums over documents.
-
-        sum of V(i) x(i) = sum over j of (gain(j) / j) * (x(1) + ... + x(j)) / S(1),  L(i) = (gain(i) / i) / S(1)
-        """
-        gain = np.where(at.rank <= (self.last or np.inf), at.gain, 0.0)
-        share, on = gain / at.rank, np.ones(1)
-        if reading == "ED":
-            return Terms(gain, share, on)
-        total = at.gained if reading in ("EU", "ETU") else at.spent
-        return Terms(share * total, gain if reading in ("EU", "EC") else share, on)
-
-    def divides(self, reading: str) -> bool:
-        return True
-
 
 class Patient(Browser):
-    """The reader of INST, who wants a gain of T in all: ((i + T + T_i - 1) / (i + T + T_i))^2, T_i still wanted.
-
-    With c = i + T + T_i, which is at least 1 for gains of at most 1 and T of at least 1/2, and p(c) = (1 - 1/c)^2, what
-    is gained below rank i, per reader there, is f(c) = p(c) (g + f(c + 1 - g)), g being the gain at the next rank. That
-    is at most (c - 1)^2 / (2 c - 1), and so f' is at most 1/2: one more unit of gain at a rank takes at most half of it
-    from the ranks below. The gains looked at grow, the depth falls, and the gain per document grows.
-    """
+    """The reader of INST, who wants a gain of T in all: ((i + T + T_i - 1) / (i + T + T_i))^2, T_i still wanted."""
 
     target: float
 
@@ -204,11 +143,6 @@ class Patient(Browser):
         left = at.rank + 2.0 * self.target - at.gained
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(left > 0, ((left - 1.0) / left) ** 2, 0.0)
-
-    def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        if self.target < 0.5 or (worths > 1).any():
-            return None
-        return {"EU": 1, "ED": -1, "EC": 0 if unit_costs else None}.get(reading)
 
 
 class Bejeweled(Browser):
@@ -237,12 +171,6 @@ class Bejeweled(Browser):
         wants = at.gained < self.target + self.raises_target * above
         affords = at.spent < self.budget + self.raises_budget * above
         return (wants & affords).astype(np.float64)
-
-    def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        """With fixed limits and gains of 0 and 1, one relevant document more ends the search no later."""
-        if self.raises_target or self.raises_budget or not unit_costs or not np.isin(worths, (0.0, 1.0)).all():
-            return None
-        return {"EU": 1, "ED": -1, "EC": 0, "ETC": -1}.get(reading)
 
 
 class Foraging(Browser):
@@ -274,11 +202,6 @@ class Foraging(Browser):
                 chance *= 1.0 / (1.0 + b * np.exp((expected - at.gained / at.spent) * r))
         return chance
 
-    def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        if reading != "ED":
-            return None
-        return -1 if self.rate is None else 1 if self.goal is None else None
-
 
 class FadingReader(Browser):
     """A reader whose attention fades with what was spent above a document: C(i) = D(spent(i)) / D(spent(i - 1))."""
@@ -300,9 +223,6 @@ class FadingReader(Browser):
         before = np.maximum(1.0 - (at.spent - at.cost) / self.limit, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(before > 0, np.maximum(1.0 - at.spent / self.limit, 0.0) / before, 0.0)
-
-    def rises(self, reading: str, worths: Floats, unit_costs: bool) -> int | None:
-        return 1 if reading in ("EU", "ETU") else 0
 
 
 class Read(Record):
@@ -407,7 +327,7 @@ def _ratios(weights: Weights, rank: Floats) -> Floats:
     return found
 
 
-class Browsed(Rising, Wrapper):
+class Browsed(Wrapper):
     """A reading of a reader's way down the list."""
 
     reader = "Goes down the list, and on from rank i with the chance C(i)."
@@ -463,57 +383,6 @@ class Browsed(Rising, Wrapper):
         if self.reads_costs:
             letters["cost"] = "as --costs gives it for each document, otherwise 1"
         return READINGS[self.reading.what]
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """All documents at their best, or all at their worst, where the reading follows their worths; else what a
-        dynamic program over what was gained finds, for lists without ties.
-        """
-        steps = Steps.of(self.worth, unknown.grades, unknown.lists.pool)
-        every = np.concatenate([steps.worth, unknown.lists.worth(self.worth)])
-        unit = unknown.lists.pool.cost is None
-        sign = self.browser.rises(self.reading.what, every, unit_costs=unit)
-        if sign is not None:
-            return unknown.all(steps.grade[-1 if (sign >= 0) == largest else 0])
-        if tied(unknown):
-            raise NoRange("its lists have ties")
-        grades: Ends = unknown.once(("walked", self), lambda: walked(self.path, unknown))
-        grade = grades[largest]
-        if not self.browser.foresees:
-            return grade
-        nothing = unknown.all(steps.grade[0])  # where nothing is gained, the sums are 0 / 0, and the first rank is all
-        one, other = (self.score(unknown.graded(each)) for each in (grade, nothing))
-        better = other > one if largest else other < one
-        return np.where(better[unknown.list], nothing, grade)
-
-    def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        if self.reads_costs and unknown.lists.pool.cost is not None:
-            raise NoRange("no range is known where documents have costs and are tied, which --ties docid breaks")
-        found: Ends = unknown.once(("outer", self), lambda: outer(self.path, unknown))
-        if not self.browser.foresees:
-            return found[largest]
-        nothing = 0.0 if self.reading.what in ("EU", "ETU") else 1.0
-        return np.fmax(found[1], nothing) if largest else np.fmin(found[0], nothing)
-
-    @property
-    def path(self) -> Path:
-        """How the reader walks, for ranges."""
-        reading, what = self.reading, self.reading.what
-
-        def terms(at: Stage) -> Terms:
-            goes_on = np.ones(1) if self.browser.foresees else reading.goes_on(at)
-            return self.browser.terms(what, at, goes_on)
-
-        def below(width: int, gained: Floats, spent: float) -> tuple[Floats, Floats]:
-            nothing = np.zeros(len(gained))
-            if width >= reading.depth or self.browser.foresees:
-                return nothing, nothing
-            rest = reading._rest(np.stack([gained, nothing + spent], axis=1), width)
-            found = tallied(what, rest, reading.goes_on(rest))
-            if what == "ED":
-                return found.viewed, nothing
-            return (found.stopped, nothing) if what in ("ETU", "ETC") else (found.weighed, found.viewed)
-
-        return Path(self.worth, reading.depth, self.browser.divides(what), terms, below)
 
 
 class Seen(Discount):

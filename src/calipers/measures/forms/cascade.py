@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
-from calipers.measures.forms.gradings import NoRange, Steps, Unknown
-from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import FLAT, Value, Weights, described
 from calipers.native.scanner import symmetric_means
 from calipers.record import Record
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from calipers.measures.forms.browsing import Browser
-    from calipers.measures.forms.cascade_ranges import OpenCascade
     from calipers.measures.forms.extreme_orders import Part
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
@@ -47,7 +44,6 @@ class Cascade(Form):
     keeps every value in [0, 1].
     """
 
-    local = True
     weight: Weights
     stop: Value
 
@@ -167,43 +163,6 @@ class Cascade(Form):
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(self.stop(grade) != 0)
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """Where later ranks weigh less, a better document never lowers the score."""
-        deepest = int(unknown.lists.length.max(initial=0))
-        if (np.diff(self.weight.of_ranks(deepest)) > 0).any():
-            return super().extreme(unknown, largest)
-        return unknown.all(self._steps(unknown).grade[-1 if largest else 0])
-
-    def extreme_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
-        if not by.of_best_first:
-            return super().extreme_of_share(by, unknown, largest)
-        from calipers.measures.forms.cascade_ranges import extreme_share
-
-        grade = unknown.all(self._steps(unknown).grade[0])
-        for one in self._open(unknown):
-            rows, given = extreme_share(self, one, largest)
-            grade[rows] = given
-        return grade
-
-    def outer_of_share(self, by: Denominator, unknown: Unknown, largest: bool) -> Floats:
-        if not by.of_best_first:
-            return super().outer_of_share(by, unknown, largest)
-        from calipers.measures.forms.cascade_ranges import outer_share
-
-        return np.array([outer_share(self, one, largest) for one in self._open(unknown)])
-
-    def _open(self, unknown: Unknown) -> Iterator[OpenCascade]:
-        from calipers.measures.forms.cascade_ranges import OpenCascade
-
-        deepest = int(max(unknown.lists.length.max(initial=0), unknown.lists.pool.size.max(initial=0)))
-        if (np.diff(self.weight.of_ranks(deepest + unknown.deepest)) > 0).any() or not described(self.stop).chance:
-            raise NoRange("no range is known for a share of the ideal where weights grow with the rank")
-        steps = self._steps(unknown)
-        return (OpenCascade.of(self, unknown, i, steps) for i in range(len(unknown.lists)))
-
-    def _steps(self, unknown: Unknown) -> Steps:
-        return Steps.of(self.stop, unknown.grades, unknown.lists.pool)
 
     def _gain_of_ties(self, groups: Groups, stop: Floats, tied: Ints, gained: Floats) -> None:
         """Fill in what each tied group gives to a reader who reaches it."""

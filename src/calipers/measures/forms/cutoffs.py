@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form, Inner, Proofs, Wrapper
-from calipers.measures.forms.denominators import IDEAL, Ideal, top_weights, weights_of
-from calipers.measures.forms.gradings import Growth, Unknown
+from calipers.measures.forms.denominators import IDEAL, BestRanking
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
 from calipers.plurals import counted
@@ -66,24 +64,14 @@ class ZeroIfShort(Wrapper):
     def reader(self) -> str:
         return self.of.reader
 
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        return self.of.extreme(unknown, largest)
 
-
-class IdealToTheEnd(Ideal):
+class IdealToTheEnd(BestRanking):
     """What the best ranking of the judged documents would get down to the cutoff, or to where the list ends."""
 
     formula = "a divisor"
 
     def proved(self, of: Form) -> Proofs:
         return {}
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        """Every list has an ideal of its own, of all that is judged, which ends where the list does."""
-        weight, lists = weights_of(form), unknown.lists
-        whole = Growth.of_pool(form.worth, unknown, top_weights(weight, unknown, lists.length), weight.cutoff)
-        judged = tuple(count[lists.query] for count in whole.judged)
-        return replace(whole, judged=judged, size=whole.size[lists.query], of_each_list=True)
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         ideal = IDEAL(form, lists)

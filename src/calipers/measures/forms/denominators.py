@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form, Proofs
-from calipers.measures.forms.gradings import Growth, NoRange, TopWeights, Unknown, as_they_are, at_most
 from calipers.measures.forms.shares import Denominator
-from calipers.measures.values import AtLeast, Weights, described
+from calipers.measures.values import described
 
 SORTED_GETS_ONE = {
     "bounded": "no ranking gets more than the best one",
@@ -20,11 +18,10 @@ SORTED_GETS_ONE = {
 }
 
 
-class Ideal(Denominator):
-    """What the best ranking of the judged documents would get."""
+class BestRanking(Denominator, final=False):
+    """The score of a best ranking."""
 
     within_reach = True
-    of_best_first = True
     formula = "the same for the best ranking"
 
     def proved(self, of: Form) -> Proofs:
@@ -40,18 +37,17 @@ class Ideal(Denominator):
         documents = np.arange(offsets[-1]) + np.repeat(pool.offsets[lists.query] - offsets[:-1], size)
         return Population(pool, lists.query, size, offsets, documents).best_first(form.worth)
 
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        weight = weights_of(form)
-        return Growth.of_pool(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
+
+class Ideal(BestRanking):
+    """What the best ranking of the judged documents would get."""
 
 
-class OwnIdeal(Ideal):
+class OwnIdeal(BestRanking):
     """What the best ranking of the documents that the list itself retrieved would get."""
 
     of_list = True
     sorts = True
     within_reach = False
-    of_best_first = False
     formula = "the same for the best ranking of what the list retrieved"
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
@@ -59,10 +55,6 @@ class OwnIdeal(Ideal):
 
     def best_lists(self, form: Form, lists: Lists) -> Lists:
         return lists.all_shuffled().best_first(form.worth)
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        weight = weights_of(form)
-        return Growth.of_lists(form.worth, unknown, top_weights(weight, unknown), weight.cutoff)
 
 
 class TotalWeight(Denominator):
@@ -80,9 +72,6 @@ class TotalWeight(Denominator):
             raise CalipersError("only a linear form can be divided by its total weight")
         return form.weighted_sum.weight.total()
 
-    def growth(self, form: Form, unknown: Unknown) -> None:
-        """No grade changes it."""
-
 
 IDEAL = Ideal()
 TOTAL_WEIGHT = TotalWeight()
@@ -93,7 +82,6 @@ class RELEVANT(Denominator):
 
     of_query = True
     counts_relevant = True
-    counts_documents = True
     formula = "R"
     rel: float = 1
 
@@ -106,13 +94,7 @@ class RELEVANT(Denominator):
         return {"bounded": "at most R terms of at most 1, divided by R"} if fits else {}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
-        return self.of_relevant(lists.pool.relevant(self.rel)[lists.query])
-
-    def of_relevant(self, count: Ints) -> Floats:
-        return count.astype(np.float64)
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        return Growth.of_pool(AtLeast(self.rel), unknown, as_they_are, None)
+        return lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
 
 
 class WeightedDepth(Denominator):
@@ -139,12 +121,10 @@ class WeightedDepth(Denominator):
         return {"bounded": "at most min(R, k) terms of at most 1, divided by a mean of R and k"} if fits else {}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
-        return self._of(lists.pool.relevant(self.rel)[lists.query])
+        return self.of_relevant(lists.pool.relevant(self.rel)[lists.query])
 
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        return Growth.of_pool(AtLeast(self.rel), unknown, lambda count, group, size: self._of(count), None)
-
-    def _of(self, relevant: Ints) -> Floats:
+    def of_relevant(self, relevant: Ints) -> Floats:
+        """Return the divisor for queries with so many relevant documents."""
         square = float(self.beta) ** 2
         return np.where(relevant > 0, (self.cutoff + square * relevant) / (1.0 + square), 0.0)
 
@@ -153,15 +133,11 @@ class OwnRelevant(Denominator):
     """How many relevant documents the list itself retrieved."""
 
     of_list = True
-    counts_documents = True
     formula = "relevant documents in the list"
     rel: float = 1
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return lists.count(lists.grade >= self.rel).astype(np.float64)
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        return Growth.of_lists(AtLeast(self.rel), unknown, as_they_are, None)
 
 
 class TotalValue(Denominator):
@@ -181,9 +157,6 @@ class TotalValue(Denominator):
         pool = lists.pool
         return pool.once(("total", self), lambda: pool.sum(pool.worth(self.value)))[lists.query]
 
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        return Growth.of_pool(self.value, unknown, as_they_are, None)
-
 
 class CUTOFF(Denominator):
     """k itself, even where the list or the pool is shorter."""
@@ -202,23 +175,16 @@ class CUTOFF(Denominator):
     def __call__(self, form: Form, lists: Lists) -> float:
         return self.constant
 
-    def growth(self, form: Form, unknown: Unknown) -> None:
-        """No grade changes it."""
-
 
 class FOUND(Denominator):
     """How many documents the list has, down to the cutoff."""
 
-    local = True
     formula = "documents shown"
     cutoff: int | None = None
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         length = lists.length.astype(np.float64)
         return length if self.cutoff is None else np.minimum(length, self.cutoff)
-
-    def growth(self, form: Form, unknown: Unknown) -> None:
-        """No grade changes it."""
 
 
 class Smaller(Denominator):
@@ -255,29 +221,3 @@ class Smaller(Denominator):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return np.minimum(self.one(form, lists), self.other(form, lists))
-
-    def of_relevant(self, count: Ints) -> Floats | None:
-        one, other = (np.full(len(count), part.constant) if part.constant is not None else part.of_relevant(count)
-                      for part in (self.one, self.other))  # fmt: skip
-        return None if one is None or other is None else np.minimum(one, other)
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth:
-        growth, most = self.one.growth(form, unknown), self.other.constant
-        if growth is None or not self.one.counts_documents or most is None:
-            raise NoRange(f"no range is known for what is divided by {self!r}")
-        return replace(growth, curve=at_most(int(most)), most=int(most))
-
-
-def weights_of(form: Form) -> Weights:
-    """The weights of a linear form, which its ideal sorts by."""
-    if form.weighted_sum is None:
-        raise NoRange("no range is known for a share of the ideal of a form that is not linear")
-    return form.weighted_sum.weight
-
-
-def top_weights(weight: Weights, unknown: Unknown, ends: Ints | None = None) -> TopWeights:
-    deepest = weight.cutoff or int(unknown.lists.pool.size.max(initial=0)) + unknown.deepest
-    found = weight.of_ranks(deepest)
-    if (found < 0).any():
-        raise NoRange("no range is known for a share of the ideal where a weight is negative")
-    return TopWeights(found, ends)

@@ -20,7 +20,6 @@ import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form, Proofs
 from calipers.measures.forms.cascade import IN_CACHE, in_parts, product_above
-from calipers.measures.forms.gradings import Unknown, spread
 from calipers.measures.values import Value
 from calipers.native.columns import TieSpans
 from calipers.native.scanner import rank_segments, symmetric_means
@@ -408,44 +407,6 @@ class ExposureSum(Form):
         if self.sum == "relevance":
             return super().ties
         return "attention is averaged over all orders by a closed form, exact, before it is squared"
-
-    # -- what the unjudged documents could still change ------------------------------------------------------
-
-    @property
-    def local(self) -> bool:
-        return self.sum == "disparity"
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """By ranks alone, grades make no difference to how unequal attention is."""
-        if self.sum == "disparity" and self._by_rank:
-            return unknown.all(float(unknown.grades[0]))
-        return super().extreme(unknown, largest)
-
-    def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        """What targets between their ends give, each document by itself, where attention goes by ranks alone.
-
-        A judged document has the largest target where all unknown ones are of grade 0, and the smallest where they are
-        of the largest grade. An unknown one has the largest where it alone joins the documents of the largest grade,
-        and the smallest where it alone is of grade 0.
-        """
-        if not self._by_rank:
-            return super().outer(unknown, largest)
-        least, most = unknown.grades[0], unknown.grades[-1]
-        lists, other = unknown.graded(unknown.all(least)), unknown.graded(unknown.all(most))
-        pool, readers = lists.pool, self.readers
-        got = np.bincount(lists.document, seen(lists, readers).row, len(pool.grade)).astype(np.float64, copy=False)
-        low, high = targets(other.pool, readers), targets(pool, readers)
-        judged = pool.size - unknown.count
-        new = spread(pool.offsets[:-1] + judged, unknown.count)
-        alike = pool.count(other.pool.grade >= most) - unknown.count
-        worthless = pool.count(pool.grade <= 0) - (unknown.count if least <= 0 else 0)
-        high[new] = np.repeat(readers.mean(np.zeros_like(alike), alike + 1), unknown.count)
-        low[new] = np.repeat(readers.mean(pool.size - worthless - 1, pool.size), unknown.count)
-        if self.sum == "relevance":
-            return pool.sum(got * (high if largest else low))
-        nearest = got - np.clip(got, low, high)
-        furthest = np.maximum(np.abs(got - low), np.abs(got - high))
-        return pool.sum((furthest if largest else nearest) ** 2)
 
 
 def target_order(population: Population) -> Lists:

@@ -25,7 +25,7 @@ FEWEST_DRAWS = 4
 SMALL = 6  # documents whose orders are all tried to find the ideal and the worst ranking
 
 
-class Deterministic(Form):
+class OverOrders(Form, final=False):
     """A function of lists without ties, averaged over the orders that ties allow."""
 
     exactness: ClassVar[Exactness] = "sampled"
@@ -102,7 +102,11 @@ class Deterministic(Form):
         return np.concatenate([self.untied(_copies(one, 0, _drawn_order(one, random))) for _ in range(draws)]), True
 
 
-class Free(Deterministic):
+class Deterministic(OverOrders):
+    """A function of blocks of lists without ties."""
+
+
+class Free(OverOrders):
     """A user's function of one ranked list of grades, unjudged documents counting as 0, to a number."""
 
     def ideal(self, population: Population) -> Floats:

@@ -18,7 +18,6 @@ from calipers.errors import CalipersError
 from calipers.lists import DocumentGroups, Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.exposure import NO_DEVIATION, Readers, seen, targets
-from calipers.measures.forms.gradings import Unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -170,9 +169,3 @@ class GroupExposure(Form):
     @property
     def ties(self) -> str:
         return "attention is averaged over all orders by a closed form, exact, before shares are taken of it"
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """By ranks alone and with equal targets, grades make no difference."""
-        if self.target == "equal" and self.readers.stop is None:
-            return unknown.all(float(unknown.grades[0]))
-        return super().extreme(unknown, largest)

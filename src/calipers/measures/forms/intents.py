@@ -15,8 +15,8 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
-from calipers.measures.forms.denominators import Ideal
-from calipers.measures.forms.shares import Denominator, Share
+from calipers.measures.forms.denominators import BestRanking
+from calipers.measures.forms.shares import Denominator, Quotient
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Alike(Record):
         return np.asarray(able / np.maximum(count, 1.0))
 
 
-class Searched(Form):
+class Searched(Form, final=False):
     """A form whose best and worst orders are searched for."""
 
     def extremes_of(self, population: Population, best: bool) -> Exactness:
@@ -159,7 +159,7 @@ class IntentAware(Searched):
         return _greedy(population, worth, gain, plain.fades_until, least)
 
 
-class IntentShare(Share):
+class IntentShare(Quotient):
     """A form by intent divided by something that the order of the documents does not change."""
 
     of: IntentAware
@@ -181,7 +181,7 @@ class IntentShare(Share):
         return np.asarray(self.by(self.of, population.shuffled), np.float64)
 
 
-class GreedyIdeal(Ideal):
+class GreedyIdeal(BestRanking):
     """What the list would get that takes at each rank the document that adds most, as in ndeval."""
 
     formula = "the same for the list that takes at each rank the document that adds most"
@@ -190,7 +190,7 @@ class GreedyIdeal(Ideal):
         return cast("IntentAware", form).greedy(lists.pool.everything)[lists.query]
 
 
-class Blend(Searched):
+class Blend(Searched, final=False):
     """A weighted sum of forms by intent; undefined where one of them is."""
 
     parts: tuple[tuple[float, Form], ...]

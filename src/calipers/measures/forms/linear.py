@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.errors import CalipersError
-from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
-from calipers.measures.forms.gradings import MEASURES_JUDGING, Rungs, Steps, Unknown, by_rank
+from calipers.lists import Floats, Lists, Pool, Population
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, OPAQUE, Form, Proofs
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import AtLeast, Facts, Flat, Judged, Value, Weights, described
-from calipers.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
 class Linear(Form):
     """The sum of weight(rank) * value(grade). Under ties a document weighs the mean weight of its tie's ranks."""
 
-    local = True
     weight: Weights
     value: Value
 
@@ -148,48 +144,13 @@ class Linear(Form):
         return np.maximum(whole - Linear(self.weight, Judged()).score(lists), 0.0)
 
     @property
-    def _falls(self) -> bool:
-        """Whether no rank weighs more than one above it. Else the ideal depends on how many documents there are."""
+    def weights_fall(self) -> bool:
+        """True if no rank weighs more than one above it. Otherwise the ideal depends on the number of documents."""
         weight = self.weight.of_ranks(self.weight.cutoff or 1000)
         return bool((np.diff(weight) <= 0).all())
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(self.value(grade) != 0) if self._falls else super().matters(grade)
-
-    @property
-    def top_unknown(self) -> tuple[int, int] | None:
-        cutoff = self.weight.cutoff
-        if cutoff is None or described(self.value).measures_judging or not self._falls:
-            return None
-        return cutoff, 0
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """Each document by itself: the largest worth where it has a weight, or the smallest."""
-        if described(self.value).measures_judging:
-            raise CalipersError(MEASURES_JUDGING)
-        steps = Steps.of(self.value, unknown.grades, unknown.lists.pool)
-        weight = unknown.weights(self.weight)
-        return np.asarray(np.where((weight >= 0) == largest, steps.grade[-1], steps.grade[0]))
-
-    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
-        """Large worths on large weights, or on small ones."""
-        if steps.value != self.value:
-            return super().rungs(unknown, steps, largest, most)
-        weight = unknown.weights(self.weight)
-        base = self.score(unknown.lists)
-        if steps.worth[0]:
-            base = base + steps.worth[0] * np.bincount(unknown.list, weight, len(base))
-        row = self._weighty(unknown, weight, most)
-        row = row[np.lexsort((-weight[row] if largest else weight[row], unknown.list[row]))]
-        return Rungs(row, unknown.list[row], base, np.diff(steps.worth)[:, None] * weight[row])
-
-    def _weighty(self, unknown: Unknown, weight: Floats, most: int | None) -> Ints:
-        """The documents that have a weight, and of each list so many that have none."""
-        if most is None:
-            return np.arange(len(weight))
-        nothing = np.concatenate([[0], np.cumsum(weight == 0)])
-        place = nothing[1:] - np.repeat(nothing[unknown.offsets[:-1]], unknown.count)
-        return np.flatnonzero((weight != 0) | (place <= most))
+        return np.asarray(self.value(grade) != 0) if self.weights_fall else super().matters(grade)
 
     def _extreme(self, population: Population, best: bool) -> Floats:
         """Large values on large weights, or on small ones: the rearrangement inequality."""
@@ -217,6 +178,7 @@ class RelevantPrefix(Form):
     reader = "Looks at as many documents as there are relevant ones, at most k."
     rel: float
     cutoff: int | None = None
+    multiple: float | None = None  # of R, instead of R and the cutoff
 
     def score(self, lists: Lists) -> Floats:
         relevant = lists.worthy(AtLeast(self.rel))
@@ -239,41 +201,19 @@ class RelevantPrefix(Form):
         return self.cutoff
 
     def formula(self, letters: dict[str, str]) -> str:
-        return "relevant documents in the first min(R, k) ranks"
+        return "relevant documents in the first min(R, k) ranks" if self.multiple is None else OPAQUE
 
     def depth(self, lists: Lists) -> Floats:
         return self.depth_of(lists.pool.relevant(self.rel)[lists.query].astype(np.float64))
 
     def depth_of(self, relevant: Floats) -> Floats:
-        """How many ranks it looks at where so many documents are relevant."""
+        """Return how many ranks it looks at where so many documents are relevant."""
+        if self.multiple is not None:
+            return np.asarray(np.floor(self.multiple * relevant + 0.9))
         return relevant if self.cutoff is None else np.minimum(relevant, self.cutoff)
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
-
-    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
-        """The highest ranks first, or the lowest; with each relevant document more, the prefix grows."""
-        lists = unknown.lists.worthy(AtLeast(self.rel))
-        row, member = by_rank(unknown, largest), unknown.list
-        if steps.level(self.rel) != 1:
-            return super().rungs(unknown, steps, largest, most)
-        raised = np.arange(len(row)) - unknown.offsets[:-1][member] + 1
-        relevant = lists.pool.relevant(self.rel)[lists.query][member] + raised
-        depth = self.depth_of(relevant.astype(np.float64))
-        shown = np.flatnonzero(unknown.seen)
-        judged = _inside(lists.list, lists.first, lists.last, member, depth)
-        own = _inside(unknown.list[shown], unknown.first[shown], unknown.last[shown], member, depth)
-        seen = np.bincount(unknown.list[shown], minlength=len(lists))[member]
-        if largest:
-            whole, part = np.minimum(raised, own.whole), np.clip(raised - own.whole, 0, own.cut)
-        else:
-            lowest = np.maximum(raised - (unknown.count[member] - seen), 0)  # of the retrieved ones
-            whole = np.maximum(lowest - (seen - own.whole), 0)
-            part = np.clip(lowest - (seen - own.whole - own.cut), 0, own.cut)
-        total = judged.whole + judged.cut * judged.share + whole + part * own.share
-        base = self.score(unknown.lists)
-        before = np.where(raised == 1, base[member], np.roll(total, 1))
-        return Rungs(row, member, base, (total - before)[None], alone=False)
 
 
 def linear_over_constant(form: Form, lists: Lists) -> tuple[Linear, float] | None:
@@ -283,24 +223,3 @@ def linear_over_constant(form: Form, lists: Lists) -> tuple[Linear, float] | Non
         return None if linear is None else (linear, 1.0)
     by = np.asarray(form.divisor(linear, lists))
     return (linear, float(by)) if by.ndim == 0 else None
-
-
-class _Inside(Record):
-    """How many documents of a list stand above a depth with all of their tie, how many with a share of it."""
-
-    whole: Ints
-    cut: Ints
-    share: Floats
-
-
-def _inside(list: Ints, first: Ints, last: Ints, member: Ints, depth: Floats) -> _Inside:
-    """Of the documents of these lists, by rank: those above each depth of each member's list."""
-    at = depth.astype(np.int64)
-    far = int(max(last.max(initial=0), at.max(initial=0))) + 1
-    start = np.searchsorted(list, member)
-    whole = np.searchsorted(list * far + last, member * far + at, "right") - start
-    cut = np.searchsorted(list * far + first, member * far + at, "right") - start - whole
-    if not len(list):
-        return _Inside(whole, cut, np.zeros(len(member)))
-    tie = np.minimum(start + whole, len(list) - 1)
-    return _Inside(whole, cut, np.where(cut > 0, (at - first[tie] + 1) / (last[tie] - first[tie] + 1), 0.0))

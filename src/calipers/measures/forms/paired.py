@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from calipers.lists import Floats, Ints, Lists, Pool, Population
+from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, READS_PRECISIONS, Form, Proofs
-from calipers.measures.forms.gradings import Rungs, Steps, Unknown, by_rank
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import AtLeast
 
@@ -33,7 +32,6 @@ class Paired(Form):
 
     sorted_is_best = True
     reader = "Goes down to each relevant document of the top k in turn, and adds up the precisions met there."
-    local = True
     sums_precisions = True
     rel: float
     cutoff: int | None = None
@@ -128,70 +126,6 @@ class Paired(Form):
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        """One more relevant document never lowers the sum."""
-        steps = Steps.of(AtLeast(self.rel), unknown.grades, unknown.lists.pool)
-        return unknown.all(steps.grade[-1 if largest else 0])
-
-    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
-        """Moving a relevant document up raises the sum: the highest ranks first, or the lowest.
-
-        A tie with r relevant documents after B others adds r (B + 1) h + r (r - 1) q: h is the mean of 1 / rank over
-        its ranks, q what a pair of them adds. One more adds (B + 1) h + 2 r q, and h of each relevant document below.
-        """
-        row = by_rank(unknown, largest)
-        gain = np.zeros((len(steps), len(row)))
-        level = steps.level(self.rel)
-        if level == 0:  # every unknown document is relevant, whatever its grade
-            return Rungs(row, unknown.list, self.score(unknown.graded(unknown.all(steps.grade[0]))), gain)
-        if level is not None:
-            gain[level - 1] = self._gained(unknown, largest)[row]
-        return Rungs(row, unknown.list, self.score(unknown.lists), gain)
-
-    def _gained(self, unknown: Unknown, largest: bool) -> Floats:
-        """What each unknown document adds where all that are above it, or all below, are relevant too."""
-        lists = unknown.lists.worthy(AtLeast(self.rel))
-        shown = np.flatnonzero(unknown.seen)
-        member, first, last = unknown.list[shown], unknown.first[shown].astype(np.int64), unknown.last[shown]
-        far = int(max(first.max(initial=0), lists.first.max(initial=0))) + 1
-        own, judged = member * far + first, lists.list * far + lists.first
-        inverse, pair = self._in_tie(first, last.astype(np.int64))
-        start, above, upto, end = _around(judged, member, own, far)
-        total = np.concatenate([[0.0], np.cumsum(self._in_tie(lists.first, lists.last)[0])])
-        below = total[end] - total[upto]
-        top, tie, after, bottom = _around(own, member, own, far)
-        place = np.arange(len(shown))
-        if largest:
-            before, together = (above - start) + (tie - top), (upto - above) + (place - tie)
-        else:
-            before, together = above - start, (upto - above) + (after - 1 - place)
-            sums = np.concatenate([[0.0], np.cumsum(inverse)])
-            below = below + sums[bottom] - sums[after]
-        gained = np.zeros(len(unknown))
-        gained[shown] = (before + 1.0) * inverse + 2.0 * together * pair + np.where(inverse > 0, below, 0.0)
-        return gained
-
-    def _in_tie(self, first: Ints, last: Ints) -> tuple[Floats, Floats]:
-        """Of a document of each tie: the mean of 1 / rank down to the cutoff, and what a pair of them adds, halved."""
-        size = (last - first + 1).astype(np.float64)
-        end = last if self.cutoff is None else np.minimum(last, self.cutoff)
-        harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(end.max(initial=0)) + 1))])
-        shown = np.maximum(end - first + 1, 0)
-        inverse = np.where(shown > 0, harmonic[end] - harmonic[np.minimum(first - 1, end)], 0.0)
-        inverse = np.where((size == 1) & (shown > 0), 1.0 / first, inverse)
-        pair = np.where(size > 1, (shown - first * inverse) / (size * np.maximum(size - 1.0, 1.0)), 0.0)
-        return inverse / size, pair
-
-
-def _around(rows: Ints, member: Ints, tie: Ints, far: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """In rows that have list * far + rank as their key: where a list, and a tie of it, begin and end."""
-    return (
-        np.searchsorted(rows, member * far),
-        np.searchsorted(rows, tie),
-        np.searchsorted(rows, tie, side="right"),
-        np.searchsorted(rows, (member + 1) * far),
-    )
 
 
 def _precision(relevant: Lists) -> Floats:

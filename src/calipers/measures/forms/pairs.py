@@ -25,7 +25,7 @@ AT_ONCE = 1 << 21  # pairs that are looked at in one go
 ALL, ONE, BOTH = 0, 1, 2  # how many documents of a pair must be retrieved for it to count
 
 
-class PairForm(Form):
+class PairForm(Form, final=False):
     """A form of pairs."""
 
     extremes: ClassVar[Exactness] = "sorted"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Proofs
-from calipers.measures.forms.rising import Rising
+from calipers.measures.forms.base import Form, Proofs
 from calipers.measures.values import Value, described
 from calipers.record import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Squared(Record):
@@ -22,7 +25,7 @@ class Squared(Record):
         return np.asarray(self.of(grade)) ** 2
 
 
-class Peak(Rising):
+class Peak(Form):
     """The largest value in the top k.
 
     Only a tie that straddles k leaves it open. If h of its m documents are shown, the t-th best of them is the
@@ -67,6 +70,9 @@ class Peak(Rising):
     def formula(self, letters: dict[str, str]) -> str:
         letters["v_i"] = described(self.value).formula
         return "max over ranks i <= k of v_i"
+
+    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self.worth(grade) != 0)
 
     def _straddling(self, tie: Lists, value: Floats, best: Floats) -> None:
         """Raise `best` to its mean over what the straddling tie, at most one per list, may show."""

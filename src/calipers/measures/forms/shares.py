@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from calipers.lists import Floats, Ints, Lists, Population
+from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Proofs, Wrapper
-from calipers.measures.forms.gradings import Growth, NoRange, Unknown
 from calipers.measures.values import Value
-from calipers.record import Record
+from calipers.record import FinalRecord
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from calipers.measures.forms.linear import Linear
 
 
-class Denominator(Record):
+class Denominator(FinalRecord, final=False):
     """What a form is divided by; may depend on the query, never on the order of the list."""
 
     of_list: ClassVar[bool] = False  # whether it depends on what the list retrieved
@@ -29,18 +28,11 @@ class Denominator(Record):
     of_all_worth: ClassVar[bool] = False  # whether it is a sum over everything judged for the query
     of_query: ClassVar[bool] = False  # whether it depends on the query alone, not on k
     counts_relevant: ClassVar[bool] = False  # of the query
-    of_best_first: ClassVar[bool] = False  # whether it is what the best documents of the query would get in the top k
-    counts_documents: ClassVar[bool] = False  # whether it grows by one with each relevant document, and by nothing else
 
     @property
     def within_reach(self) -> bool:
         """Whether it reads no more of a list than the form does that it divides."""
         return self.of_cutoff or self.of_query
-
-    @property
-    def local(self) -> bool:
-        """Whether a document that a list does not retrieve cannot change it, whatever its grade."""
-        return self.of_cutoff or self.of_list
 
     @property
     def constant(self) -> float | None:
@@ -65,14 +57,6 @@ class Denominator(Record):
         """The rankings whose scores it is; None where it is not the score of a ranking."""
         return None
 
-    def of_relevant(self, count: Ints) -> Floats | None:
-        """Its value where so many documents of the query are relevant; None where that does not decide."""
-        return None
-
-    def growth(self, form: Form, unknown: Unknown) -> Growth | None:
-        """How it depends on the grades of unknown documents; None where it does not."""
-        raise NoRange("no range is known for what it is divided by")
-
     def __call__(self, form: Form, lists: Lists) -> Floats | float:
         raise TypeError(f"{type(self).__name__} does not say what it divides by")
 
@@ -90,7 +74,7 @@ def as_denominator(by: Denominator | Callable[[Form, Lists], Floats | float]) ->
     return by if isinstance(by, Denominator) else GivenDenominator(by)
 
 
-class Share(Wrapper):
+class Quotient(Wrapper, final=False):
     """A form divided by something that the order of the documents does not change."""
 
     by: Denominator
@@ -178,24 +162,10 @@ class Share(Wrapper):
     def sorted_is_best(self) -> bool:
         return self.of.sorted_is_best
 
-    @property
-    def local(self) -> bool:
-        return self.of.local and self.by.local
-
     def room(self, lists: Lists) -> Floats | None:
         room = self.of.room(lists)
         return None if room is None or self.by.constant is None else room / self.by.constant
 
-    @property
-    def top_unknown(self) -> tuple[int, int] | None:
-        """Below its reach, a share of the ideal counts no more documents than the ideal has ranks."""
-        within = self.of.top_unknown
-        if within is None or self.by.of_cutoff:
-            return within
-        return (within[0], within[0]) if self.by.of_best_first else None
 
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        return self.of.extreme_of_share(self.by, unknown, largest)
-
-    def outer(self, unknown: Unknown, largest: bool) -> Floats:
-        return self.of.outer_of_share(self.by, unknown, largest)
+class Share(Quotient):
+    """A form of one grade per document, as a share of something."""

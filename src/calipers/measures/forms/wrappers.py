@@ -8,7 +8,6 @@ import numpy as np
 
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import READS_PRECISIONS, Exactness, Form, Inner, Proofs, Wrapper, deepest, number
-from calipers.measures.forms.gradings import Rungs, Steps, Unknown
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import Negative, Value
 
@@ -67,18 +66,6 @@ class Mixture(Form):
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(np.any([form.matters(grade) for weight, form in self.parts if weight], axis=0))
 
-    def rungs(self, unknown: Unknown, steps: Steps, largest: bool, most: int | None = None) -> Rungs:
-        """Of parts that raise documents in the same order."""
-        every = [(weight, form.rungs(unknown, steps, largest, most)) for weight, form in self.parts if weight]
-        if not every or any(weight < 0 for weight, _ in every):
-            return super().rungs(unknown, steps, largest, most)
-        first = every[0][1]
-        if any((rungs.row != first.row).any() for _, rungs in every):
-            return super().rungs(unknown, steps, largest, most)
-        base = sum((weight * rungs.base for weight, rungs in every), np.zeros(len(first.base)))
-        gain = sum((weight * rungs.gain for weight, rungs in every), np.zeros(first.gain.shape))
-        return Rungs(first.row, first.list, base, gain)
-
 
 class Complement(Wrapper):
     """One minus a form."""
@@ -104,9 +91,6 @@ class Complement(Wrapper):
 
     def formula(self, letters: dict[str, str]) -> str:
         return f"1 - {self.of.formula(letters)}"
-
-    def extreme(self, unknown: Unknown, largest: bool) -> Floats:
-        return self.of.extreme(unknown, not largest)
 
 
 class JudgedOnly(Wrapper):
@@ -147,7 +131,7 @@ class JudgedOnly(Wrapper):
         return lists.once("judged only", lambda: lists.where(lists.grade >= 0).condensed())
 
 
-class Worthy(Wrapper):
+class Worthy(Wrapper, final=False):
     """A form of the documents that are worth something alone: where the others stand shows in the ranks.
 
     Fewer rows also mean fewer orders of a tie to go through.

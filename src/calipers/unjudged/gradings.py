@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 else:  # a name for annotations, which nobody reads at run time
     Bools = Any
-MEASURES_JUDGING = "it measures what is judged, which no grade changes: it has no range"
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
-Curve = Callable[[Ints, Ints, Ints], Floats]  # of a count, the group, and how many documents the group has in all
+Curve = Callable[[Ints, Ints], Floats]  # of a count of documents, and of how many documents there are in all
 NOISE = 1e-14  # what a step of Dinkelbach's method must gain, as a share of what is summed up
 
 
@@ -102,14 +101,6 @@ class Unknown:
         found = np.zeros(len(self))
         found[row] = weight.mean(self.first[row], self.last[row])
         return found
-
-    def retrieved(self) -> Unknown:
-        """Without the documents that a list does not retrieve."""
-        offsets = np.concatenate([[0], np.cumsum(self.seen)])[self.offsets]
-        first, last, place = (column[self.seen] for column in (self.first, self.last, self.place))
-        cost = None if self.cost is None else self.cost[self.seen]
-        group = None if self.group is None else self.group[self.seen]
-        return Unknown(self.lists, offsets, first, last, place, self.grades, cost=cost, group=group)
 
     def part(self, start: int, stop: int) -> Unknown:
         """Some of the lists."""
@@ -209,7 +200,7 @@ def spread(start: Ints, count: Ints) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class GainLevels:
     """The different worths that an unknown document may have, ascending, and a grade for each."""
 
     worth: Floats
@@ -218,7 +209,7 @@ class Steps:
     grades: Floats  # all that are possible
 
     @classmethod
-    def of(cls, value: Callable[[Floats], Floats], grades: Floats, pool: Pool) -> Steps:
+    def of(cls, value: Callable[[Floats], Floats], grades: Floats, pool: Pool) -> GainLevels:
         worths = np.asarray(value(grades), np.float64)
         if (worths < 0).any() or (
             len(pool.grade) and (pool.once(("worth", value), lambda: value(pool.grade)) < 0).any()
@@ -231,7 +222,7 @@ class Steps:
         """How often a document can be raised."""
         return len(self.worth) - 1
 
-    def level(self, rel: float) -> int | None:
+    def first_relevant(self, rel: float) -> int | None:
         """The step at which an unknown document becomes relevant; None where it cannot."""
         relevant = self.grades >= rel
         if not relevant.any():
@@ -240,16 +231,15 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Rungs:
+class GradeIncrements:
     """The unknown documents of each list in the order in which they are raised."""
 
     row: Ints  # of the unknown documents, list by list
     list: Ints  # of each
     base: Floats  # of each list: the numerator with every document at the lowest step
     gain: Floats  # [step, row]: what raising the document adds once those before it are raised
-    alone: bool = True  # documents that the list does not retrieve do not change these sums
 
-    def limited(self, most: int | None) -> Rungs:
+    def limited(self, most: int | None) -> GradeIncrements:
         """Without documents that add nothing, beyond so many of each list: no denominator can tell more apart."""
         if most is None or not len(self.row):
             return self
@@ -259,7 +249,7 @@ class Rungs:
         before = np.cumsum(nothing) - nothing
         start = np.searchsorted(self.list, self.list)
         kept = ~nothing | (before - before[start] < most)
-        return Rungs(self.row[kept], self.list[kept], self.base, self.gain[:, kept])
+        return GradeIncrements(self.row[kept], self.list[kept], self.base, self.gain[:, kept])
 
     def tables(self) -> tuple[Floats, Ints]:
         """[step, list, m]: what raising m documents adds, and how many there are."""
@@ -281,27 +271,16 @@ class Growth:
     n_j judged and m_j unknown documents are worth at least v_j, and height_j = v_j - v_(j-1).
     """
 
-    steps: Steps
+    levels: GainLevels
     heights: tuple[float, ...]  # of each level
     step: tuple[int, ...]  # the step at which unknown documents reach each level; 0: all do, -1: none can
     judged: tuple[Ints, ...]  # of each level: how many judged documents of each group reach it
     curve: Curve
     size: Ints  # judged documents of each group
     most: int | None  # documents beyond this many do not change it
-    by_list: bool = False  # the groups are the lists, and count what these retrieve
-    of_each_list: bool = False  # the groups are the lists, and count everything; else they are the queries
 
     @classmethod
-    def of(
-        cls,
-        steps: Steps,
-        worth: Floats,
-        group: Ints,
-        size: Ints,
-        curve: Curve,
-        most: int | None,
-        by_list: bool = False,
-    ) -> Growth:
+    def of(cls, steps: GainLevels, worth: Floats, group: Ints, size: Ints, curve: Curve, most: int | None) -> Growth:
         """worth, group: of each judged document. size: judged documents of each group."""
         levels = np.unique(np.concatenate([worth, steps.worth]))
         levels = levels[levels > 0]
@@ -315,24 +294,15 @@ class Growth:
             curve,
             size,
             most,
-            by_list,
         )
 
     @classmethod
     def of_pool(cls, value: Callable[[Floats], Floats], unknown: Unknown, curve: Curve, most: int | None) -> Growth:
         """Everything that is judged for a query counts."""
         pool = unknown.lists.pool
-        steps = Steps.of(value, unknown.grades, pool)
+        steps = GainLevels.of(value, unknown.grades, pool)
         worth = np.asarray(pool.once(("worth", value), lambda: value(pool.grade)))
         return cls.of(steps, worth, pool.query, pool.size, curve, most)
-
-    @classmethod
-    def of_lists(cls, value: Callable[[Floats], Floats], unknown: Unknown, curve: Curve, most: int | None) -> Growth:
-        """What a list itself retrieves counts."""
-        lists = unknown.lists
-        steps = Steps.of(value, unknown.grades, lists.pool)
-        size = np.diff(lists.offsets)
-        return cls.of(steps, lists.worth(value), lists.list, size, curve, most, by_list=True)
 
     def base(self, group: Ints, unknown: Ints) -> Floats:
         """What does not depend on the grading: levels that all unknown documents reach, or none."""
@@ -340,7 +310,7 @@ class Growth:
         for height, step, judged in zip(self.heights, self.step, self.judged, strict=True):
             if step <= 0:
                 reach = judged[group] + (unknown if step == 0 else 0)
-                total += height * self.curve(reach, group, self.size[group] + unknown)
+                total += height * self.curve(reach, self.size[group] + unknown)
         return total
 
     def table(self, step: int, group: Ints, unknown: Ints, width: int) -> Floats:
@@ -349,30 +319,31 @@ class Growth:
         for height, at, judged in zip(self.heights, self.step, self.judged, strict=True):
             if at == step:
                 reach = judged[group][:, None] + np.arange(width)
-                total += height * self.curve(reach, group[:, None], (self.size[group] + unknown)[:, None])
+                total += height * self.curve(reach, (self.size[group] + unknown)[:, None])
         return total
 
 
-def raised(rungs: Rungs, growth: Growth, unknown: Unknown, largest: bool) -> Floats:
-    """The grading under which the quotient of the rungs' sums and the growth is the largest (smallest)."""
-    rungs = rungs.limited(growth.most)
-    own = growth.by_list or growth.of_each_list
-    group = np.arange(len(unknown.lists)) if own else unknown.lists.query
-    grade = unknown.all(growth.steps.grade[0])
-    if not len(growth.steps) or not len(rungs.row):
+def regraded(increments: GradeIncrements, growth: Growth, unknown: Unknown, largest: bool) -> Floats:
+    """The grading under which the quotient of the increments' sums and the growth is the largest (smallest)."""
+    increments = increments.limited(growth.most)
+    group = unknown.lists.query
+    grade = unknown.all(growth.levels.grade[0])
+    if not len(growth.levels) or not len(increments.row):
         return grade
-    ends = np.cumsum(np.bincount(rungs.list, minlength=len(rungs.base)))
-    for start, stop in parts_of(np.diff(ends, prepend=0) * len(growth.steps)):
+    ends = np.cumsum(np.bincount(increments.list, minlength=len(increments.base)))
+    for start, stop in parts_of(np.diff(ends, prepend=0) * len(growth.levels)):
         rows = slice(0 if start == 0 else int(ends[start - 1]), int(ends[stop - 1]))
-        part = Rungs(rungs.row[rows], rungs.list[rows] - start, rungs.base[start:stop], rungs.gain[:, rows])
+        part = GradeIncrements(
+            increments.row[rows], increments.list[rows] - start, increments.base[start:stop], increments.gain[:, rows]
+        )
         table, count = part.tables()
         groups, size = group[start:stop], unknown.count[start:stop]
-        below = np.stack([growth.table(p, groups, size, table.shape[2]) for p in range(1, len(growth.steps) + 1)])
+        below = np.stack([growth.table(p, groups, size, table.shape[2]) for p in range(1, len(growth.levels) + 1)])
         sign = 1.0 if largest else -1.0
         found = best_quotient(sign * part.base, sign * table, growth.base(groups, size), below, count).reached
         place = np.arange(len(part.list)) - (np.cumsum(count) - count)[part.list]
         level = (found[:, part.list] > place).sum(axis=0)
-        grade[part.row] = growth.steps.grade[level]
+        grade[part.row] = growth.levels.grade[level]
     return grade
 
 
@@ -451,7 +422,6 @@ class TopWeights:
     """The sum of the largest weights among the first ranks: what so many documents of worth 1 get at most."""
 
     weight: Floats  # of the ranks, down to the cutoff or as deep as any list goes
-    ends: Ints | None = None  # of each group: an earlier end of its ranks
 
     @cached_property
     def total(self) -> Floats:
@@ -461,10 +431,8 @@ class TopWeights:
     def falling(self) -> bool:
         return bool((np.diff(self.weight) <= 0).all())
 
-    def __call__(self, count: Ints, group: Ints, size: Ints) -> Floats:
+    def __call__(self, count: Ints, size: Ints) -> Floats:
         depth = np.minimum(size, len(self.weight))
-        if self.ends is not None:
-            depth = np.minimum(depth, self.ends[group])
         if self.falling:
             return np.asarray(self.total[np.minimum(count, depth)])
         depths, which = np.unique(depth, return_inverse=True)
@@ -475,14 +443,14 @@ class TopWeights:
         return np.asarray(table[which.reshape(depth.shape), np.minimum(count, len(self.weight))])
 
 
-def as_they_are(count: Ints, group: Ints, size: Ints) -> Floats:
+def as_they_are(count: Ints, size: Ints) -> Floats:
     """The number of documents itself."""
     return np.asarray(count, np.float64)
 
 
 def at_most(most: int) -> Curve:
     """The number of documents, cut."""
-    return lambda count, group, size: np.minimum(count, most).astype(np.float64)
+    return lambda count, size: np.minimum(count, most).astype(np.float64)
 
 
 def number_of_gradings(unknown: Unknown) -> float:
