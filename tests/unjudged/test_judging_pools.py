@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
 from pathlib import Path
 
@@ -96,6 +97,14 @@ def test_what_is_written_can_be_filled_in() -> None:
     assert pool.to_jsonl().splitlines()[0].startswith(f'{{"query": "{query}", "document": "{document}", "grade": null')
 
 
+@pytest.mark.parametrize("runs", [{"x": {"q": {"bosch rasierer": 1}}}, {"x": {"a query": {"d": 1}}}])
+def test_ids_with_spaces_are_not_written_as_qrels(runs: dict[str, dict[str, dict[str, int]]]) -> None:
+    pool = cal.pool(runs, depth=1)
+    with pytest.raises(cal.CalipersError, match=r"ids must not contain spaces\. Write JSON lines instead\."):
+        pool.to_qrels()
+    assert [json.loads(line)["query"] for line in pool.to_jsonl().splitlines()] == [*runs["x"]]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -125,6 +134,24 @@ def test_simulated_judging_ends_with_the_full_order(made: Simulation) -> None:
         decided = [row[2] for row in mine]
         assert decided == sorted(decided)  # more judgments never open a pair again
     assert simulated.needed(0.0)["next"] == 4 or simulated.needed(0.0)["next"] is not None
+
+
+@pytest.mark.parametrize("name", ["RR", "AP", "bpref"])
+def test_a_simulation_of_another_measure_is_refused(made: Simulation, name: str, tmp_path: Path) -> None:
+    with pytest.raises(cal.CalipersError, match="known for nDCG and linear measures"):
+        cal.simulate_judging(made.qrels, made.runs, name, steps=2)
+    qrels, runs = made.write(tmp_path)
+    done = CliRunner().invoke(root, ["pool", *map(str, runs), "--simulate", str(qrels), "-m", name])
+    assert isinstance(done.exception, cal.CalipersError)  # which the program prints in one line
+
+
+def test_a_simulation_uses_the_grades_that_occur(made: Simulation) -> None:
+    """Grades of any size give what the same grades give in ones, in as many levels."""
+    few = cal.simulate_judging(made.qrels, made.runs, "nDCG@10", steps=3)
+    large = {query: {d: 100_000 * g for d, g in graded.items()} for query, graded in made.qrels.items()}
+    many = cal.simulate_judging(large, made.runs, "nDCG@10", steps=3)
+    assert [row[:2] for row in many.rows] == [row[:2] for row in few.rows]
+    assert [row[2:] for row in many.rows] == [pytest.approx(row[2:], nan_ok=True) for row in few.rows]
 
 
 def test_judgments_in_between_are_those_of_ranges(made: Simulation) -> None:

@@ -30,6 +30,7 @@ from calipers.native.scan_error import shown
 
 Opener = Callable[[str], AbstractContextManager[Any]]
 
+OTHER_FORMATS = "Write CSV, JSON or Parquet instead."
 _BREAKS_A_LINE = re.compile(r"[ \t\r\n\0]")
 _BOM = "\ufeff"
 
@@ -158,25 +159,27 @@ _ENDINGS = {
 def _trec(content: Nested, file: BinaryIO, value: str, name: str | None) -> None:
     run = value == "score"
     if run:
-        _check_field(name or "", "name of the run", "give another (name)")
+        check_trec_field(name or "", "the name of the run", "Give it another name.")
     first = True
     for query, of in content.items():
-        _check_field(query, "query", "write JSON or Parquet")
+        check_trec_field(query, "the query", OTHER_FORMATS)
         if query.startswith("#") or (first and query.startswith(_BOM)):
-            raise CalipersError(f"query {_shown(query)} would start a line that is skipped: write JSON or Parquet")
+            raise CalipersError(f"query {_shown(query)} would start a line that is skipped. {OTHER_FORMATS}")
         first = first and not of
         lines = []
         for rank, (document, number) in enumerate(of.items(), 1):
-            _check_field(document, "document", "write JSON or Parquet")
+            check_trec_field(document, "the document", OTHER_FORMATS)
             lines.append(
                 f"{query} Q0 {document} {rank} {number!r} {name}\n" if run else f"{query} 0 {document} {number!r}\n"
             )
         file.write("".join(lines).encode("utf-8", "surrogateescape"))
 
 
-def _check_field(text: str, what: str, remedy: str) -> None:
+def check_trec_field(text: str, what: str, remedy: str) -> None:
+    """Refuse text that a field of a TREC file cannot hold. remedy: a sentence that says what to do instead."""
     if not text or _BREAKS_A_LINE.search(text):
-        raise CalipersError(f"{what} {_shown(text)}: a field of TREC's formats is not empty, without blanks; {remedy}")
+        wrong = "contain spaces" if text else "be empty"
+        raise CalipersError(f"cannot write {what} {_shown(text)} to a TREC file: ids must not {wrong}. {remedy}")
 
 
 def _shown(text: str) -> str:

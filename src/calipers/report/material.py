@@ -286,7 +286,9 @@ class Material(ScoredMaterial):
         from calipers.unjudged.score_ranges import ranges
 
         if self.policies.get("condensed"):
-            raise CalipersError("unjudged documents are left out (condensed), so no judgment can change a score")
+            raise CalipersError(
+                "lists are condensed: once judged, a document would come back into them, for which no ranges are known"
+            )
         taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
         # Of a file what is judged in it is known already, and all its lines are kept.
         runs = [a if hasattr(a, "whole_file") else b for a, b in zip(self.runs, self.whole, strict=True)]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.sources import RunsLike
+from calipers.collection.writing import check_trec_field
 from calipers.errors import CalipersError, warn_user
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
@@ -68,11 +69,14 @@ class JudgingPool(ShownAsTable):
         return Table(("query", "document", "value", "systems"), rows, self.metadata)
 
     def to_qrels(self) -> str:
-        """Lines of TREC's qrels with an empty grade, to be filled in."""
+        """Return lines of TREC's qrels with an empty grade, to be filled in."""
+        for what, ids in (("query", self.query), ("document", self.document)):
+            for text in ids:
+                check_trec_field(text, f"the {what}", "Write JSON lines instead.")
         return "".join(f"{query} 0 {document} \n" for query, document in zip(self.query, self.document, strict=True))
 
     def to_jsonl(self) -> str:
-        """One JSON object per line: query, document, grade (null), value, systems."""
+        """Return one JSON object per line: query, document, grade (null), value, systems."""
         return "".join(
             json.dumps({"query": query, "document": document, "grade": None, "value": value, "systems": systems}) + "\n"
             for query, document, value, systems in self.table().rows
