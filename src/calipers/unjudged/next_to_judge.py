@@ -88,7 +88,7 @@ def weighted_sum_of(name: str, measure: Measure) -> Linear:
         raise CalipersError(
             f"{name}: what to judge next is known for nDCG and linear measures, in which each document has a weight "
             "of its own. Here the value of a document depends on the grades of others. "
-            "Use nDCG, P, Recall, DCG or RBP, or another method: depth, rbp, interleaved"
+            "Use nDCG, P, Recall, DCG or RBP. The methods depth, rbp and interleaved work without a measure"
         )
     return measure.form.weighted_sum
 
