@@ -162,8 +162,8 @@ SHARED_OUT = ("test_help", "test_ways", "test_reproduce", "test_hostile")
 # to trace and show little that the other tests do not, commands in processes of their own, and limits on memory.
 UNTRACED = (
     "test_bounds", "test_exposure", "test_line_ends", "test_measures_common", "test_measures_exact",
-    "test_numbers", "test_outputs", "test_properties", "test_ranges", "test_rankers", "test_reader", "test_scanner",
-    "test_vectors", "test_ways", "test_without_spark",
+    "test_numbers", "test_outputs", "test_properties", "test_range_laws", "test_ranges", "test_rankers", "test_reader",
+    "test_scanner", "test_vectors", "test_ways", "test_without_spark",
 )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopi
 # Declared to have no formula of their own: functions of whole lists, and counts whose name says all.
 WITHOUT_FORMULA = {
     "Deterministic", "Free", "Worthy", "Counted", "OfPool", "Unjudged", "GradesBetween", "PairInformation",
-    "IntentAware", "Blend", "Sharp", "Expectant", "MultiplePrefix", "Pairwise",
+    "IntentAware", "Blend", "Sharp", "Pairwise",
 }  # fmt: skip
 
 

@@ -151,8 +151,11 @@ def judged(cutoff: int | None) -> Form:
 class PrefixDepth(Denominator):
     """The number of ranks that R-precision looks at."""
 
-    formula = "min(R, k)"
     prefix: RelevantPrefix
+
+    @property
+    def formula(self) -> str:
+        return self.prefix.ranks
 
     def proved(self, of: Form) -> Proofs:
         if of != self.prefix or self.prefix.multiple is not None:  # which may look further

@@ -162,12 +162,10 @@ def _(by: WeightedDepth, form: Form, unknown: Unknown) -> Growth:
 @growth_of.register(Smaller)
 def _(by: Smaller, form: Form, unknown: Unknown) -> Growth:
     """The number of relevant documents, at most the cutoff."""
-    if not isinstance(by.one, RELEVANT) or by.other.constant is None:
+    growth, most = growth_of(by.one, form, unknown), by.other.constant
+    if growth is None or growth.curve is not as_they_are or most is None:
         raise NoRange("no closed form is known for the range of what is divided by this")
-    most = int(by.other.constant)
-    growth = growth_of(by.one, form, unknown)
-    assert growth is not None
-    return replace(growth, curve=at_most(most), most=most)
+    return replace(growth, curve=at_most(int(most)), most=int(most))
 
 
 # -- numerators ----------------------------------------------------------------------------------------------
@@ -273,25 +271,56 @@ def _around(rows: Ints, member: Ints, tie: Ints, far: int) -> tuple[Ints, Ints, 
 # -- which unknown documents count -----------------------------------------------------------------------------
 
 
+@singledispatch
 def depends_on_own_list_only(form: Form) -> bool:
     """Return True if a document that a list does not retrieve cannot change the score of the list."""
-    if isinstance(form, Share):
-        return (form.by.of_cutoff or isinstance(form.by, FOUND)) and depends_on_own_list_only(form.of)
-    return isinstance(form, Linear | Cascade | Paired | Peak)
+    return False
 
 
+@depends_on_own_list_only.register(Linear)
+@depends_on_own_list_only.register(Cascade)
+@depends_on_own_list_only.register(Paired)
+@depends_on_own_list_only.register(Peak)
+def _(form: Form) -> bool:
+    return True
+
+
+@depends_on_own_list_only.register(Share)
+def _(form: Share) -> bool:
+    return form.by.of_cutoff and depends_on_own_list_only(form.of)
+
+
+@singledispatch
 def top_unknown(form: Form) -> tuple[int, int] | None:
     """Return which unknown documents are enough to find the extreme scores, or None if all may count.
 
     The first number is a rank: documents whose tie begins at this rank or above. The second number is how many of the
     other documents are needed per list.
     """
-    linear = form.weighted_sum
-    if linear is None or linear.weight.cutoff is None or not linear.weights_fall:
+    return None
+
+
+@top_unknown.register(Linear)
+def _(form: Linear) -> tuple[int, int] | None:
+    cutoff = form.weight.cutoff
+    if cutoff is None or described(form.value).measures_judging or not form.weights_fall:
         return None
-    if described(linear.value).measures_judging:
-        return None
-    if form.divisor is None or form.divisor.of_cutoff:
-        return linear.weight.cutoff, 0
-    # Below its cutoff, a share of the ideal counts no more documents than the ideal has ranks.
-    return (linear.weight.cutoff, linear.weight.cutoff) if isinstance(form.divisor, Ideal) else None
+    return cutoff, 0
+
+
+@top_unknown.register(Share)
+def _(form: Share) -> tuple[int, int] | None:
+    within = top_unknown(form.of)
+    return None if within is None else _with_divisor(form.by, within)
+
+
+@singledispatch
+def _with_divisor(by: Denominator, within: tuple[int, int]) -> tuple[int, int] | None:
+    """Return which unknown documents are enough once the form is divided."""
+    return within if by.of_cutoff else None
+
+
+@_with_divisor.register(Ideal)
+def _(by: Ideal, within: tuple[int, int]) -> tuple[int, int]:
+    """Below its cutoff, a share of the ideal counts no more documents than the ideal has ranks."""
+    return within[0], within[0]

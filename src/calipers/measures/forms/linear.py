@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, OPAQUE, Form, Proofs
+from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
 from calipers.measures.forms.shares import Denominator
 from calipers.measures.values import AtLeast, Facts, Flat, Judged, Value, Weights, described
 
@@ -201,7 +201,12 @@ class RelevantPrefix(Form):
         return self.cutoff
 
     def formula(self, letters: dict[str, str]) -> str:
-        return "relevant documents in the first min(R, k) ranks" if self.multiple is None else OPAQUE
+        return f"relevant documents in the first {self.ranks} ranks"
+
+    @property
+    def ranks(self) -> str:
+        """The number of ranks that count, as text."""
+        return "min(R, k)" if self.multiple is None else f"floor({self.multiple:g} R + 0.9)"
 
     def depth(self, lists: Lists) -> Floats:
         return self.depth_of(lists.pool.relevant(self.rel)[lists.query].astype(np.float64))
