@@ -20,7 +20,7 @@ PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS)
 SOURCES := $(wildcard src/calipers/native/*.pyx src/calipers/native/*.hpp)
 READY   := $(VENV)/.test $(VENV)/.package
 
-.PHONY: help demo check test tested fuzz mutants bench docs docs-version lint browser compiled packaging test-oldest dist clean
+.PHONY: help demo check test tested reproduce fuzz mutants bench docs docs-version lint browser compiled packaging test-oldest dist clean
 
 help:
 	@echo "make demo    write a simulated collection, evaluate it from its files, and report on it"
@@ -30,6 +30,7 @@ help:
 	@echo "make fuzz    the laws of tests/laws for as long as asked: N=100000 FORMATS=10000 COMMANDS=3000 SPARK=50 SEED=7 SECONDS=600"
 	@echo "make mutants the source broken in scripted places, to see the tests turn red"
 	@echo "make bench   speed and memory against the other tools (benchmarks/results.md), and of reports (docs/report.md)"
+	@echo "make reproduce  the printed figures of the papers against computed ones, as far as that needs no data"
 	@echo "make docs    the manual as a site (build/manual/index.html): links checked, notebooks run"
 	@echo "make lint    ruff, import-linter and mypy"
 	@echo "make clean   remove everything that was built"
@@ -48,7 +49,11 @@ test: $(VENV)/.build
 # Branch coverage of src/calipers is that of the doctests and of the quick tests but for a few expensive files
 # (UNTRACED in tests/conftest.py): tracing everything would take minutes. The floor is in pyproject.toml.
 tested: $(VENV)/.peers compiled browser
-	HYPOTHESIS_PROFILE=ci $(PYTEST) --cov --cov-report= --doctest-modules --ignore tests/test_packaging.py src tests
+	HYPOTHESIS_PROFILE=ci $(PYTEST) --cov --cov-report= --doctest-modules --ignore tests/test_packaging.py src research tests
+
+# Without CALIPERS_DATA: what needs data is counted as such.
+reproduce: $(VENV)/.package
+	CALIPERS_DATA= $(BIN)/python -m research reproduce
 
 # Collections in process, rounds of the two scanners, queries with preferences and several judges, whole commands, hostile commands in forks, seconds of accidents
 # while something is written, collections through Spark. Without a SEED one is drawn; it is printed.
@@ -69,7 +74,7 @@ mutants: $(VENV)/.peers compiled
 
 bench: $(VENV)/.peers compiled
 	$(BIN)/python -m benchmarks $(BENCH)
-	@[ -n "$(BENCH)" ] || [ ! -d "$(CALIPERS_DATA)/trec/trec8-adhoc" ] || $(BIN)/python docs/pictures.py $(CALIPERS_DATA) sizes
+	@[ -n "$(BENCH)" ] || [ ! -d "$(CALIPERS_DATA)/trec/trec8-adhoc" ] || $(BIN)/python -m research.figures.pictures $(CALIPERS_DATA) sizes
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
@@ -149,5 +154,5 @@ $(VENV)/.oldest: $(VENV)/.package requirements/oldest.py
 
 clean:
 	rm -rf $(VENV) .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks research -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f src/calipers/native/_scanner.cpp src/calipers/native/_scanner.c src/calipers/native/_scanner*.so

@@ -38,11 +38,11 @@ def best(function: Callable[[], Any]) -> tuple[float, float]:
 
 def main() -> None:
     import calipers as cal
-    from calipers.fusion.study import FUSIONS
     from calipers.information.difference import difference_of
     from calipers.information.joint import joint_of
-    from calipers.papers import golbus2013 as paper
-    from calipers.papers.golbus2013_groups import joint_of_groups, rics_of_groups
+    from research.golbus2013 import tables as paper
+    from research.golbus2013.fusion_study import FUSIONS
+    from research.golbus2013.groups import joint_of_groups, rics_of_groups
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.information", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)

@@ -3,7 +3,8 @@
 FOLDER holds letor/MQ2008. Reading the five parts as one plain file, best of the rounds, beside scikit-learn's
 load_svmlight_file. Our three rankers on fold 1 (training on S1 to S3, 9,630 documents x 46 features), all rounds, no
 stopping, one process and one numeric thread. Coordinate Ascent beside fastrank's, with as many restarts: for both the
-time, and nDCG@10 on training and test data as our `definition` counts it. --study: the whole of `calipers study letor`.
+time, and nDCG@10 on training and test data as our `definition` counts it. --study: the whole study `letor` of
+research/.
 """
 
 from __future__ import annotations
@@ -110,8 +111,8 @@ def main() -> None:
     took, *scores = fastrank(train, test, 5)
     row("Coordinate Ascent of fastrank, 5 restarts", took, None, quality(train, scores[0]), quality(test, scores[1]))
     if options.study:
-        from calipers.papers.letor_study import letor_study
-        from calipers.papers.study_folder import LetorCollection
+        from research.karmaker2022.letor_study import letor_study
+        from research.study_folder import LetorCollection
 
         with tempfile.TemporaryDirectory() as place:
             start = time.perf_counter()

@@ -1,1 +1,1 @@
-"""The printed figures of the papers, recomputed: from other printed figures where that is possible, else from data."""
+"""The papers behind Calipers: their printed figures, and their experiments on any data. `python -m research --help`."""

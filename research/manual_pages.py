@@ -1,6 +1,6 @@
 """The pages of the manual that are derived: a card for every measure, and the tables of properties.
 
-python -m calipers.axioms.manual_pages docs
+python -m research.manual_pages docs
 """
 
 from __future__ import annotations

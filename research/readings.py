@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.papers.printed_figures import EXACT, NEEDS_DATA, ROUNDING, Figure
 from calipers.results.tables import Cell, Table
+from research.printed_figures import EXACT, NEEDS_DATA, ROUNDING, Figure
 
 Reading = Mapping[str, str]
 Axes = Mapping[str, Sequence[str]]

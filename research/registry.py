@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from calipers.errors import CalipersError
-from calipers.papers.printed_figures import VERDICTS, Figure
-from calipers.papers.readings import Axes, GridSearch, Reading, readings_of, search
 from calipers.results.tables import Table
+from research.printed_figures import VERDICTS, Figure
+from research.readings import Axes, GridSearch, Reading, readings_of, search
 
 Check = Callable[..., Sequence[Figure]]  # of a folder, and where groups are drawn of their number and of a cache
 CheckReading = Callable[..., Sequence[Figure]]  # of a folder and a reading, and of options that have defaults
 
 # The modules that add to the list.
-_MODULES = ("normalisation_tables", "summeval_printed", "golbus2013")
+_MODULES = ("karmaker2022.tables", "feng2023.tables", "golbus2013.tables")
 # The numbers that papers had before they had names.
 ALIASES = {"000": "karmaker2022", "003": "feng2023", "004": "golbus2013"}
 
@@ -121,7 +121,7 @@ def reproductions(*patterns: str) -> list[Reproduction]:
     What is asked for by a number of ALIASES (000/table-9) keeps it as its id, so that scripts find what they asked for.
     """
     for module in _MODULES:
-        import_module(f"calipers.papers.{module}")
+        import_module(f"research.{module}")
     every = sorted(_FOUND.values(), key=lambda each: _order(each.id))
     if not patterns:
         return every
@@ -132,7 +132,7 @@ def reproductions(*patterns: str) -> list[Reproduction]:
         name = paper + slash + table
         matching = [each for each in every if fnmatch(each.id, name) or each.id.split("/")[0] == name]
         if not matching:
-            raise CalipersError(f"nothing to reproduce is called '{pattern}'; calipers reproduce --list shows what is")
+            raise CalipersError(f"nothing to reproduce is called '{pattern}'; --list shows what is")
         for each in matching:
             shown = replace(each, id=asked + each.id.removeprefix(paper)) if asked in ALIASES else each
             found.setdefault(each.id, shown)
@@ -148,7 +148,7 @@ def listing() -> Table:
 @cache
 def printed(paper: str) -> dict[str, Any]:
     """The figures of a paper, as they are printed."""
-    text = files("calipers.papers").joinpath("printed", f"{paper}.json").read_text(encoding="utf-8")
+    text = files("research").joinpath("printed", f"{paper}.json").read_text(encoding="utf-8")
     tables: dict[str, Any] = json.loads(text)
     return tables
 

@@ -1,37 +1,32 @@
-"""The command `calipers reproduce`."""
+"""The command `python -m research reproduce`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import click
 
-from calipers.cli.options import FILE, note, progress
-from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 from calipers.plurals import counted
-
-if TYPE_CHECKING:
-    from calipers.papers.registry import Reproduction
-    from calipers.results.tables import Table
-
+from calipers.progress import progress_bar
+from calipers.results.tables import Cell, Table
+from research.command_line import note, table_output, write_table
+from research.printed_figures import VERDICTS
+from research.readings import NeedsData, readings_of, said
+from research.registry import Reproduction, listing, reproductions
 
 DATA = "CALIPERS_DATA"
+DRAWING = "golbus2013/table-3 and golbus2013/figure-3"
 Result = TypeVar("Result")
 
 
 @click.command("reproduce")
-@click.argument("tables", nargs=-1, metavar="[TABLE...]")
-@click.option("--list", "listing", is_flag=True, help="List the tables that can be reproduced.")
-@click.option(
-    "--data",
-    metavar="FOLDER",
-    type=FILE,
-    help="The folder with the data that a table needs [default: CALIPERS_DATA].",
-)
+@click.argument("tables", nargs=-1, metavar="[PAPER[/TABLE]]...")
+@click.option("--list", "listed", is_flag=True, help="List the tables that can be reproduced.")
+@click.option("--data", metavar="FOLDER", help="Folder with the data that a table needs [default: CALIPERS_DATA].")
 @click.option(
     "--grid", is_flag=True, help="Search the readings of what a paper leaves open; one row per reading, best first."
 )
@@ -40,78 +35,85 @@ Result = TypeVar("Result")
     "--groups",
     metavar="N",
     type=click.IntRange(min=2),
-    help="How many groups of systems golbus2013/table-3 and figure-3 draw: more give narrower intervals.",
+    help=f"Number of groups of systems that {DRAWING} draw. More groups give narrower intervals.",
 )
 @click.option(
     "--cache",
     metavar="FOLDER",
-    help="Keep what is done of --grid, or of the groups of systems, here, and go on from it later.",
+    help="Keep the finished part of --grid, or of the groups of systems, in this folder and continue from it later.",
 )
-@output
-def command(
+@table_output
+def reproduce(
     tables: tuple[str, ...],
-    listing: bool,
+    listed: bool,
     data: str | None,
     grid: bool,
     cells: bool,
     groups: int | None,
     cache: str | None,
-    output: Output,
+    format: str | None,
+    file: str | None,
 ) -> None:
-    """The printed figures of the papers against computed ones, cell by cell.
+    """Compare the printed figures of the papers with computed ones, cell by cell.
 
-    A TABLE is named by its paper and number (--list shows all); the paper alone stands for all of its tables. 000, 003
-    and 004 are other names of karmaker2022, feng2023 and golbus2013. Verdicts: exact (the computed figure, cut at the
-    printed digits, is the printed one), within rounding, differs, impossible, consistent (cannot be recomputed, and
-    no other printed figure contradicts it), needs data.
+    A table is named by its paper and number (--list shows all); the name of a paper stands for all of its tables.
+    Without a name, one line per paper counts the verdicts of all tables. 000, 003 and 004 are other names of
+    karmaker2022, feng2023 and golbus2013. Verdicts: exact (the computed figure, cut at the printed digits, is the
+    printed one), within rounding, differs, impossible, consistent (cannot be recomputed, and no other printed figure
+    contradicts it), needs data.
 
     \b
-    calipers reproduce --list
-    calipers reproduce karmaker2022/table-9
-    calipers reproduce karmaker2022 feng2023 --format csv
-    calipers reproduce golbus2013/table-2 --data scores/
-    calipers reproduce karmaker2022/table-19 --grid --cache done/
-    calipers reproduce golbus2013/table-3 --data scores/ --groups 300000 --cache done/
-    """  # fmt: skip
-    from calipers.papers.printed_figures import VERDICTS
-    from calipers.papers.registry import listing as list_of_tables
-    from calipers.papers.registry import reproductions
-    from calipers.results.tables import Table
-
-    if listing:
-        output.write(list_of_tables())
+    python -m research reproduce
+    python -m research reproduce --list
+    python -m research reproduce karmaker2022/table-9
+    python -m research reproduce karmaker2022 feng2023 --format csv
+    python -m research reproduce golbus2013/table-2 --data scores/
+    python -m research reproduce karmaker2022/table-19 --grid --cache done/
+    python -m research reproduce golbus2013/table-3 --data scores/ --groups 300000 --cache done/
+    """
+    if listed:
+        write_table(listing(), format, file)
         return
-    if not tables:
-        raise CalipersError("name a table, as in calipers reproduce karmaker2022/table-9; --list shows what there is")
     chosen = reproductions(*tables)
     draws = any(each.groups for each in chosen)
     if not grid and (cells or (cache and not draws)):
         raise CalipersError(
-            "--cells and --cache are for --grid, the search of readings; --cache also for tables that draw groups, "
-            "golbus2013/table-3 and figure-3"
+            f"--cells and --cache are for --grid, the search of readings; --cache also for {DRAWING}, which draw groups"
         )
     if groups and (grid or not draws):
-        raise CalipersError("--groups is for tables that draw groups, golbus2013/table-3 and figure-3, without --grid")
+        raise CalipersError(f"--groups is for {DRAWING}, which draw groups, without --grid")
     if grid:
-        output.write(_searched(chosen, data, cells, cache))
+        write_table(_searched(chosen, data, cells, cache), format, file)
         return
     found = []
-    with progress(len(chosen), "tables") as advance:
+    with progress_bar(len(chosen), "tables") as advance:
         for each in chosen:
             found.append(_with_data(partial(each.table, groups=groups, cache=cache), data))
             advance(1)
     joined = Table(found[0].columns, tuple(row for table in found for row in table.rows))
-    counts = {verdict: sum(row[4] == verdict for row in joined.rows) for verdict in VERDICTS}
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
-    note(f"{counted(len(joined.rows), 'figure')}: {said}")
+    counts = _counts(joined)
+    note(f"{counted(len(joined.rows), 'figure')}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n))
     if counts["needs data"] and data is None:
         for layout in dict.fromkeys(table.metadata["layout"] for table in found if table.metadata["layout"]):
             note(f"--data FOLDER: {layout}")
-    output.write(joined)
+    write_table(joined if tables else _by_paper(joined), format, file)
+
+
+def _counts(figures: Table) -> dict[str, int]:
+    return {verdict: sum(row[4] == verdict for row in figures.rows) for verdict in VERDICTS}
+
+
+def _by_paper(figures: Table) -> Table:
+    """Return one row per paper: the number of its figures, and how many have each verdict."""
+    rows: list[tuple[Cell, ...]] = []
+    for paper in dict.fromkeys(str(row[0]).partition("/")[0] for row in figures.rows):
+        own = Table(figures.columns, tuple(row for row in figures.rows if str(row[0]).startswith(f"{paper}/")))
+        rows.append((paper, len(own.rows), *_counts(own).values()))
+    return Table(("paper", "figures", *VERDICTS), tuple(rows))
 
 
 def _with_data(compute: Callable[[str | None], Result], data: str | None) -> Result:
-    """With the data of --data; or with what CALIPERS_DATA has of it, if anything."""
+    """Compute with the folder of --data, or else with CALIPERS_DATA if that folder has the data of this table."""
     folder = os.environ.get(DATA)
     if data is None and folder:
         try:
@@ -122,18 +124,13 @@ def _with_data(compute: Callable[[str | None], Result], data: str | None) -> Res
 
 
 def _searched(chosen: Sequence[Reproduction], data: str | None, cells: bool, cache: str | None) -> Table:
-    """The search of the readings of all tables that leave something open."""
-    from calipers.papers.readings import NeedsData, readings_of, said
-    from calipers.results.tables import Table
-
+    """Search the readings of all tables that leave something open."""
     open_ones = [each for each in chosen if each.under is not None]
     if not open_ones:
         names = ", ".join(each.id for each in chosen[:3])
-        raise CalipersError(
-            f"no reading to search: {names} leave nothing open; calipers reproduce --list shows what does"
-        )
+        raise CalipersError(f"no reading to search: {names} leave nothing open; --list shows what does")
     found, lacking = [], []
-    with progress(sum(len(readings_of(each.axes)) for each in open_ones), "readings") as advance:
+    with progress_bar(sum(len(readings_of(each.axes)) for each in open_ones), "readings") as advance:
         for each in open_ones:
             try:
                 found.append(_with_data(partial(each.grid, cache=cache, progress=advance), data))

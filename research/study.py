@@ -1,67 +1,75 @@
-"""calipers study: experiments of the papers, on your own data."""
+"""The command `python -m research study`: the experiments of the papers, on any data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from calipers.cli.inputs import Inputs, inputs
-from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import (
-    FILE,
-    NUMBER,
-    POSITIVE,
-    OutputFolder,
-    depth_option,
-    draw,
-    jobs_option,
-    note,
-    plot_option,
-    progress,
-    seed_option,
-    strict_option,
-    warn,
-)
-from calipers.cli.output import Output, output, safe_csv_option
-from calipers.cli.text_options import Bert, model_options
+from calipers.collection.sources import read_judgments, read_runs
+from calipers.conventions import convention
+from calipers.fusion.oracles import RULES
+from calipers.plot.drawing import check_chart, save
 from calipers.plurals import counted
-
-if TYPE_CHECKING:
-    from calipers.papers.study_folder import LetorCollection
+from calipers.progress import progress_bar
+from calipers.rankers.base import NORMALIZATIONS
+from calipers.rankers.objective import Goal
+from calipers.rankers.presets import PRESETS
+from calipers.results.tables import Table, markdown_text
+from calipers.text.measure_names import text_measures
+from calipers.text.options import CHANCES, UPPER, TextOptions
+from calipers.text.summaries import Summaries
+from calipers.text.summary_files import read_summaries
+from research.busafekete2012.conventions_study import CONVENTIONS, SIX, convention_study
+from research.command_line import note, options, seed_option, study_folder, table_output, write_table
+from research.feng2023.text_study import MEASURES, text_study
+from research.golbus2013.charts import fusion_scatter
+from research.golbus2013.fusion_study import FUSIONS, fusion_study
+from research.karmaker2022.letor_study import EIGHT, letor_study
+from research.study_charts import convention_charts, letor_charts
+from research.study_folder import LetorCollection
+from research.study_page import write_study
 
 
 @click.group("study")
-def command() -> None:
-    """The experiments of the papers, on any collection.
+def study() -> None:
+    """Run the experiments of the papers on any collection.
 
     \b
-    calipers study letor MQ2008/ --folds 5 -o study/                  rankers trained, measures judged by them
-    calipers study conventions MQ2008/ -o study2/                     rankers trained and evaluated under conventions
-    calipers study fusion qrels.txt runs/* --samples 100 --size 10    joint RIC of systems against their fusions
-    calipers study text data.jsonl -o study4/                         random texts, and agreement with people
+    python -m research study letor MQ2008/ --folds 5 -o study/                  train rankers, judge measures by them
+    python -m research study conventions MQ2008/ -o study2/                     train and evaluate under conventions
+    python -m research study fusion qrels.txt runs/* --samples 100 --size 10    joint RIC of systems and their fusions
+    python -m research study text data.jsonl -o study4/                         random texts, and agreement with people
     """
 
 
-@dataclass(frozen=True)
-class SystemGroups:
-    """The groups of systems that are drawn, and what is done to each, as `fusion_study` takes it."""
-
-    samples: int
-    size: int
-    fusions: tuple[str, ...]
-    normalize: str
-    rel: float
-    depth: int | None
-    draws: int
-    seed: int
-    jobs: int | None
+def _write(
+    folder: str,
+    title: str,
+    words: Sequence[str],
+    tables: Mapping[str, tuple[str, Table]],
+    charts: Mapping[str, Any],
+    long: tuple[str, ...] = (),
+) -> None:
+    for missing in write_study(folder, title, words, tables, charts, long=long):
+        note(missing)
+    note(f"wrote {folder.rstrip('/')}/study.md, with its tables and charts")
 
 
-@command.command("fusion")
-@inputs(measures=False)
-@together("groups", SystemGroups)
+def _checked_chart(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        check_chart(value)
+    return value
+
+
+# -- fusion ------------------------------------------------------------------------------------------
+
+
+@study.command("fusion")
+@click.argument("judgments", metavar="JUDGMENTS")
+@click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...")
 @click.option("--samples", type=click.IntRange(min=2), default=100, show_default=True, help="Groups to draw.")
 @click.option("--size", type=click.IntRange(min=2, max=40), default=10, show_default=True, help="Systems of a group.")
 @click.option(
@@ -72,54 +80,67 @@ class SystemGroups:
     help="A method or bound of `calipers fuse`; repeated [default: combanz, combmnz, condorcet, bounds].",
 )
 @click.option("--normalize", default="minmax", show_default=True, help="As for `calipers fuse`.")
-@click.option("--rel", type=NUMBER, default=1.0, show_default=True, help="The smallest grade that is relevant.")
-@depth_option
+@click.option("--rel", type=float, default=1.0, show_default=True, help="The smallest grade that is relevant.")
+@click.option("--depth", type=click.IntRange(min=1), help="Cut every list after this number of documents.")
 @click.option(
     "--draws", type=click.IntRange(min=1), default=5, show_default=True, help="Draws of the null value per group."
 )
 @seed_option
+@click.option("--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores].")
 @click.option("--per-sample", is_flag=True, help="One row per group instead of correlations.")
-@plot_option("RIC of fusions against joint RIC")
-@strict_option
-@jobs_option
-@output
+@click.option(
+    "--plot",
+    metavar="FILE",
+    callback=_checked_chart,
+    help="Draw RIC of fusions against joint RIC, as .html, .svg, .png or .json.",
+)
+@table_output
 def fusion(
-    inputs: Inputs, groups: SystemGroups, per_sample: bool, plot: str | None, strict: bool, output: Output
+    judgments: str,
+    systems: tuple[str, ...],
+    fusions: tuple[str, ...],
+    per_sample: bool,
+    plot: str | None,
+    format: str | None,
+    file: str | None,
+    **settings: Any,
 ) -> None:
-    """How far fusion gets of what systems know together (Golbus & Aslam (2013), section 6).
+    """Compare joint RIC of groups of systems with RIC of their fusions (Golbus & Aslam (2013), section 6).
 
-    Draws groups of systems; compares the joint RIC of each with RIC of its fusions, and of what fusion could reach.
+    Draws groups of systems; compares the joint RIC of each with RIC of its fusions, and with the bounds of fusion.
 
     \b
-    calipers study fusion qrels.txt runs/* --samples 100 --size 10 --plot fusion.html
-    """  # fmt: skip
-    from calipers.fusion.oracles import RULES
-    from calipers.fusion.study import FUSIONS, fusion_study
-
-    known, runs = inputs.open()
-    fusions = groups.fusions or FUSIONS
-    with progress(groups.samples, "groups") as advance:
-        study = fusion_study(known, runs, **{**vars(groups), "fusions": fusions}, progress=advance, warn=False)
-    if study.skipped:
+    python -m research study fusion qrels.txt runs/* --samples 100 --size 10 --plot fusion.html
+    """
+    known = read_judgments(judgments)
+    names = fusions or FUSIONS
+    with progress_bar(settings["samples"], "groups") as advance:
+        found = fusion_study(known, read_runs(list(systems)), fusions=names, progress=advance, warn=False, **settings)
+    if found.skipped:
         of = counted(len(known.queries), "query")
-        note(f"{study.skipped} of {of}: judgments that tell no documents apart; skipped")
-    for kind in fusions:
+        note(f"{found.skipped} of {of}: judgments that tell no documents apart; skipped")
+    for kind in names:
         if kind in RULES:
             note(f"{kind}: an oracle that respects {RULES[kind]} of the runs, by look-ahead for some queries; no bound")
-    joint, null = float(study.joint.mean()), float(study.null.mean())
     note(
-        f"{counted(groups.samples, 'group')} of {groups.size} of {counted(len(study.systems), 'system')}, seed "
-        f"{groups.seed}; joint RIC "
-        f"{joint:.4f}, of systems that know nothing {null:.4f}"
+        f"{counted(settings['samples'], 'group')} of {settings['size']} of {counted(len(found.systems), 'system')}, "
+        f"seed {settings['seed']}; joint RIC {found.joint.mean():.4f}, of systems that know nothing "
+        f"{found.null.mean():.4f}"
     )
-    warn(study.notes, strict)
-    draw(plot, lambda charts: charts.fusion_scatter(study))
-    output.write(study.per_sample() if per_sample else study.table())
+    for text in found.notes:
+        note(f"warning: {text}")
+    if plot is not None:
+        save(fusion_scatter(found), plot)
+        note(f"wrote {plot}")
+    write_table(found.per_sample() if per_sample else found.table(), format, file)
+
+
+# -- rankers -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Training:
-    """What the studies that train rankers share."""
+    """Options that the studies that train rankers share."""
 
     folds: int | None
     rankers: tuple[str, ...]
@@ -129,47 +150,36 @@ class Training:
     seed: int
     jobs: int
     no_charts: bool
-    safe_csv: bool
     folder: str
 
     @property
     def settings(self) -> dict[str, Any]:
+        """Keywords of the studies."""
         return {"preset": self.preset, "normalize": self.normalize, "seed": self.seed, "jobs": self.jobs}
 
     def open(self, collection: str) -> LetorCollection:
-        from calipers.papers.study_folder import LetorCollection
-
+        """Open the folder of a collection."""
         return LetorCollection.of(collection, self.folds, self.queries, self.seed)
 
-    def write(self, title: str, words: list[str], tables: Any, charts: Any, long: tuple[str, ...] = ()) -> None:
-        from calipers.papers.study_page import write_study
 
-        for each in write_study(self.folder, title, words, tables, charts, long=long, safe_csv=self.safe_csv):
-            note(each)
-        note(f"wrote {self.folder.rstrip('/')}/study.md, with its tables and charts")
-
-
-_training = together(
-    "training", Training,
+_training = options(
     click.option("--folds", type=click.IntRange(min=1), help="Only the first N folds [default: all]."),
     click.option("--ranker", "rankers", multiple=True, metavar="NAME", help="A ranker of `calipers train`; repeated."),
-    click.option("--preset", type=LibraryChoice("calipers.rankers.presets:PRESETS"), default="quick",
-                 show_default=True, help="Settings of the rankers: quick ones, or those of the papers."),
-    click.option("--normalize", type=LibraryChoice("calipers.rankers.base:NORMALIZATIONS"), default="none",
-                 show_default=True, help="query: every feature from 0 to 1 inside each query."),
+    click.option("--preset", type=click.Choice([*PRESETS]), default="quick", show_default=True,
+                 help="Settings of the rankers: quick ones, or those of the papers."),
+    click.option("--normalize", type=click.Choice(NORMALIZATIONS), default="none", show_default=True,
+                 help="query: every feature from 0 to 1 inside each query."),
     click.option("--queries", type=click.IntRange(min=2), help="Take only N queries, drawn at random."),
     seed_option,
     click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
                  help="Threads that grow trees; the results do not depend on it."),
     click.option("--no-charts", is_flag=True, help="Leave the charts out."),
-    safe_csv_option,
-    click.option("-o", "--output", "folder", required=True, metavar="FOLDER", type=OutputFolder(),
-                 help="Where models, scores, tables and charts go; a study that was stopped goes on there."),
+    study_folder,
 )  # fmt: skip
 
 
-@command.command("letor")
-@click.argument("collections", nargs=-1, required=True, metavar="COLLECTION...", type=FILE)
+@study.command("letor")
+@click.argument("collections", nargs=-1, required=True, metavar="COLLECTION...")
 @_training
 @click.option(
     "--metric",
@@ -178,43 +188,33 @@ _training = together(
     metavar="MEASURE",
     help="The measure that is optimised, or that decides on validation data.",
 )
-@click.option("--like", metavar="PROFILE", help="Conventions of that measure, as yahoo or letor4.")
+@click.option("--like", metavar="PROFILE", help="Conventions of that measure, for example yahoo or letor4.")
 @click.option(
     "--set-size",
-    type=POSITIVE,
+    type=float,
     metavar="N|SHARE",
     help="Queries in the uninformative and in the ideal set [default: the papers', or a quarter].",
 )
-def letor(
-    collections: tuple[str, ...],
-    training: Training,
-    metric: str,
-    like: str | None,
-    set_size: float | None,
-) -> None:
+def letor(collections: tuple[str, ...], metric: str, like: str | None, set_size: float | None, **given: Any) -> None:
     """Train rankers on every fold, rank every test set, and judge nDCG and MAP and their normalisations by that
     (Karmaker & Feng (2022) and Feng (2023)).
 
-    A COLLECTION is a folder: S1 .. S5 and a readme that lists the folds, as LETOR has it, or Fold1 .. Fold5 with train,
-    vali and test, as MSLR-WEB has it. With two of them, swap rates across collections are there too.
+    A COLLECTION is a folder: S1 .. S5 and a readme that lists the folds, as in LETOR, or Fold1 .. Fold5 with train,
+    vali and test, as in MSLR-WEB. Two collections also give swap rates across collections. A study that was stopped
+    continues in its folder.
 
     \b
-    calipers study letor MQ2008/ --folds 5 -o study/
-    calipers study letor MQ2008/ OHSUMED/ -o study/
-    calipers study letor MSLR-WEB30K/ MQ2007/ --queries 1000 --normalize query -o study/
-    calipers reproduce karmaker2022 --data study/          for those two: the printed figures against yours
+    python -m research study letor MQ2008/ --folds 5 -o study/
+    python -m research study letor MQ2008/ OHSUMED/ -o study/
+    python -m research study letor MSLR-WEB30K/ MQ2007/ --queries 1000 --normalize query -o study/
+    python -m research reproduce karmaker2022 --data study/     for those two: the printed figures against yours
     """
-    from calipers.conventions import convention
-    from calipers.papers.letor_study import EIGHT, letor_study
-    from calipers.papers.study_charts import letor_charts
-    from calipers.rankers.objective import Goal
-    from calipers.results.tables import markdown_text
-
-    Goal(metric, convention(like) if like else None)
+    training = Training(**given)
+    Goal(metric, convention(like) if like else None)  # refused before any model is trained
     names = training.rankers or EIGHT
     opened = [training.open(each) for each in collections]
-    with progress(sum(len(each.folds) for each in opened) * len(names), "models") as advance:
-        study = letor_study(
+    with progress_bar(sum(len(each.folds) for each in opened) * len(names), "models") as advance:
+        found = letor_study(
             opened, training.folder, rankers=names, metric=metric, like=like, size=set_size, say=note,
             progress=advance, **training.settings,
         )  # fmt: skip
@@ -225,14 +225,14 @@ def letor(
         "",
         "The printed figures stand beside ours to be looked at, not to be compared: they are of other collections.",
     ]
-    tables, charts = study.tables(), {} if training.no_charts else letor_charts(study)
-    training.write("Measures judged by rankers", words, tables, charts)
+    tables, charts = found.tables(), {} if training.no_charts else letor_charts(found)
+    _write(training.folder, "Measures judged by rankers", words, tables, charts)
     if "beside-scores" in tables:
-        Output().write(tables["beside-scores"][1])
+        write_table(tables["beside-scores"][1])
 
 
-@command.command("conventions")
-@click.argument("collection", metavar="COLLECTION", type=FILE)
+@study.command("conventions")
+@click.argument("collection", metavar="COLLECTION")
 @_training
 @click.option(
     "--convention",
@@ -241,62 +241,42 @@ def letor(
     metavar="PROFILE",
     help="Convention to train and evaluate under; repeated [default: definition, yahoo, letor4].",
 )
-def conventions(
-    collection: str,
-    training: Training,
-    conventions: tuple[str, ...],
-) -> None:
+def conventions(collection: str, conventions: tuple[str, ...], **given: Any) -> None:
     """Train rankers for nDCG@10 under several conventions, and evaluate each under all (Busa-Fekete et al., 2012).
 
     \b
-    calipers study conventions MQ2008/ -o study2/
-    calipers study conventions MQ2008/ --convention definition --convention letor4:stated -o study3/
+    python -m research study conventions MQ2008/ -o study2/
+    python -m research study conventions MQ2008/ --convention definition --convention letor4:stated -o study3/
     """
-    from calipers.papers.conventions_study import CONVENTIONS, SIX, convention_study
-    from calipers.papers.study_charts import convention_charts
-    from calipers.results.tables import markdown_text
-
+    training = Training(**given)
     names, likes = training.rankers or SIX, conventions or CONVENTIONS
     opened = training.open(collection)
-    with progress(len(opened.folds) * len(names) * len(likes), "models") as advance:
-        study = convention_study(
+    with progress_bar(len(opened.folds) * len(names) * len(likes), "models") as advance:
+        found = convention_study(
             opened, training.folder, rankers=names, like=likes, say=note, progress=advance, **training.settings
         )
-    name = markdown_text(study.name)
+    name = markdown_text(found.name)
     words = [
-        f"{name}: {counted(len(study.fold), 'query')} in {counted(len(opened.folds), 'fold')}, {study.empty:.1%} "
-        f"without a relevant document, {study.short:.1%} with fewer than 10 documents. Settings: "
+        f"{name}: {counted(len(found.fold), 'query')} in {counted(len(opened.folds), 'fold')}, {found.empty:.1%} "
+        f"without a relevant document, {found.short:.1%} with fewer than 10 documents. Settings: "
         f"{training.preset}; seed {training.seed}.",
         "",
         "Errors are the standard errors of the queries' scores in each fold, averaged in quadrature over the folds.",
     ]
     title = "Rankers trained and evaluated under conventions of nDCG"
-    charts = {} if training.no_charts else convention_charts(study)
-    training.write(title, words, study.tables(), charts, long=("curves",))
-    Output().write(study.at_ten())
+    charts = {} if training.no_charts else convention_charts(found)
+    _write(training.folder, title, words, found.tables(), charts, long=("curves",))
+    write_table(found.at_ten())
 
 
-@dataclass(frozen=True)
-class TextChoices:
-    """What a study of texts is over."""
-
-    measures: tuple[str, ...]
-    chances: tuple[str, ...]
-    human: str | None
-    systems: str | None
-    samples: int
-    texts: int
-    upper: str
-    seed: int
+# -- texts -------------------------------------------------------------------------------------------
 
 
-@command.command("text")
-@click.argument("data", type=FILE)
-@together("choices", TextChoices)
+@study.command("text")
+@click.argument("data", metavar="DATA")
 @click.option("-m", "--measure", "measures", multiple=True, metavar="NAMES",
-              help="Measures, as for `calipers text score`, not normalised [default: ROUGE-1 ROUGE-2 ROUGE-L].",
-              )  # fmt: skip
-@click.option("--chance", "chances", multiple=True, type=LibraryChoice("calipers.text.options:CHANCES"),
+              help=f"Measures, as for `calipers text score`, not normalised [default: {MEASURES}].")  # fmt: skip
+@click.option("--chance", "chances", multiple=True, type=click.Choice(CHANCES),
               help="A kind of random text; repeated [default: all].")  # fmt: skip
 @click.option("--human", metavar="A,B,...", help="Aspects of human judgment [default: all that DATA has].")
 @click.option("--systems", metavar="A,B,...", help="Only these systems.")
@@ -304,45 +284,68 @@ class TextChoices:
 @click.option(
     "--texts", type=click.IntRange(min=2), default=5, show_default=True, help="Random texts for each summary."
 )
-@click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
+@click.option("--upper", type=click.Choice(UPPER), default="1", show_default=True,
               help="Upper bound, as for `calipers text score`.")  # fmt: skip
 @seed_option
-@model_options
+@click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
+              help="Model of BERTScore: its name on the Hugging Face hub, or a folder.")  # fmt: skip
+@click.option("--cache", metavar="FOLDER", help="Keep the vectors of texts, and the scores of random ones, there.")
 @click.option("--no-charts", is_flag=True, help="Leave the charts out.")
-@safe_csv_option
-@click.option("-o", "--output", "folder", required=True, metavar="FOLDER", type=OutputFolder(),
-              help="Where the page, its tables and charts go.")  # fmt: skip
-def text(data: str, choices: TextChoices, bert: Bert, no_charts: bool, safe_csv: bool, folder: str) -> None:
-    """Which random texts, as the zero of a measure, bring it nearest to people: all measures x kinds of random text x
-    human judgments x three levels, with intervals, and honest about how many looks that is.
+@study_folder
+def text(
+    data: str,
+    measures: tuple[str, ...],
+    chances: tuple[str, ...],
+    human: str | None,
+    systems: str | None,
+    samples: int,
+    texts: int,
+    upper: str,
+    seed: int,
+    encoder: str | None,
+    cache: str | None,
+    no_charts: bool,
+    folder: str,
+) -> None:
+    """Find which random texts, as the zero of a measure, bring the measure nearest to people.
+
+    Compares all measures, kinds of random text, human judgments and three levels, with intervals, and corrects for the
+    number of comparisons.
 
     \b
-    calipers study text data.jsonl -o study4/
-    calipers study text data.jsonl -m "chrF BLEU TER" --chance sentences --chance lead -o study5/
-    calipers study text data.jsonl -m "BERTScore" --encoder roberta-large --cache kept/ -o study6/
+    python -m research study text data.jsonl -o study4/
+    python -m research study text data.jsonl -m "chrF BLEU TER" --chance sentences --chance lead -o study5/
+    python -m research study text data.jsonl -m "BERTScore" --encoder roberta-large --cache kept/ -o study6/
     """
-    from calipers.cli.options import words
-    from calipers.papers.study_page import write_study
-    from calipers.papers.text_study import MEASURES, text_study
-    from calipers.text import read_summaries
-    from calipers.text.measure_names import text_measures
-    from calipers.text.options import CHANCES, TextOptions
-
     summaries = read_summaries(data)
-    if choices.systems:
-        summaries = summaries.of_systems(words(choices.systems))
-    names = list(choices.measures) or [MEASURES]
+    if systems:
+        summaries = summaries.of_systems(_words(systems))
+    names = list(measures) or [MEASURES]
     asked = text_measures(names)
-    chances = tuple(dict.fromkeys(choices.chances)) or CHANCES
-    options = TextOptions(texts=choices.texts, upper=choices.upper, seed=choices.seed)
-    with progress(len(asked) * len(chances), "kinds of random text") as advance:
-        study = text_study(
-            summaries, names, chances, options, aspects=words(choices.human) if choices.human else (),
-            samples=choices.samples, cache=bert.cache, progress=advance, matcher=bert.matcher_for(summaries, asked),
+    kinds = tuple(dict.fromkeys(chances)) or CHANCES
+    needs_encoder = any(measure.base == "BERTScore" for measure in asked)
+    with progress_bar(len(asked) * len(kinds), "kinds of random text") as advance:
+        found = text_study(
+            summaries, names, kinds, TextOptions(texts=texts, upper=upper, seed=seed),
+            aspects=_words(human) if human else (), samples=samples, cache=cache, progress=advance,
+            matcher=_matcher(summaries, encoder, cache) if needs_encoder else None,
         )  # fmt: skip
-    charts = {} if no_charts else study.charts()
+    charts = {} if no_charts else found.charts()
     title = "Measures of texts between random texts and people"
-    for each in write_study(folder, title, study.words(), study.tables(), charts, long=("gains",), safe_csv=safe_csv):
-        note(each)
-    note(f"wrote {folder.rstrip('/')}/study.md, with its tables and charts")
-    Output().write(study.by_chance())
+    _write(folder, title, found.words(), found.tables(), charts, long=("gains",))
+    write_table(found.by_chance())
+
+
+def _words(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+def _matcher(summaries: Summaries, encoder: str | None, cache: str | None) -> Any:
+    """Open the model of BERTScore."""
+    from calipers.text.bertscore import matcher
+    from calipers.text.encoder import Encoder
+
+    if encoder is None:
+        raise click.UsageError("BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder")
+    references = [reference for document in summaries.documents for reference in document.references]
+    return matcher(Encoder(encoder, cache=cache), references)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from calipers.plot.drawing import altair, numbers, palette
 
 if TYPE_CHECKING:
-    from calipers.papers.conventions_study import ConventionStudy
-    from calipers.papers.letor_study import CollectionStudy, RankerStudy
+    from research.busafekete2012.conventions_study import ConventionStudy
+    from research.karmaker2022.letor_study import CollectionStudy, RankerStudy
 
 Charts = dict[str, tuple[str, Callable[[], Any]]]  # by name: a title, and what draws it
 MEASURE = "nDCG(gain=exp)@10"
@@ -18,7 +18,7 @@ MEASURE = "nDCG(gain=exp)@10"
 
 def convention_charts(study: ConventionStudy) -> Charts:
     """Figures 1 and 2 of Busa-Fekete et al. (2012)."""
-    from calipers.papers.conventions_study import FOUR
+    from research.busafekete2012.conventions_study import FOUR
 
     shown = tuple(name for name in FOUR if name in study.rankers) or study.rankers
     return {

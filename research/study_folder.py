@@ -26,7 +26,6 @@ from calipers.collection.features import FeatureFile, read_features
 from calipers.collection.formats.letor import read_letor, read_scores
 from calipers.errors import CalipersError
 from calipers.lists import Floats
-from calipers.native.ids import decode
 from calipers.plurals import counted
 from calipers.rankers.base import Ranker
 from calipers.rankers.folds import Fold, folds_of
@@ -105,7 +104,7 @@ class LetorCollection:
     def _bare(self, file: str) -> LetorData:
         if file not in self._labels:
             found = read_letor(file)
-            queries = tuple(decode(query) for query in found.queries)
+            queries = tuple(query.decode("utf-8", "surrogateescape") for query in found.queries)
             bare = np.empty((len(found.label), 0))
             self._labels[file] = LetorData(bare, found.label, found.query.astype(np.int64), queries, file)
         return self._labels[file]

@@ -18,16 +18,15 @@ def write_study(
     tables: Mapping[str, tuple[str, Table]],
     charts: Mapping[str, tuple[str, Any]],
     long: Sequence[str] = (),
-    safe_csv: bool = False,
 ) -> list[str]:
     """Write everything; returns what had to be left out, and why.
 
-    words: Markdown. long: names of tables that are not shown on the page. safe_csv: with no formula in the CSV files.
+    words: Markdown. long: names of tables that are not shown on the page.
     """
     place = Path(folder)
     (place / "tables").mkdir(parents=True, exist_ok=True)
     for name, (_, table) in tables.items():
-        write_whole(place / "tables" / f"{name}.csv", _csv(table, safe_csv))
+        write_whole(place / "tables" / f"{name}.csv", table.to_csv().encode("utf-8", "surrogateescape"))
     drawn, missing = _draw(place, charts)
     lines = [f"# {title}", "", *words, ""]
     for name in drawn:
@@ -54,7 +53,3 @@ def _draw(place: Path, charts: Mapping[str, tuple[str, Any]]) -> tuple[list[str]
             return drawn, [f"no charts: {error}"]
         drawn.append(name)
     return drawn, []
-
-
-def _csv(table: Table, safe: bool) -> bytes:
-    return (table.without_formulas() if safe else table).to_csv().encode("utf-8", "surrogateescape")

@@ -21,10 +21,10 @@ from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
 from calipers.lists import Floats, Ints
-from calipers.papers.study_folder import LetorCollection, Say, TrainingFolder
 from calipers.rankers.presets import ranker as make
 from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import rank_correlation
+from research.study_folder import LetorCollection, Say, TrainingFolder
 
 SIX = ("adarank", "lambdamart", "ranknet", "coordinateascent", "rankboost", "ranksvm")
 FOUR = SIX[:4]  # of figure 1

@@ -14,13 +14,13 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from calipers.papers.printed_figures import NEEDS_DATA, Figure, judged
-from calipers.papers.registry import printed
 from calipers.results.scores import Scores
 from calipers.text.human_agreement import human_correlation
 from calipers.text.scoring import evaluate_summaries
 from calipers.text.summaries import Summaries
 from calipers.text.summary_files import read_summaries
+from research.printed_figures import NEEDS_DATA, Figure, judged
+from research.registry import printed
 
 ABSTRACTIVE = ("M8", "M9", "M10", "M11", "M12", "M13", "M14", "M15", "M17", "M20", "M22", "M23")
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from calipers.metaeval.distance import percentage_absolute_increase
-from calipers.papers.printed_figures import DIFFERS, Figure, corners, decimals, judged
-from calipers.papers.readings import Reading
-from calipers.papers.registry import printed, reproduction, reproduction_of_readings
-from calipers.papers.summeval import DATA, LAYOUT, LEVELS, ROUGES, correlations
+from research.feng2023.summeval import DATA, LAYOUT, LEVELS, ROUGES, correlations
+from research.printed_figures import DIFFERS, Figure, corners, decimals, judged
+from research.readings import Reading
+from research.registry import printed, reproduction, reproduction_of_readings
 
 TABLES = {
     "table-8.1": "BERTScore: correlation with people and increases (PAI), 100 documents",

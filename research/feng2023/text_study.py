@@ -25,7 +25,6 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
-from calipers.papers.study_charts import Charts
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.stats.correction import holm
@@ -37,6 +36,7 @@ from calipers.text.random_texts import RandomTexts
 from calipers.text.registry import Context, Expectation, Scorer, TextTask
 from calipers.text.scoring import bounded
 from calipers.text.summaries import Summaries
+from research.study_charts import Charts
 
 if TYPE_CHECKING:
     from calipers.text.bertscore import Matcher

@@ -1,10 +1,10 @@
-"""Writes the figures of Golbus & Aslam (2013): `python docs/golbus_figures.py DATA [PART...]`, all parts or some.
+"""Writes the figures of Golbus & Aslam (2013): `python -m research.figures.golbus2013 DATA [PART...]`.
 
 DATA is a folder with trec/trec8-adhoc, trec/trec9-web, trec/dl19-passage and trec/qrels. The parts are
 
-    figure-2 figure-3 figure-5   the pictures of reproduce.md; figure 3 has the first 240 groups of systems
+    figure-2 figure-3 figure-5   the pictures of README.md; figure 3 has the first 240 groups of systems
     weights estimators           tables of information.md
-    FILE.csv                     verdicts of reproduce.md: `calipers reproduce golbus2013 --format csv -o FILE.csv`,
+    FILE.csv                     verdicts of README.md: `python -m research reproduce golbus2013 -o FILE.csv`,
                                  or of some of its tables
 """
 
@@ -18,21 +18,22 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
-from figures import replace
 
 import calipers as cal
 from calipers import plot
 from calipers.information.estimators import ESTIMATORS, estimate
 from calipers.information.joint import joint_of
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
-from calipers.information.ric_validation import ric_study
+from calipers.information.ric_scores import ric_study
 from calipers.metaeval.power import discriminative_power
 from calipers.metaeval.query_sets import RememberedRun
-from calipers.papers import golbus2013 as paper
 from calipers.plot.drawing import altair
 from calipers.results.tables import Table
+from research.figures.pages import DOCS, RESEARCH, replace
+from research.golbus2013 import tables as paper
+from research.golbus2013.charts import fusion_scatter, ric_scatter
 
-IMAGES = Path(__file__).resolve().parent / "images"
+IMAGES = RESEARCH / "images"
 SPLITS = 60
 DRAWN = 240  # groups in the picture of figure 3
 TABLE_3 = ("interval", "groups for all digits", "if 100 were drawn", "drawn at most", "shuffled", "corrected")
@@ -65,14 +66,14 @@ def figure_2(data: Path) -> None:
     for name, measures in (("TREC 8", ("AP", "nDCG")), ("TREC 9", ("GAP", "nDCG"))):
         known = collection(data, name)
         study = ric_study(known.judgments, list(known.runs), ties="docid")
-        charts += [plot.ric_scatter(study, measure).properties(title=f"{name}, {measure}") for measure in measures]
+        charts += [ric_scatter(study, measure).properties(title=f"{name}, {measure}") for measure in measures]
     save(altair().concat(*charts, columns=2), "2")
 
 
 def figure_3(data: Path) -> None:
     """RIC of fusions against the joint RIC of ten systems of TREC 8; and what the values are on average."""
     drawn = paper.drawn_groups(collection(data, "TREC 8"), paper.BEST_3, DRAWN)
-    save(plot.fusion_scatter(cast("Any", SimpleNamespace(joint=drawn.joint, ric=drawn.ric))), "3")
+    save(fusion_scatter(cast("Any", SimpleNamespace(joint=drawn.joint, ric=drawn.ric))), "3")
     print(f"joint {drawn.joint.mean():.3f}, shuffled {drawn.null.mean():.3f}, corrected {drawn.corrected.mean():.3f}")
     for name, ric in drawn.ric.items():
         above = int((drawn.corrected > ric[: len(drawn.corrected)]).sum())
@@ -101,7 +102,7 @@ def weights(data: Path) -> None:
     runs = [RememberedRun(run) for run in cal.read_runs(data / "trec/dl19-passage/runs")]
     text = weighed(nine.judgments, list(nine.runs), "TREC-9 web")
     text += "\n" + weighed(cal.read_qrels(passages), runs, "DL19 passages")
-    replace("information.md", "information-weights", text)
+    replace(DOCS / "information.md", "information-weights", text)
 
 
 def weighed(judgments: cal.Judgments, runs: list[RememberedRun], name: str) -> str:
@@ -149,7 +150,7 @@ def estimators() -> None:
             numbers = map(_short, (truth, *values, less))
             rows.append((f"{relevant} of {judged}", f"{systems} {kind}", *numbers, error))
     columns = ("judged", "systems", "truth", *ESTIMATORS, "less the null value", "corrected (standard error)")
-    replace("information.md", "information-estimators", Table(columns, tuple(rows)).to_markdown())
+    replace(DOCS / "information.md", "information-estimators", Table(columns, tuple(rows)).to_markdown())
 
 
 def _case(relevant: int, judged: int, systems: int, random: np.random.Generator) -> QueryRankings:
@@ -168,7 +169,7 @@ def _query(relevant: np.ndarray, rank: np.ndarray) -> QueryRankings:
 
 
 def verdicts(file: Path) -> None:
-    """The tables of reproduce.md, from what the command wrote."""
+    """The tables of README.md, from what the command wrote."""
     with open(file, encoding="utf-8", newline="") as lines:
         found = list(csv.DictReader(lines))
     for name in ("table-2", "figure-2", "table-3", "figure-3", "table-4", "figure-5"):
@@ -188,7 +189,7 @@ def verdicts(file: Path) -> None:
             continue
         if not any(row[4] for row in rows):
             columns, rows = columns[:4], [row[:4] for row in rows]
-        replace("reproduce.md", f"golbus-{name}", Table(tuple(columns), tuple(rows)).to_markdown())
+        replace(RESEARCH / "README.md", f"golbus-{name}", Table(tuple(columns), tuple(rows)).to_markdown())
 
 
 def _short(number: float | str | None, digits: int = 3) -> str:

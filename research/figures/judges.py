@@ -1,4 +1,4 @@
-"""Writes the figures of judges.md: `python docs/judges_figures.py DATA`.
+"""Writes the figures of judges.md: `python -m research.figures.judges DATA`.
 
 DATA is a folder with judges/dl19, judges/llmjudge, trec/dl19-passage and trec/qrels. A table stands between two
 comments in the page and is replaced there; a picture goes to docs/images.
@@ -12,7 +12,6 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
-from figures import HERE, replace
 from PIL import Image
 from scipy.stats import binom
 
@@ -22,8 +21,9 @@ from calipers.judging.score_repair import prediction_powered
 from calipers.judging.study import JudgeStudy
 from calipers.plot.drawing import styled
 from calipers.results.tables import Table
+from research.figures.pages import DOCS, replace
 
-PAGE = "judges.md"
+PAGE = DOCS / "judges.md"
 UMBRELA = "umbrella_gpt-4_zeroshot_dl19"
 # Everybody's grades as relevant or not: the human's at the level of the track, the judges' where the page says.
 BINARY = ["human:>=2", "umbrella*:>=2", "qrels.max*:>=4", "qrels.mean*:>=2.5"]
@@ -228,7 +228,7 @@ def elsewhere(data: Path) -> Table:
         y, f = (np.loadtxt(data / f"scores/{each}.csv", delimiter=",", skiprows=1).T for each in (ours, theirs))
         a, b = random.permutation(list(combinations(range(len(y)), 2)))[:150].T
         for what, within, parts in (("means", MEANS, (y, f)), ("differences", DIFFERENCES, (y[a] - y[b], f[a] - f[b]))):
-            found = [Coverage(*parts, n, within, random) for n in (15, 30)]
+            found = [Coverage(parts[0], parts[1], n, within, random) for n in (15, 30)]
             rows += [(*files[ours], files[theirs][1], what, each.n, *each.cells()[:8]) for each in found]
     return Table(("collection", "measure", "in the judge's place", "of", "n", *HEADS[:8]), tuple(rows))
 
@@ -307,7 +307,7 @@ def pictures(study: JudgeStudy) -> None:
     """At single size and in few colours: both have hundreds of marks."""
     charts = {"slopes": plot.slopes(study.effect, "nDCG@10"), "survival": plot.survival(study, UMBRELA, "nDCG@10")}
     for name, chart in charts.items():
-        path = HERE / f"images/judges-{name}.png"
+        path = DOCS / f"images/judges-{name}.png"
         styled(chart).save(str(path), format="png", scale_factor=1)
         Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
 

@@ -1,4 +1,4 @@
-"""Writes the figures of this manual that come from real data: `python docs/figures.py DATA`.
+"""Writes the figures of this manual that come from real data: `python -m research.figures.manual DATA`.
 
 DATA is a folder with letor/MQ2008/S1.txt.xz ... S5.txt.xz, letor/oracle-output and trec/covid-round1.
 A table stands between two comments in a page and is replaced there; a picture goes to docs/images.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import lzma
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,20 +16,15 @@ import numpy as np
 
 import calipers as cal
 from calipers import plot
+from calipers.collection.subtopics import SubtopicPool
 from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
+from calipers.metaeval.power import discriminative_power
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.results.tables import Table
-
-HERE = Path(__file__).resolve().parent
-
-
-def replace(page: str, mark: str, text: str) -> None:
-    """Put the text between <!-- mark --> and <!-- /mark --> of a page."""
-    path = HERE / page
-    pattern = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- /{mark} -->)", re.DOTALL)
-    whole = path.read_text(encoding="utf-8")
-    assert pattern.search(whole), f"{page} has no place for {mark}"
-    path.write_text(pattern.sub(lambda match: match[1] + text + match[2], whole), encoding="utf-8")
+from research.figures.pages import DOCS, replace
+from research.golbus2013.charts import fusion_scatter
+from research.golbus2013.fusion_study import fusion_study
+from research.golbus2013.ric_validation import correlations
 
 
 def letor(paths: list[Path]) -> tuple[cal.Judgments, dict[str, np.ndarray]]:
@@ -104,7 +98,7 @@ def query_map(data: Path) -> None:
     scores = cal.evaluate(judgments, runs, "nDCG@10", empty="skip")
     bounds = cal.bounds(judgments, "nDCG@10")
     chart = plot.query_map(cal.query_types(scores, bounds), "nDCG@10")
-    plot.save(chart, str(HERE / "images/queries.png"))
+    plot.save(chart, str(DOCS / "images/queries.png"))
 
 
 def information(data: Path) -> None:
@@ -115,10 +109,11 @@ def information(data: Path) -> None:
     with open(folder / "leaderboard.csv", newline="", encoding="utf-8") as file:
         teams = {row["run"]: row["team"] for row in csv.DictReader(file)}
     study = cal.ric_study(judgments, runs)
-    page = "information.md"
+    page = DOCS / "information.md"
     replace(page, "information-wrong-way", wrong_way_round(study))
-    replace(page, "information-correlations", study.correlations().to_markdown())
-    replace(page, "information-power", study.power().table().to_markdown())
+    replace(page, "information-correlations", correlations(study).to_markdown())
+    power = discriminative_power(study.scores, "bootstrap", samples=1000)
+    replace(page, "information-power", power.table().to_markdown())
     best = [runs[i] for i in np.argsort(-study.mean("AP"), kind="stable")]
     joint = [cal.joint_ric(judgments, best[:m]) for m in (1, 2, 3, 5, 10, 20)]
     rows = [(*found.table().rows[0], float(found.alone.mean(axis=1).max())) for found in joint]
@@ -127,7 +122,7 @@ def information(data: Path) -> None:
     replace(page, "information-teams", same_teams(found, teams))
     alike = found.within_bins(20)
     replace(page, "information-alike", Table(alike.columns, alike.rows[:10]).to_markdown())
-    plot.save(plot.difference_scatter(found), str(HERE / "images/difference.png"))
+    plot.save(plot.difference_scatter(found), str(DOCS / "images/difference.png"))
     scores = cal.evaluate(judgments, runs, ["nDCG@10", "ERR@20", "AP", "P@5"])
     tau = cal.tau_of_measures(scores, "nDCG@10", "ERR@20", ["AP", "P@5"])
     replace(page, "information-tau", tau.table().to_markdown())
@@ -199,7 +194,7 @@ def figure_1(data: Path) -> str:
     judgments = cal.read_letor(data / "letor/MQ2008/S5.txt.xz")
     runs = sorted((data / "letor/oracle-output").glob("*.scores"))
     measures = [f"nDCG@{k}" for k in range(1, 11)]
-    found = cal.audit(judgments, runs, measures, tools=["letor4", "yahoo"], reference="definition")
+    found = cal.audit(judgments, runs, measures, like=["letor4", "yahoo"], reference="definition")
 
     def part(tool: str, measure: str, cause: str) -> float:
         parts = found.attribution(tool, measure)
@@ -219,8 +214,8 @@ def figure_1(data: Path) -> str:
 
 
 def conventions(data: Path) -> None:
-    replace("conventions.md", "tools", tools())
-    replace("conventions.md", "figure-1", figure_1(data))
+    replace(DOCS / "conventions.md", "tools", tools())
+    replace(DOCS / "conventions.md", "figure-1", figure_1(data))
 
 
 PAPER = {  # Golbus & Aslam (2013), table 3: TREC 8
@@ -238,18 +233,18 @@ def fusion(data: Path) -> None:
     folder = data / "trec/covid-round1"
     judgments = cal.read_qrels(folder / "qrels-rnd1.txt")
     runs = cal.read_runs(folder / "runs")
-    study = cal.fusion_study(judgments, runs)
+    study = fusion_study(judgments, runs)
     rows = tuple((*row, *PAPER.get(str(row[0]), (None, None, None))) for row in study.table().rows)
     columns = (*study.table().columns, "paper's tau", "rho", "RMSE")
     replace(
-        "fusion.md",
+        DOCS / "fusion.md",
         "fusion-study",
         f"Mean joint RIC {study.joint.mean():.4f}; of the same systems with shuffled ranks {study.null.mean():.4f}.\n\n"
         + Table(columns, rows).to_markdown(),
     )
-    plot.save(plot.fusion_scatter(study), str(HERE / "images/fusion.png"))
+    plot.save(fusion_scatter(study), str(DOCS / "images/fusion.png"))
     two = ("combmnz", "naive")
-    small = [cal.fusion_study(judgments, runs, samples=50, size=size, fusions=two) for size in (2, 3, 5)]
+    small = [fusion_study(judgments, runs, samples=50, size=size, fusions=two) for size in (2, 3, 5)]
     found = [
         (
             each.groups.shape[1],
@@ -260,7 +255,7 @@ def fusion(data: Path) -> None:
         for each in [*small, study]
     ]
     heads = ("systems", "joint", "null", "combmnz RIC", "tau", "RMSE", "naive RIC", "tau", "RMSE")
-    replace("fusion.md", "fusion-sizes", Table(heads, tuple(found)).to_markdown())
+    replace(DOCS / "fusion.md", "fusion-sizes", Table(heads, tuple(found)).to_markdown())
     chosen = [runs[i] for i in range(0, len(runs), 14)]
     methods = ("combsum", "combmnz", "combanz", "borda", "rrf", "rbc", "condorcet")
     made = {name: cal.fuse(chosen, name) for name in methods}
@@ -271,13 +266,14 @@ def fusion(data: Path) -> None:
         ("best of the runs alone", *alone.max(axis=1).tolist()),
         ("mean of the runs", *alone.mean(axis=1).tolist()),
     )
-    replace("fusion.md", "fusion-methods", Table(table.columns, (*extra, *table.rows)).to_markdown())
+    replace(DOCS / "fusion.md", "fusion-methods", Table(table.columns, (*extra, *table.rows)).to_markdown())
 
 
 def simulated_runs(judgments: cal.SubtopicJudgments, systems: int = 60, seed: int = 42) -> dict[str, Any]:
     """Systems that differ in how well they tell relevant documents, and in how many intents they care about."""
     random = np.random.default_rng(seed)
     pool, names = judgments.pool, judgments.document_names
+    assert isinstance(pool, SubtopicPool)
     runs: dict[str, Any] = {}
     for system in range(systems):
         quality, focus = random.uniform(0.2, 1.5), 10 ** random.uniform(-1, 1)
@@ -322,7 +318,7 @@ def diversity(data: Path) -> None:
     )  # fmt: skip
     table = tuple((*key, *bits, *next(paper)) for key, bits in rows.items())
     columns = ("x", "y", "given", "topics 201-250", "251-300", "paper: TREC 2010", "2011")
-    replace("diversity.md", "diversity-tau", Table(columns, table).to_markdown())
+    replace(DOCS / "diversity.md", "diversity-tau", Table(columns, table).to_markdown())
 
 
 def main(data: Path) -> None:
@@ -330,8 +326,8 @@ def main(data: Path) -> None:
     diversity(data)
     conventions(data)
     information(data)
-    replace("bounds.md", "published-expected", published_expected(data))
-    replace("bounds.md", "covid-bounds", covid_bounds(data))
+    replace(DOCS / "bounds.md", "published-expected", published_expected(data))
+    replace(DOCS / "bounds.md", "covid-bounds", covid_bounds(data))
     query_map(data)
 
 

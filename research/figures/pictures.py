@@ -1,4 +1,4 @@
-"""Takes the pictures of the report and of charts for this manual: `python docs/pictures.py DATA`.
+"""Takes the pictures of the report and of charts for this manual: `python -m research.figures.pictures DATA`.
 
 With the word `sizes` after DATA it only measures how large reports are and how long they take (docs/report.md).
 DATA is a folder with trec/covid-round1, trec/trec8-adhoc and trec/qrels. Needs Debian's chromium and playwright.
@@ -18,14 +18,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from figures import HERE, replace, simulated_runs
-
 import calipers as cal
 from calipers import plot
 from calipers.collection.simulate import simulate
 from calipers.results.tables import Table
+from research.figures.manual import simulated_runs
+from research.figures.pages import DOCS, replace
 
-IMAGES = HERE / "images"
+IMAGES = DOCS / "images"
 RUNS = (  # of TREC-COVID round 1, from the best to the worst
     "run1", "BBGhelani1", "sab20.1.meta.docs", "CSIROmedNIR", "base.unipd.it", "crowd1", "T5R1", "bm25t5", "baseline",
     "bm25_baseline", "BM25R2", "jlprec",
@@ -89,7 +89,7 @@ def of_charts(data: Path) -> None:
     changed = cal.difference(covid / "qrels-rnd1.txt", before, after, "nDCG@10")
     plot.save(plot.gains_and_losses(changed), str(IMAGES / "diff.png"))
     matrices = [data / f"scores/adhoc8_{name}.csv" for name in ("ap", "p10", "rr")]
-    pilot = cal.read_scores(matrices, ["AP", "P@10", "RR"])
+    pilot = cal.read_scores(matrices, measures=["AP", "P@10", "RR"])
     plot.save(plot.power_curves(cal.plan(pilot, 0.05)), str(IMAGES / "plan.png"))
     budget = cal.plan_budget(covid / "qrels-rnd1.txt", chosen_runs(covid), 5000, "nDCG@{5,10,20} AP@{10,100}")
     plot.save(plot.budget_frontier(budget), str(IMAGES / "budget.png"))
@@ -179,12 +179,12 @@ def main(data: Path) -> None:
         of_report(data, Path(folder))
         of_many_systems(data, Path(folder))
         of_charts(data)
-        replace("report.md", "report-sizes", sizes(data, Path(folder)))
+        replace(DOCS / "report.md", "report-sizes", sizes(data, Path(folder)))
 
 
 if __name__ == "__main__":
     if sys.argv[2:] == ["sizes"]:
         with tempfile.TemporaryDirectory() as folder:
-            replace("report.md", "report-sizes", sizes(Path(sys.argv[1]), Path(folder)))
+            replace(DOCS / "report.md", "report-sizes", sizes(Path(sys.argv[1]), Path(folder)))
     else:
         main(Path(sys.argv[1]))

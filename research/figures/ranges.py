@@ -1,5 +1,6 @@
-"""Writes the figures of ranges.md: `python docs/ranges_figures.py DATA`, DATA being a folder with trec/covid-round1 and
-trec/trec8-adhoc.
+"""Writes the figures of ranges.md: `python -m research.figures.ranges DATA`.
+
+DATA is a folder with trec/covid-round1 and trec/trec8-adhoc.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from figures import replace
 
 import calipers as cal
 from calipers import plot
 from calipers.results.tables import Table
+from research.figures.pages import DOCS, replace
 
-IMAGES = Path(__file__).resolve().parent / "images"
+IMAGES = DOCS / "images"
 MEASURE = "nDCG@10"
 
 
@@ -98,10 +99,10 @@ def main(data: Path) -> None:
     covid = data / "trec/covid-round1"
     qrels, runs = covid / "qrels-rnd1.txt", covid / "runs"
     found = cal.ranges(qrels, runs, [MEASURE, "AP", "RR", "P@10"])
-    replace("ranges.md", "covid-ranges", of_ranges(found))
-    replace("ranges.md", "covid-pairs", of_pairs(found))
-    replace("ranges.md", "trec8-uniques", of_uniques(data / "trec/trec8-adhoc"))
-    replace("ranges.md", "covid-judging", of_judging(qrels, runs))
+    replace(DOCS / "ranges.md", "covid-ranges", of_ranges(found))
+    replace(DOCS / "ranges.md", "covid-pairs", of_pairs(found))
+    replace(DOCS / "ranges.md", "trec8-uniques", of_uniques(data / "trec/trec8-adhoc"))
+    replace(DOCS / "ranges.md", "covid-judging", of_judging(qrels, runs))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes the figures of rankers.md: `python docs/rankers_figures.py DATA FOLDER`.
+"""Writes the figures of rankers.md: `python -m research.figures.rankers DATA FOLDER`.
 
 DATA is a folder with letor/MQ2008 and letor/OHSUMED. FOLDER keeps the models and scores; what is there already is not
 trained again. A table stands between two comments in the page and is replaced there; a picture goes to docs/images.
@@ -10,17 +10,17 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from figures import HERE, replace
 
 from calipers.evaluation import evaluate
-from calipers.papers.conventions_study import ConventionStudy, convention_study
-from calipers.papers.letor_study import EIGHT, RankerStudy, letor_study
-from calipers.papers.study_charts import convention_charts, letor_charts
-from calipers.papers.study_folder import LetorCollection
 from calipers.plot.drawing import styled
 from calipers.results.tables import Cell, Table
+from research.busafekete2012.conventions_study import ConventionStudy, convention_study
+from research.figures.pages import DOCS, replace
+from research.karmaker2022.letor_study import EIGHT, RankerStudy, letor_study
+from research.study_charts import convention_charts, letor_charts
+from research.study_folder import LetorCollection
 
-PAGE = "rankers.md"
+PAGE = DOCS / "rankers.md"
 PICTURES = ("MQ2008-queries", "MQ2008-nDCG", "figure-1", "figure-2")
 
 
@@ -74,7 +74,7 @@ def main(data: Path, folder: Path) -> None:
         replace(PAGE, name, conventions.tables()[name][1].to_markdown())
     charts = {**letor_charts(letor), **convention_charts(conventions)}
     for name in PICTURES:
-        styled(charts[name][1]()).save(str(HERE / "images" / f"rankers-{name}.png"), format="png", scale_factor=1)
+        styled(charts[name][1]()).save(str(DOCS / "images" / f"rankers-{name}.png"), format="png", scale_factor=1)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes the figures of text.md: `python docs/figures_text.py DATA MODEL [BENCHMARK [CACHE]]`.
+"""Writes the figures of text.md: `python -m research.figures.text DATA MODEL [BENCHMARK [CACHE]]`.
 
 DATA is a folder with summaries/SummEval.json.xz, MODEL a folder of all-MiniLM-L6-v2, BENCHMARK the output of
 `python -m benchmarks.text`, CACHE a folder for vectors, so that a second time is quick.
@@ -12,18 +12,18 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from figures import HERE, replace
 
 from calipers import as_scores, plot, text
-from calipers.papers.registry import printed, reproductions
-from calipers.papers.summeval import ABSTRACTIVE, ASPECTS
 from calipers.results.tables import Cell, Table
 from calipers.text.charts import correlation_chart, profile_chart
 from calipers.text.random_summaries import Chances
 from calipers.text.rouge_scores import References
 from calipers.text.tokens import unicode_words
+from research.feng2023.summeval import ABSTRACTIVE, ASPECTS
+from research.figures.pages import DOCS, replace
+from research.registry import printed, reproductions
 
-PAGE = "text.md"
+PAGE = DOCS / "text.md"
 
 
 def encoder(model: str, layer: int | None = None) -> text.Encoder:
@@ -76,7 +76,7 @@ def layers(given: text.Summaries, model: str) -> str:
 
 def profiles(given: text.Summaries, model: str) -> str:
     found = text.document_profiles(given, text.matcher(encoder(model)), attention=True)
-    plot.save(profile_chart(found), str(HERE / "images/text-profiles.png"))
+    plot.save(profile_chart(found), str(DOCS / "images/text-profiles.png"))
     rows: list[tuple[Cell, ...]] = []
     for name, chosen in zip(("20 most heterogeneous", "20 most homogeneous"), found.ends(20), strict=True):
         parts = (found.difference, found.mean, found.deviation, found.attention_mean, found.attention_deviation)
@@ -170,7 +170,7 @@ def main(data: Path, model: str, benchmark: Path | None) -> None:
     replace(PAGE, "text-levels", levels(abstractive))
     found = text.evaluate_summaries(abstractive, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1) ROUGE-L V1(ROUGE-L) V2(ROUGE-L)")
     taus = text.human_correlation(found.scores, abstractive.human, ["system"], ["tau-b"])
-    plot.save(correlation_chart(taus), str(HERE / "images/text-correlation.png"))
+    plot.save(correlation_chart(taus), str(DOCS / "images/text-correlation.png"))
     replace(PAGE, "text-tables", tables(data, model))
     replace(PAGE, "text-near", near_table_9_1(abstractive))
     replace(PAGE, "text-sensitivity", sensitivity(abstractive, model))

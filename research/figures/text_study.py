@@ -1,4 +1,6 @@
-"""Writes the figures of text_study.md: `python docs/figures_text_study.py DATA ENCODER GENERATOR [CACHE [PART ...]]`.
+"""Writes the figures of text_study.md.
+
+    python -m research.figures.text_study DATA ENCODER GENERATOR [CACHE [PART ...]]
 
 DATA is a folder with summaries/SummEval.json.xz, ENCODER a folder of all-MiniLM-L6-v2, GENERATOR the folder that
 packaged_t5.py makes, CACHE a folder for the scores of texts, so that a second time, or one after a stop, is quick. PART
@@ -12,15 +14,15 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from figures import HERE, replace
 
 from calipers import plot, text
 from calipers.lists import Floats
-from calipers.papers.summeval import ABSTRACTIVE
-from calipers.papers.text_study import NormalisedTexts, TextStudy, gain_chart, normalised_texts
 from calipers.results.tables import Cell, Table
+from research.feng2023.summeval import ABSTRACTIVE
+from research.feng2023.text_study import NormalisedTexts, TextStudy, gain_chart, normalised_texts
+from research.figures.pages import RESEARCH, replace
 
-PAGE = "text_study.md"
+PAGE = RESEARCH / "text_study.md"
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++ TER"
 TEXTS = 2  # random texts for each summary under BERTScore and BARTScore, which take longest
 SHOWN = {
@@ -47,7 +49,7 @@ def words_and_characters(given: text.Summaries, cache: Path | None) -> None:
     study, abstractive = every.study(), some.study()
     write("all", study)
     write("abstractive", abstractive)
-    plot.save(gain_chart(study), str(HERE / "images/text-study.png"))
+    plot.save(gain_chart(study), str(RESEARCH / "images/text-study.png"))
     replace(PAGE, "text-study-cut", cut_at_0({"all": every, "abstractive": some}))
     replace(PAGE, "text-study-without-ter", gains_without("TER", study, abstractive))
 
@@ -126,4 +128,4 @@ def main(data: Path, encoder: str, generator: str, cache: Path | None, *asked: s
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:4], Path(sys.argv[4]) if len(sys.argv) > 4 else None, *sys.argv[5:])
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4]) if len(sys.argv) > 4 else None, *sys.argv[5:])

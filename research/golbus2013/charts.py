@@ -1,17 +1,16 @@
-"""Charts of fusion."""
+"""Charts of RIC against other measures, and of fusions against joint RIC."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from calipers.plot.drawing import altair, diagonal, numbers, palette, rows_of
-
-if TYPE_CHECKING:
-    from calipers.fusion.study import FusionStudy
+from calipers.information.ric_scores import RicStudy
+from calipers.plot.drawing import altair, diagonal, numbers, palette, rows_of, scatter
+from research.golbus2013.fusion_study import FusionStudy
 
 
 def fusion_scatter(study: FusionStudy) -> Any:
-    """Each group of systems by what it knows together, and by RIC of its fusions; on the dashed line they are equal."""
+    """Draw RIC of the fusions of each group against the joint RIC of its systems. On the dashed line they are equal."""
     alt = altair()
     rows = [
         {"sample": i + 1, "fusion": name, "joint": joint, "RIC": ric}
@@ -31,3 +30,14 @@ def fusion_scatter(study: FusionStudy) -> Any:
     )
     equal = diagonal(float(study.joint.min()), float(study.joint.max()))
     return (equal + points).properties(width=420, height=420, title="What systems know together, and what fusion keeps")
+
+
+def ric_scatter(study: RicStudy, measure: str = "AP") -> Any:
+    """Draw RIC of each system against another measure."""
+    rows = [
+        {"system": system, "RIC": float(ric), "score": float(score)}
+        for system, ric, score in zip(study.systems, study.mean("RIC"), study.mean(measure), strict=True)
+    ]
+    return scatter(rows, ("score", measure), ("RIC", "RIC (bits)"), ("system",), f"RIC and {measure}").properties(
+        width=420, height=420
+    )

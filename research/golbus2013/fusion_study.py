@@ -56,7 +56,7 @@ class FusionStudy:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What `calipers study fusion` warns of: a joint value that systems that know nothing would half reach."""
+        """Warnings: systems that know nothing would reach half of the joint value."""
         if 2 * float(self.null.mean()) <= float(self.joint.mean()):
             return ()
         return ("the joint value is mostly bias: take smaller groups, or more judged documents",)
@@ -93,9 +93,6 @@ class FusionStudy:
             f"{counted(len(self.groups), 'group')} of {self.groups.shape[1]} of {counted(len(self.systems), 'system')}"
         )
         return f"<FusionStudy: {drawn}, joint RIC {self.joint.mean():.4f}, null {self.null.mean():.4f}>\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 def fusion_study(

@@ -1,9 +1,9 @@
 """Many groups of ten systems for table 3 of Golbus & Aslam (2013): what each knows together, and RIC of its fusions.
 
 A figure of the table is a rank correlation, or a root mean square error, over groups that are drawn at random, so its
-error falls with the root of their number only. What all groups share (scaled scores, lists that are cut, orders by id)
-is therefore computed once, groups are fused query by query by compiled code, and a group costs some hundredths of a
-second. RIC of a fused list is counted from the order of its documents; tests compare that with the measure.
+error falls only with the root of the number of groups. Everything that the groups share (scaled scores, lists that are
+cut, orders by id) is therefore computed once. RIC of a fused list is counted from the order of its documents; tests
+compare that with the measure.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from calipers.information.joint import known_by_groups
 from calipers.information.rankings import Rankings, in_parallel
 from calipers.lists import Floats, Ints, Pool
 from calipers.measures.information import order_information
-from calipers.native.ids import Ids
-from calipers.native.scanner import fused_pairs
 from calipers.stats.correlation import rank_correlation
+from research.golbus2013.fused_pairs import FusionRule, RankedLists, fused_pairs
 
 AGREEMENT = ("tau", "rho", "RMSE")
 BLOCKS = 100  # of groups, each left out once for a standard error
@@ -129,10 +128,7 @@ NO_SCORES, ALL_DOCUMENTS = -1, -1
 
 
 def numbered_by_id(ballots: Ballots) -> Ballots:
-    """The same ballots with the candidates of each query by descending id, so that numbers do for ids.
-
-    The ids themselves are let go: fusions of groups are never written.
-    """
+    """The same ballots with the candidates of each query by descending id, so that numbers do for ids."""
     assert ballots.grade is not None
     assert ballots.row is not None
     order = ballots.ordered(np.zeros(len(ballots)))
@@ -140,7 +136,7 @@ def numbered_by_id(ballots: Ballots) -> Ballots:
     place[order] = np.arange(len(order), dtype=np.int32)
     return replace(
         ballots,
-        documents=Ids(np.zeros(0, np.uint8), np.zeros(len(order) + 1, np.int64)),
+        documents=ballots.documents.take(order),
         words=np.arange(len(order), 0, -1, dtype=np.uint64)[:, None],
         candidate=place[ballots.candidate],
         grade=ballots.grade[order],
@@ -178,7 +174,7 @@ def _rics(
     scalings = list(dict.fromkeys(fusion.how for fusion in fusions if fusion.name in POWERS))
     scores = np.array([scaled(ballots, how) for how in scalings]).reshape(len(scalings), len(ballots.candidate))
     grades = np.unique(pool.grade[pool.grade >= 0])
-    ways = [_way(fusion, scalings, groups.shape[1]) for fusion in fusions]
+    rules = [_rule(fusion, scalings, groups.shape[1]) for fusion in fusions]
     least = [int(np.searchsorted(grades, each.cut)) for each in shown]
     read = [
         (ALL_DOCUMENTS if each.length is None else each.length, low) for each, low in zip(shown, least, strict=True)
@@ -189,7 +185,7 @@ def _rics(
     pairs = (size.sum(axis=0) ** 2 - (size**2).sum(axis=0)) / 2
     counted = np.array([(pairs > 0) & (size[low:].sum(axis=0) > 0) for low in least])  # [shown, query]
 
-    def of_query(q: int) -> Floats | None:
+    def ric_of_query(q: int) -> Floats | None:
         """[group, fusion, shown ranks], 0 for a query that does not count."""
         here = slice(int(ballots.offsets[q]), int(ballots.offsets[q + 1]))
         rows = row_of[here]
@@ -201,29 +197,28 @@ def _rics(
         length[ballots.run[lists]] = ballots.length[lists]
         entries = np.concatenate([np.arange(*ballots.starts[i : i + 2]) for i in lists.tolist()])
         starts = np.concatenate([[0], np.cumsum(length)])
-        judged = (grade[here], level[here], size[:, place])
         candidates = ballots.candidate[entries] - here.start
-        ordered = fused_pairs(starts, candidates, scores[:, entries], *judged, groups, ways, read)
+        of_query = RankedLists(starts, candidates, scores[:, entries], grade[here], level[here], size[:, place])
+        ordered = fused_pairs(of_query, groups, rules, read)
         known = order_information(ordered[..., 0], ordered[..., 1]) / max(float(pairs[place]), 1.0)
         return np.asarray(known * counted[:, place])
 
     total = np.zeros((len(groups), len(fusions), len(shown)))
     with ThreadPoolExecutor(processors()) as workers:
-        for values in workers.map(of_query, range(len(ballots.queries))):
+        for values in workers.map(ric_of_query, range(len(ballots.queries))):
             total += 0.0 if values is None else values
     return np.asarray(total / counted.sum(axis=1))
 
 
-def _way(fusion: PaperFusion, scalings: Sequence[str], runs: int) -> tuple[int, int, int, int, float, bool, bool]:
-    """A fusion as `fused_pairs` takes it: scores, power, start, votes, needed, share, half stays."""
+def _rule(fusion: PaperFusion, scalings: Sequence[str], runs: int) -> FusionRule:
     if fusion.name in POWERS:
-        return scalings.index(fusion.how), POWERS[fusion.name], 0, 0, 0.0, False, False
+        return FusionRule(scalings.index(fusion.how), POWERS[fusion.name])
     if fusion.name == "naive":
-        return NO_SCORES, 0, STARTS.index("grades"), 0, 0.0, False, False
+        return FusionRule(NO_SCORES, start=STARTS.index("grades"))
     start = STARTS.index(fusion.how)
     if fusion.name == "condorcet":
-        return NO_SCORES, 0, start, 1, NOISE * runs, False, False
-    return NO_SCORES, 0, start, 2, *rule_of_votes(fusion.name, fusion.votes, runs)
+        return FusionRule(NO_SCORES, start=start, votes=1, needed=NOISE * runs)
+    return FusionRule(NO_SCORES, 0, start, 2, *rule_of_votes(fusion.name, fusion.votes, runs))
 
 
 def spread_of_scores(ballots: Ballots, normalisation: str) -> Floats:

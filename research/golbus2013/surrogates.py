@@ -29,8 +29,8 @@ from calipers.collection.reader import processors
 from calipers.information.rankings import MISSING, Rankings
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
-from calipers.native.scanner import union_sizes
-from calipers.papers.golbus2013_groups import agreement, blocks_of_deals, dealt_groups, without_each_block
+from research.golbus2013.fused_pairs import union_sizes
+from research.golbus2013.groups import agreement, blocks_of_deals, dealt_groups, without_each_block
 
 PREDICTED = 100  # groups for each one that is fused
 CHUNK = 60_000

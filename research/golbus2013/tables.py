@@ -29,7 +29,10 @@ from calipers.information.rankings import MISSING, Rankings
 from calipers.lists import Floats, Ints
 from calipers.metaeval.power import discriminative_power
 from calipers.metaeval.query_sets import RememberedRun
-from calipers.papers.golbus2013_groups import (
+from calipers.results.scores import Scores
+from calipers.results.tables import Cell
+from calipers.stats.correlation import rank_correlation
+from research.golbus2013.groups import (
     AGREEMENT,
     PaperFusion,
     ShownRanks,
@@ -43,13 +46,10 @@ from calipers.papers.golbus2013_groups import (
     scattered_blocks,
     spread_of_scores,
 )
-from calipers.papers.golbus2013_surrogates import GroupFeatures, Refined, refined
-from calipers.papers.printed_figures import CONSISTENT, DIFFERS, EXACT, NEEDS_DATA, Figure, judged
-from calipers.papers.readings import KeptParts, Reading, readings_of
-from calipers.papers.registry import printed, reproduction, reproduction_of_readings
-from calipers.results.scores import Scores
-from calipers.results.tables import Cell
-from calipers.stats.correlation import rank_correlation
+from research.golbus2013.surrogates import GroupFeatures, Refined, refined
+from research.printed_figures import CONSISTENT, DIFFERS, EXACT, NEEDS_DATA, Figure, judged
+from research.readings import KeptParts, Reading, readings_of
+from research.registry import printed, reproduction, reproduction_of_readings
 
 SEEDS = range(42, 52)
 SIZE = 10  # systems of a group in table 3; the paper does not say how many groups it drew

@@ -21,13 +21,13 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.metaeval.query_sets import SETS
 from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
-from calipers.papers.normalisation_rerun import FAMILIES, SIZE, LetorStudy
-from calipers.papers.registry import printed
-from calipers.papers.study_folder import LetorCollection, Say, TrainingFolder
 from calipers.rankers.base import METRIC
 from calipers.rankers.presets import ranker as make
 from calipers.rankers.score_lines import write_score_lines
 from calipers.results.tables import Cell, Table
+from research.karmaker2022.rerun import FAMILIES, SIZE, LetorStudy
+from research.registry import printed
+from research.study_folder import LetorCollection, Say, TrainingFolder
 
 # The eight of Karmaker & Feng (2022), in the order of its tables, and what it calls them.
 SHORT = {

@@ -13,8 +13,8 @@ from calipers.lists import Floats
 from calipers.metaeval.consistency import swap_rate
 from calipers.metaeval.power import conflicts
 from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
-from calipers.papers.readings import Reading
 from calipers.stats.correlation import kendall_b
+from research.readings import Reading
 
 METHODS = ("ARank", "LNet", "RBoost", "RF", "RNet", "CA", "L2LR", "LMART")
 COLLECTIONS = ("MSLR-WEB30K", "MQ2007")

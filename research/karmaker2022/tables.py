@@ -17,7 +17,8 @@ import numpy as np
 from calipers.lists import Floats
 from calipers.metaeval.consistency import swap_rate
 from calipers.metaeval.distance import percentage_absolute_difference
-from calipers.papers.normalisation_rerun import (
+from calipers.stats.correlation import kendall_b
+from research.karmaker2022.rerun import (
     COLLECTIONS,
     DATA,
     LAYOUT,
@@ -27,7 +28,7 @@ from calipers.papers.normalisation_rerun import (
     TEXT,
     LetorStudy,
 )
-from calipers.papers.printed_figures import (
+from research.printed_figures import (
     CONSISTENT,
     DIFFERS,
     IMPOSSIBLE,
@@ -36,9 +37,8 @@ from calipers.papers.printed_figures import (
     attainable,
     judged,
 )
-from calipers.papers.readings import Axes, NeedsData, Reading
-from calipers.papers.registry import printed, reproduction, reproduction_of_readings
-from calipers.stats.correlation import kendall_b
+from research.readings import Axes, NeedsData, Reading
+from research.registry import printed, reproduction, reproduction_of_readings
 
 TESTS = 140  # 28 pairs of methods at 5 cutoffs
 PAIRS = len(METHODS) * (len(METHODS) - 1) // 2

@@ -56,8 +56,6 @@ from calipers.evaluation import evaluate as evaluate
 from calipers.fusion.combine import FusedRun as FusedRun
 from calipers.fusion.combine import fuse as fuse
 from calipers.fusion.oracles import fusion_bound as fusion_bound
-from calipers.fusion.study import FusionStudy as FusionStudy
-from calipers.fusion.study import fusion_study as fusion_study
 from calipers.information.difference import InformationDifference as InformationDifference
 from calipers.information.difference import information_difference as information_difference
 from calipers.information.difference import same_group_share as same_group_share
@@ -65,8 +63,8 @@ from calipers.information.joint import JointInformation as JointInformation
 from calipers.information.joint import joint_ric as joint_ric
 from calipers.information.preference_ric import PreferenceRic as PreferenceRic
 from calipers.information.preference_ric import preference_ric as preference_ric
-from calipers.information.ric_validation import RicStudy as RicStudy
-from calipers.information.ric_validation import ric_study as ric_study
+from calipers.information.ric_scores import RicStudy as RicStudy
+from calipers.information.ric_scores import ric_study as ric_study
 from calipers.information.tau import InformationTau as InformationTau
 from calipers.information.tau import information_tau as information_tau
 from calipers.information.tau import tau_of_measures as tau_of_measures

@@ -25,7 +25,6 @@ from calipers.axioms import property_tables, search
 from calipers.axioms.cards import measure_card
 from calipers.axioms.examined_measures import Subject, subject_of, subjects_of
 from calipers.axioms.impossibility import CONFLICT, contradictions, impossibility
-from calipers.axioms.manual_pages import card_name, pages
 from calipers.axioms.search import NOISE
 from calipers.axioms.small_rankings import Space, lists_of, space
 from calipers.axioms.verdicts import NINE, SEVEN, Properties, Verdict, examine
@@ -34,6 +33,7 @@ from calipers.errors import CalipersError
 from calipers.measures.registry import declared
 from calipers.measures.values import DISCOUNTS, LinearGain
 from conftest import ROOT
+from research.manual_pages import card_name, pages
 
 DOCS = ROOT / "docs"
 
@@ -787,7 +787,7 @@ def test_a_card() -> None:
 
 
 def test_the_pages_of_the_manual_are_up_to_date() -> None:
-    """`python -m calipers.axioms.manual_pages docs` writes them."""
+    """`python -m research.manual_pages docs` writes them."""
     derived = pages(DOCS)
     stale = [
         path.name for path, text in derived.items() if not path.exists() or path.read_text(encoding="utf-8") != text

@@ -23,9 +23,9 @@ from conftest import Require
 from example_files import all_commands
 
 # As written they would take minutes; only these numbers are others here.
-SMALLER = {"--samples 100": "--samples 2", "--queries 1000": "--queries 20", "--groups 300000": "--groups 30"}
-# These train dozens of models, in a folder of their own, or start Spark.
-APART = re.compile(r"calipers study (letor|conventions)|--engine spark|reproduce karmaker2022 --data")
+SMALLER = {"--samples 100": "--samples 2"}
+# These start Spark.
+APART = "--engine spark"
 
 
 ALL = dict(all_commands())
@@ -58,7 +58,7 @@ def _smaller(example: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", [example for example in RUN if not APART.search(example)])
+@pytest.mark.parametrize("example", [example for example in RUN if APART not in example])
 def test_every_example_runs_as_written(
     example: str,
     typed: dict[str, list[str]],
@@ -90,48 +90,20 @@ def test_every_example_runs_as_written(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", [e for e in RUN if APART.search(e) and "reproduce" not in e])
-def test_the_long_examples_run_too(
-    example: str,
-    typed: dict[str, list[str]],
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    require: Require,
+@pytest.mark.parametrize("example", [example for example in RUN if APART in example])
+def test_the_examples_of_spark_run_too(
+    example: str, typed: dict[str, list[str]], folder: Path, monkeypatch: pytest.MonkeyPatch, require: Require
 ) -> None:
-    from calipers.rankers.synthetic import write_collection
-
-    where, spark = folder, "spark" in example
-    if spark:
-        require.module("pyspark")
-        require.tool("java")
-    else:
-        for module in ("lightgbm", "torch", "altair"):
-            require.module(module)
-        where = tmp_path
-        for seed, name in enumerate(("MQ2008", "OHSUMED", "MSLR-WEB30K", "MQ2007")):
-            write_collection(where / name, queries=25 if "MSLR" in example else 10, seed=seed)
-    calls = [typed[example]]
-    if example.startswith("calipers study") and "MSLR" not in example:  # which trains all rankers, for all of them
-        calls[0] = [*calls[0], "--ranker", "adarank", "--ranker", "logistic"]
-    if "MSLR" in example:  # what this one writes, another one reads
-        calls += [typed[other] for other in RUN if "reproduce karmaker2022 --data" in other]
-        assert len(calls) == 2
-    monkeypatch.chdir(where)
-    for call in calls:
-        if spark:  # a Java machine that would stay
-            environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
-            command = [sys.executable, "-m", "calipers", *call]
-            done = subprocess.run(command, capture_output=True, text=True, env=environment)
-            code, out, err = done.returncode, done.stdout, done.stderr
-        else:
-            code, (out, err) = _ended(call, monkeypatch), capfd.readouterr()
-        assert code == 0, err
-        assert "Traceback" not in err
-        assert out or "study.md" in err
-    if named := re.search(r"-o (\S+)", example):
-        assert (where / named.group(1) / "study.md").is_file()
+    require.module("pyspark")
+    require.tool("java")
+    monkeypatch.chdir(folder)
+    environment = {**os.environ, "JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"}
+    # In a process of its own: the Java machine would stay.
+    command = [sys.executable, "-m", "calipers", *typed[example]]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout
 
 
 def _ended(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -165,7 +137,7 @@ def test_the_same_option_means_the_same_everywhere() -> None:
     """One module has the shared options; nobody declares another one of the same name."""
     shared = ("--format", "--measure", "--jobs", "--strict", "--alpha", "--like", "--max-unpacked", "--columns")
     # Their measures are others, or columns of files; or conventions are of one measure among several.
-    other = ("calipers text", "calipers inform tau", "calipers study")
+    other = ("calipers text", "calipers inform tau")
     more = {("calipers pool", "--format")}  # takes two formats more
     for option in shared:
         found = {
@@ -256,7 +228,6 @@ def test_completion_can_be_set_up(shell: str) -> None:
         ("compare qrels.txt runs/bm25.gz runs/system01.gz --baseline bm52", "did you mean bm25?"),
         ("evaluate qrels.txt run.txt --like trec_evl", "trec_eval"),
         ("inform rik", "Did you mean 'ric'?"),
-        ("reproduce karmaker2022/table-99", "table"),
         ("evaluate qrels.txt run.txt runs/bm25.gz --baseline bm26", "did you mean bm25?"),
         ("evaluate qrels.txt run.txt --test t", "--test needs --baseline SYSTEM"),
     ],

@@ -491,15 +491,6 @@ def test_conventions_that_are_none(text: str, words: str, tmp_path: Path) -> Non
     assert words in refusal(lambda: cal.read_convention(path))
 
 
-def test_settings_of_a_study_that_are_none(tmp_path: Path) -> None:
-    from calipers.papers.study_folder import TrainingFolder
-
-    (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 100_000)
-    assert "cannot be read" in refusal(lambda: TrainingFolder.open(str(tmp_path), {"seed": 1}, lambda text: None))
-    (tmp_path / "settings.json").write_text('{"seed": ' + "[" * 400 + "]" * 400 + "}")
-    assert "other settings" in refusal(lambda: TrainingFolder.open(str(tmp_path), {"seed": 1}, lambda text: None))
-
-
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"PK\x03\x04" + raw[40:], lambda raw: b"PK\x03"])
 def test_a_spoilt_cache_is_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
     from calipers.text import vector_cache

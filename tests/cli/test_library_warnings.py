@@ -77,8 +77,6 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: cal.information_difference("qrels", ALL), "no judged document"),
     "plan qrels good.run poor.run blind.run --budget 100 -m nDCG@5": (
         lambda: cal.plan_budget("qrels", ALL, 100, "nDCG@5"), "unjudged in the pilot"),
-    "study fusion qrels poor.run blind.run more.run --samples 3 --size 2": (
-        lambda: cal.fusion_study("qrels", ["poor.run", "blind.run", "more.run"], samples=3, size=2), "mostly bias"),
     "text score data.jsonl -m ROUGE-1": (text_scored, "1 summary is empty"),
 }  # fmt: skip
 
@@ -135,7 +133,7 @@ def test_the_library_says_how_a_file_was_read(line: str, tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     "name",
     ["compare", "equivalence", "check", "difference", "ranges", "meta_evaluate", "judges", "fuse", "fusion_bound",
-     "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget", "fusion_study",
+     "ric_study", "joint_ric", "information_difference", "preference_ric", "plan_budget",
      "write_report", "reproducibility", "read_scores", "evaluate", "bounds", "residuals", "pool", "audit", "explain",
      "leave_out_uniques", "simulate_judging", "exposure"],
 )  # fmt: skip

@@ -235,9 +235,7 @@ def test_every_writer_on_a_full_disk_leaves_the_old_file_and_no_fragment(
         ("evaluate none none -o .", "is a folder"),
         ("queries none none --plot chart.docx", "a chart can be written as .html, .svg, .png or .json"),
         ("queries none none --plot no/such/chart.html", "there is no such folder"),
-        ("inform ric none none --plot .html", "a chart can be written as"),
-        ("study fusion none none --plot x.pdf", "a chart can be written as"),
-        ("study letor none -o file/below", "cannot be a folder"),
+        ("inform difference none none --plot .html", "a chart can be written as"),
         ("report none none -o .", "is a folder"),
         ("fuse none none -o no/such/file", "there is no such folder"),
         ("convert none no/such/file", "there is no such folder"),
@@ -254,22 +252,6 @@ def test_a_wrong_path_is_refused_before_any_work(tmp_path: Path, arguments: str,
     assert words in done.stderr
     assert done.stderr.count("\n") == 1, "the input does not exist, and is not asked for"
     assert os.listdir(tmp_path) == ["file"]
-
-
-def test_a_study_deletes_nothing(tmp_path: Path) -> None:
-    place = tmp_path / "col"
-    place.mkdir()
-    for part in range(1, 6):
-        (place / f"S{part}.txt").write_text(LETOR.replace("qid:", f"qid:{part}"))
-    (place / "readme.txt").write_text("Fold1\tS1,S2,S3\tS4\tS5\n")
-    (place / f"{TEMPORARY}mine").write_text("precious")
-    before = sorted(os.listdir(place))
-    for arguments in ("study letor col -o .", "study letor . -o .."):
-        done = shell(f"{'cd col;' if ' . ' in arguments else ''} calipers {arguments} --no-charts", tmp_path)
-        assert done.returncode == 2, done.stderr
-        assert "is not empty" in done.stderr
-        assert sorted(os.listdir(place)) == before
-    assert (place / f"{TEMPORARY}mine").read_text() == "precious"
 
 
 # -- ends that nobody asked for ----------------------------------------------------------------------------

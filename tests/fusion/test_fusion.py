@@ -24,7 +24,7 @@ from calipers.errors import CalipersError
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import fused as fused_run
 from calipers.fusion.methods import METHODS
-from calipers.fusion.oracles import BOUNDS, judged, sorted_score
+from calipers.fusion.oracles import judged, sorted_score
 from calipers.fusion.scaling import SCALINGS
 from calipers.inputs import as_judgments
 from calipers.native import plain, scanner
@@ -546,9 +546,6 @@ def test_ids_that_share_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
         (lambda: cal.fusion_bound({"q": {"a": 1}}, VECTOR, "best"), "unknown bound 'best'"),
         (lambda: cal.fusion_bound({"r": {"a": 1}}, VECTOR), "no query in common"),
         (lambda: cal.fusion_bound({"q": {"1": {"a": 1}}}, VECTOR), "by subtopic"),
-        (lambda: cal.fusion_study({"q": {"a": 1}}, VECTOR, size=4), "groups of 4 cannot be drawn from 3 systems"),
-        (lambda: cal.fusion_study({"q": {"a": 1}}, VECTOR, size=2, fusions=["x"]), "unknown fusion 'x'"),
-        (lambda: cal.fusion_study({"q": {"a": 1}}, VECTOR, size=2, samples=1), "samples 1"),
     ],
 )
 def test_bad_input(call: Callable[[], Any], words: str) -> None:
@@ -611,63 +608,7 @@ def test_warnings_of_fuse(files: Path) -> None:
     assert calipers("fuse", *runs, "--strict").returncode == 2
 
 
-# --- the study ----------------------------------------------------------------------------------------------
-
-
-def test_the_study_on_a_simulated_collection() -> None:
-    made = cal.simulate(topics=4, pool=40, systems=8, retrieved=60)
-    study = cal.fusion_study(made.qrels, made.runs, samples=6, size=3, draws=3)
-    table = study.table()
-    assert table.columns == ("fusion", "RIC", "tau", "rho", "RMSE")
-    assert [row[0] for row in table.rows[:6]] == ["combanz", "combmnz", "condorcet", "majoritarian", "pareto", "naive"]
-    assert all(len(set(group)) == 3 for group in study.groups.tolist())
-    for values in study.ric.values():
-        assert ((values >= 0) & (values <= 1)).all()
-    assert (study.joint >= study.best - 1e-12).all()
-    first = study.groups[0].tolist()
-    names = [study.systems[s] for s in first]
-    runs = {name: made.runs[name] for name in names}
-    assert study.joint[0] == pytest.approx(cal.joint_ric(made.qrels, runs).mean)
-    for name in ("combmnz", "condorcet"):
-        ric = cal.evaluate(made.qrels, cal.fuse(runs, name), "RIC", empty="skip").values
-        assert study.ric[name][0] == pytest.approx(np.nanmean(ric))
-    for name in BOUNDS:
-        ric = cal.evaluate(made.qrels, cal.fusion_bound(made.qrels, runs, name), "RIC", empty="skip").values
-        assert study.ric[name][0] == pytest.approx(np.nanmean(ric))
-    rmse = np.sqrt(np.mean((study.joint - study.ric["naive"]) ** 2))
-    assert table["naive", "RMSE"] == pytest.approx(rmse)
-    tau = cal.rank_correlation(study.joint, study.ric["combmnz"], "tau-b")
-    assert table["combmnz", "tau"] == pytest.approx(tau)
-    again = cal.fusion_study(made.qrels, made.runs, samples=6, size=3, draws=3)
-    assert again.per_sample().rows == study.per_sample().rows
-
-
-def test_the_study_as_a_command(tmp_path: Path) -> None:
-    made = cal.simulate(topics=3, pool=30, systems=5, retrieved=40)
-    qrels, runs = made.write(tmp_path)
-    options = ["--samples", "4", "--size", "2", "--format", "csv"]
-    done = calipers("study", "fusion", qrels, *runs, *options, "--plot", tmp_path / "f.svg")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0] == "fusion,RIC,tau,rho,RMSE"
-    assert "4 groups of 2 of 5 systems, seed 42; joint RIC" in done.stderr
-    assert (tmp_path / "f.svg").read_text().startswith("<svg")
-    rows = calipers("study", "fusion", qrels, *runs, *options, "--per-sample").stdout.splitlines()
-    assert len(rows) == 5
-
-
 # --- real data, and another tool ----------------------------------------------------------------------------
-
-
-@pytest.mark.acceptance
-@pytest.mark.slow
-def test_the_study_on_trec_covid(data: Path) -> None:
-    folder = data / "trec/covid-round1"
-    runs = sorted((folder / "runs").iterdir())[:40]
-    study = cal.fusion_study(folder / "qrels-rnd1.txt", runs, samples=2, size=5, draws=1)
-    mean = {name: values.mean() for name, values in study.ric.items()}
-    assert mean["naive"] > mean["pareto"] > mean["majoritarian"] > mean["combmnz"] > mean["combanz"]
-    assert study.skipped == 0
-    assert 0.05 < study.null.mean() < study.joint.mean()  # a fourth of it is bias, with so few judged documents
 
 
 @pytest.mark.acceptance

@@ -414,9 +414,7 @@ def charts_of_odd_names() -> dict[str, Any]:
         "tool_causes": plot.tool_causes(cal.audit(qrels, runs, "nDCG@10")),
         "stacked": plot.stacked(plot.dendrogram(difference), plot.heat_map(difference)),
         "difference_scatter": plot.difference_scatter(difference),
-        "ric_scatter": plot.ric_scatter(cal.ric_study(qrels, runs)),
         "tau_scatter": plot.tau_scatter(cal.tau_of_measures(scores, given=["P@3"])),
-        "fusion_scatter": plot.fusion_scatter(cal.fusion_study(qrels, runs, samples=4, size=3, fusions=["combmnz"])),
         "correlations": correlation_chart(correlation),
     }
 
@@ -479,8 +477,8 @@ def test_no_name_becomes_a_script_in_a_page_of_markdown_or_of_a_notebook(browser
     """Studies and tables for papers are Markdown, which others turn into HTML; notebooks ask tables for theirs."""
     from markdown_it import MarkdownIt
 
-    from calipers.papers.study_page import write_study
     from calipers.results.tables import Table
+    from research.study_page import write_study
 
     table = Table(("system", RUNS_A_SCRIPT[0]), tuple((name, 0.5) for name in RUNS_A_SCRIPT), notes=RUNS_A_SCRIPT)
     write_study(tmp_path / "study", "A study", ["Words."], {"one": (RUNS_A_SCRIPT[3], table)}, {})

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from calipers.cli.commands import root
+import calipers as cal
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
 from calipers.fusion.candidates import Ballots
@@ -23,17 +23,20 @@ from calipers.fusion.methods import Votes
 from calipers.fusion.oracles import judged as with_grades
 from calipers.fusion.oracles import sorted_score
 from calipers.fusion.pairwise import condorcet_order
-from calipers.fusion.study import FUSIONS, fused_score
 from calipers.information.rankings import Rankings
 from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Ints
 from calipers.native import plain, scanner
-from calipers.papers import golbus2013, golbus2013_groups, golbus2013_surrogates
-from calipers.papers.normalisation_rerun import COLLECTIONS, METHODS
-from calipers.papers.normalisation_tables import _pad_interval, averages_of
-from calipers.papers.printed_figures import VERDICTS, Figure, cut, decimals, judged
-from calipers.papers.readings import readings_of, search
-from calipers.papers.registry import ALIASES, Reproduction, listing, printed, reproductions
+from research.__main__ import root
+from research.golbus2013 import groups as golbus2013_groups
+from research.golbus2013 import surrogates as golbus2013_surrogates
+from research.golbus2013 import tables as golbus2013
+from research.golbus2013.fusion_study import FUSIONS, fused_score
+from research.karmaker2022.rerun import COLLECTIONS, METHODS
+from research.karmaker2022.tables import _pad_interval, averages_of
+from research.printed_figures import VERDICTS, Figure, cut, decimals, judged
+from research.readings import readings_of, search
+from research.registry import ALIASES, Reproduction, listing, printed, reproductions
 
 NONE = ("consistent", "needs data")
 
@@ -546,6 +549,39 @@ def test_all_of_the_information_paper(name: str, data: Path) -> None:
         assert sum(verdict != "differs" for verdict in verdicts) >= len(verdicts) / 3
 
 
+# -- Golbus & Aslam (2013), tables 1 and 4 -----------------------------------------------------------------------
+
+
+def test_tables_1_and_4_from_a_folder(tmp_path: Path) -> None:
+    one, four = reproductions("golbus2013/table-1", "golbus2013/table-4")
+    assert {row[4] for table in (one.table(), four.table()) for row in table.rows} == {"needs data"}
+    draw = np.random.default_rng(2)
+    place = tmp_path / "web2010"
+    place.mkdir()
+    matrices = {name: draw.random((6, 9)) for name in ("ERR-IA", "alpha-nDCG", "D#-nDCG", "ERR", "nDCG")}
+    for name, matrix in matrices.items():
+        lines = [",".join(map(repr, row)) for row in matrix.tolist()]
+        (place / f"{name}.csv").write_text("\n".join([",".join(f"s{i}" for i in range(9)), *lines]) + "\n")
+    rows = {str(row[1]): row for row in one.table(tmp_path).rows}
+    x, y, *conditions = (matrices[name] for name in ("ERR-IA", "D#-nDCG", "nDCG", "ERR"))
+    wanted = np.mean([cal.information_tau(x[q], y[q], [z[q] for z in conditions]) for q in range(6)])
+    assert rows["TREC 2010, ERR-IA ; D#-nDCG | nDCG, ERR"][3] == pytest.approx(wanted)
+    assert rows["TREC 2011, ERR-IA ; D#-nDCG"][4] == "needs data"
+    eight = tmp_path / "trec/trec8-adhoc"
+    (eight / "runs").mkdir(parents=True)
+    made = cal.simulate(topics=6, pool=40, systems=2, retrieved=60)
+    qrels, runs = made.write(tmp_path / "simulated")
+    (eight / "qrels.txt").write_text(Path(qrels).read_text(encoding="utf-8"))
+    for name, run in zip(("UB99T", "UB99SW"), runs, strict=True):
+        lines = [[*line.split()[:5], name] for line in Path(run).read_text(encoding="utf-8").splitlines()]
+        (eight / "runs" / name).write_text("".join(" ".join(line) + "\n" for line in lines))
+    rows = {str(row[1]): row for row in four.table(tmp_path).rows}
+    found = cal.information_difference(eight / "qrels.txt", sorted((eight / "runs").iterdir(), reverse=True), rel=0)
+    assert rows["UB99T, UB99SW: id"][3] == pytest.approx(found.matrix[0, 1])
+    assert rows["isa25t, cirtc82: id"][4] == "needs data"
+    assert rows["first pairs of one group"][4] == "needs data"
+
+
 # -- the command -----------------------------------------------------------------------------------------------------
 
 
@@ -563,14 +599,13 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     both = runner.invoke(root, ["reproduce", "karmaker2022", "feng2023", "--format", "csv"], standalone_mode=False)
     assert both.stdout.count("\n") > 1000
     for arguments, message in (
-        ((), "name a table"),
         (("karmaker2022/table-99",), "nothing to reproduce is called 'karmaker2022/table-99'"),
         (("karmaker2022/text", "--grid"), "no reading to search"),
         (("karmaker2022/table-10", "--grid"), "needs the data"),
         (("karmaker2022/table-9", "--cells"), "are for --grid"),
         (("golbus2013/table-4", "--grid"), "needs the data"),
-        (("golbus2013/table-4", "--groups", "24"), "tables that draw groups"),
-        (("golbus2013/table-4", "--cache", "done"), "also for tables that draw groups"),
+        (("golbus2013/table-4", "--groups", "24"), "which draw groups"),
+        (("golbus2013/table-4", "--cache", "done"), "--cache also for"),
         (("golbus2013/table-3", "--groups", "24", "--grid"), "without --grid"),
     ):
         assert message in str(runner.invoke(root, ["reproduce", *arguments], standalone_mode=False).exception)
@@ -619,7 +654,7 @@ def test_numbers_are_other_names() -> None:
 
 
 def test_others_can_add_to_the_list() -> None:
-    from calipers.papers import registry
+    from research import registry
 
     registry.reproduction("999/table-1", "made up")(lambda folder: [Figure("a", "1", 1.0, "exact")])
     try:

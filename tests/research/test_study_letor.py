@@ -1,56 +1,35 @@
-"""The studies that train rankers, the commands behind them, and that a study may be stopped anywhere."""
+"""The studies that train rankers. A study may be stopped anywhere and continues from there."""
 
 from __future__ import annotations
 
 import csv
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from calipers.cli import main
+from calipers.atomic_files import TEMPORARY
 from calipers.collection.formats.letor import read_scores
 from calipers.errors import CalipersError
 from calipers.evaluation import evaluate
-from calipers.papers.conventions_study import convention_study
-from calipers.papers.letor_study import EIGHT, letor_study
-from calipers.papers.study_folder import LetorCollection
 from calipers.rankers import LetorData, folds_of, load, ranker, read_letor_data, synthetic_letor, write_letor
 from calipers.rankers.synthetic import write_collection
 from conftest import Require
+from research.busafekete2012.conventions_study import convention_study
+from research.karmaker2022.letor_study import EIGHT, letor_study
+from research.study_folder import LetorCollection, TrainingFolder
+from research_command import Inside, inside_of, research
 
 QUICK = ("adarank", "rankboost", "coordinateascent")  # need nothing but NumPy
 OPTIONS = [part for name in QUICK for part in ("--ranker", name)]
 
 
-def calipers(*arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:
-    code = f"{before}\nfrom calipers.cli import main; main()"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
-
-
-Inside = Callable[..., subprocess.CompletedProcess[str]]
-
-
 @pytest.fixture
-def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
-    """The same in this process, which is quicker where much is tried."""
-
-    def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-        monkeypatch.setattr(sys, "argv", ["calipers", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess([], int(end.value.code or 0), printed.out, printed.err)
-
-    return run
+def inside(capsys: pytest.CaptureFixture[str]) -> Inside:
+    return inside_of(capsys)
 
 
 @pytest.fixture(scope="module")
@@ -67,119 +46,13 @@ def content(folder: Path) -> dict[str, bytes]:
     }
 
 
-# ------------------------------------------------------------------------------------------- train and rank
-
-
-def test_train_rank_evaluate(inside: Inside, collection: Path, tmp_path: Path) -> None:
-    model, scores = tmp_path / "model.cal", tmp_path / "scores.txt"
-    done = inside(
-        "train", "adarank", "--train", collection / "S1.txt", "--train", collection / "S2.txt",
-        "--valid", collection / "S3.txt", "--metric", "V2(nDCG@10)", "--set", "rounds=10", "-o", model,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "24 queries, 12 features, labels up to 2" in done.stderr
-    assert "1 of 12 features are constant over the training data" in done.stderr
-    assert "V2(nDCG@10) on the validation data: 0." in done.stderr
-    done = inside("rank", model, collection / "S5.txt", "-o", scores)
-    assert done.returncode == 0
-    data = read_letor_data(collection / "S5.txt")
-    assert [float(line) for line in scores.read_text().splitlines()] == load(str(model)).predict(data.X).tolist()
-    assert inside("rank", model, collection / "S5.txt").stdout == scores.read_text()
-    done = inside("evaluate", collection / "S5.txt", scores, "-m", "nDCG(gain=exp)@10", "--format", "csv")
-    shown = next(csv.DictReader(done.stdout.splitlines()))
-    expected = evaluate(data.judgments(), load(str(model)).predict(data.X), "nDCG(gain=exp)@10").mean().rows[0][1]
-    assert float(shown["nDCG(gain=exp)@10"]) == pytest.approx(expected)
-
-
-def test_a_normalised_model_normalises_what_it_ranks(inside: Inside, collection: Path, tmp_path: Path) -> None:
-    path = collection / "S1.txt"
-    train = ["train", "adarank", "--train", path, "--normalize", "query", "--set", "rounds=5", "-o", tmp_path / "m.cal"]
-    assert inside(*train).returncode == 0
-    data = read_letor_data(path)
-    machine = load(str(tmp_path / "m.cal"))
-    assert machine.normalize == "query"
-    expected = machine.predict(data.X, qid=data.qid)
-    assert [float(line) for line in inside("rank", tmp_path / "m.cal", path).stdout.split()] == expected.tolist()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["foo"], "unknown ranker 'foo'; there are lambdamart"),
-        (["adarank", "--set", "depth=3"], "--set 'depth=3': expected NAME=VALUE, with one of rounds, patience"),
-        (["adarank", "--set", "rounds=x"], "--set 'rounds=x': expected a number like 500"),
-        (["ranknet", "--set", "hidden=a"], "--set 'hidden=a': expected whole numbers, as 10,10"),
-        (["adarank", "--metric", "nDGC@10"], "nDGC"),
-        (["adarank", "--like", "letor9"], "unknown convention 'letor9'"),
-        (["adarank", "--queries", "500"], "500 queries cannot be drawn from 12"),
-    ],
-)
-def test_train_refuses(inside: Inside, collection: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = inside("train", *arguments, "--train", collection / "S1.txt", "-o", tmp_path / "m.cal")
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert not (tmp_path / "m.cal").exists()
-
-
-def test_bad_files_are_answered_by_one_line(inside: Inside, collection: Path, tmp_path: Path) -> None:
-    model = tmp_path / "m.cal"
-    assert (
-        inside("train", "adarank", "--train", collection / "S1.txt", "--set", "rounds=3", "-o", model).returncode == 0
-    )
-    bad = tmp_path / "bad.txt"
-    good = (collection / "S2.txt").read_text()
-    for text, message in (
-        (
-            good.replace(" 5:", " 3:", 1),
-            "bad.txt:1: feature 3 comes after feature 4: features must be in ascending order",
-        ),
-        (good.replace("qid:13 ", "", 1), "bad.txt: expected qid:ID after the label"),
-        (good.replace(" 1:", " 1:nan", 1), "is not a"),
-        ("\n".join(line.rpartition(" 12:")[0] for line in good.splitlines()), "bad.txt:1: every line has 11 features"),
-        (good.replace(" #docid", " 13:1 #docid", 1), "bad.txt:1: feature 13, where the training data has 12"),
-        ("", "bad.txt: the file is empty"),
-    ):
-        bad.write_text(text)
-        done = inside("rank", model, bad)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert message in done.stderr
-        assert len(done.stderr.strip().splitlines()) == 1
-    model.write_bytes(model.read_bytes()[:-1])
-    done = inside("rank", model, collection / "S5.txt")
-    assert done.returncode == 2
-    assert "m.cal: the model is damaged" in done.stderr
-    done = inside("train", "adarank", "--train", collection / "S1.txt", "-o", tmp_path / "none" / "m.cal")
-    assert done.returncode == 2
-    assert "cannot write here" in done.stderr
-
-
-def test_what_is_missing_is_asked_for_by_name(collection: Path, tmp_path: Path) -> None:
-    for name, package, extra in (
-        ("lambdamart", "lightgbm", "rankers"),
-        ("ranksvm", "sklearn", "rankers"),
-        ("listnet", "torch", "neural"),
-    ):
-        before = f"import sys; sys.modules['{package}'] = None"
-        done = calipers("train", name, "--train", collection / "S1.txt", "-o", tmp_path / "m.cal", before=before)
-        assert done.returncode == 2
-        assert f"need the package {package}: pip install 'calipers[{extra}]'" in done.stderr
-
-
-def test_the_demo_trains_ranks_and_evaluates(inside: Inside, tmp_path: Path) -> None:
-    done = inside("demo", "--letor", "-o", tmp_path / "demo")
-    assert done.returncode == 0
-    assert [line.split()[2] for line in done.stdout.splitlines() if line[0] == "$"] == ["train", "rank", "evaluate"]
-    assert float(done.stdout.split()[-2]) > 0.7  # V2: far above a random ranking
-
-
 # -- Karmaker & Feng (2022) and Feng (2023)
 
 
 @pytest.fixture(scope="module")
 def letor(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
     folder = tmp_path_factory.mktemp("studies") / "study"
-    done = calipers("study", "letor", collection, "--folds", 2, *OPTIONS, "-o", folder)
+    done = research("study", "letor", collection, "--folds", 2, *OPTIONS, "-o", folder)
     assert done.returncode == 0, done.stderr
     return folder, done.stdout, done.stderr
 
@@ -247,7 +120,7 @@ def test_all_eight_beside_the_printed_figures(collection: Path, tmp_path: Path) 
     counts = tables["TINY-nDCG-power"][1]
     assert power[6] == counts["V2(nDCG(gain=exp))", "uninformative"]
     # The folder is one that reproduce reads, once the collections are the papers'.
-    from calipers.papers.normalisation_rerun import METHODS
+    from research.karmaker2022.rerun import METHODS
 
     assert {f"{name}.txt" for name in (*METHODS, "judgments")} <= {
         p.name for p in (tmp_path / "study" / "TINY").iterdir()
@@ -270,7 +143,7 @@ os.replace = cut
 @pytest.fixture(scope="module")
 def uncut(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("uncut") / "study"
-    done = calipers("study", "letor", collection, "--folds", 2, "--no-charts", *OPTIONS, "-o", folder)
+    done = research("study", "letor", collection, "--folds", 2, "--no-charts", *OPTIONS, "-o", folder)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -279,11 +152,11 @@ def uncut(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_study_may_be_killed_anywhere(uncut: Path, collection: Path, tmp_path: Path, count: int) -> None:
     """Killed just before the n-th file is in its place, and started again: the same files, to the last byte."""
     arguments = ["study", "letor", collection, "--folds", 2, "--no-charts", *OPTIONS]
-    done = calipers(*arguments, "-o", tmp_path / "study", before=KILL.format(count=count))
+    done = research(*arguments, "-o", tmp_path / "study", before=KILL.format(count=count))
     assert done.returncode == -signal.SIGKILL
     there = len([*(tmp_path / "study").rglob("*.cal"), *(tmp_path / "study").rglob("fold*/*.txt")])
     assert there == min(max(count - 2, 0), 12)  # the first file is settings.json; after 12 come tables
-    done = calipers(*arguments, "-o", tmp_path / "study")
+    done = research(*arguments, "-o", tmp_path / "study")
     assert done.returncode == 0, done.stderr
     trained = done.stderr.count("on the validation data")
     assert trained == 6 - (there + 1) // 2  # a model that was there is not trained again
@@ -383,8 +256,8 @@ def test_the_study_of_conventions(collection: Path, tmp_path: Path) -> None:
             assert study.means[1, t, e, 6] == pytest.approx(np.mean(values))
             assert study.errors[1, t, e, 6] == pytest.approx(np.sqrt(np.sum(np.square(errors))) / 2)
     assert study.empty == pytest.approx(np.mean([t.judgments().pool.relevant(1) == 0 for t in tests]))
-    from calipers.papers.study_charts import convention_charts
     from calipers.plot import save
+    from research.study_charts import convention_charts
 
     for name, (_, draw) in convention_charts(study).items():
         save(draw(), str(tmp_path / f"{name}.png"))
@@ -405,15 +278,15 @@ def test_the_study_of_conventions(collection: Path, tmp_path: Path) -> None:
 def test_the_command_of_conventions_goes_on_where_it_was_killed(collection: Path, tmp_path: Path) -> None:
     options = ["--folds", 1, "--no-charts", "--ranker", "adarank", "--ranker", "rankboost"]
     arguments = ["study", "conventions", collection, *options]
-    done = calipers(*arguments, "-o", tmp_path / "whole")
+    done = research(*arguments, "-o", tmp_path / "whole")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0].split() == [
         "ranker",
         "trained",
         *(w for c in ("definition", "yahoo", "letor4") for w in (c, c, "+-")),
     ]
-    assert calipers(*arguments, "-o", tmp_path / "cut", before=KILL.format(count=6)).returncode == -signal.SIGKILL
-    assert calipers(*arguments, "-o", tmp_path / "cut").returncode == 0
+    assert research(*arguments, "-o", tmp_path / "cut", before=KILL.format(count=6)).returncode == -signal.SIGKILL
+    assert research(*arguments, "-o", tmp_path / "cut").returncode == 0
     assert content(tmp_path / "cut") == content(tmp_path / "whole")
     settings = json.loads((tmp_path / "whole" / "TINY" / "settings.json").read_text())
     assert settings["study"] == "conventions"
@@ -462,3 +335,48 @@ def test_mq2008_is_in_the_range_of_the_published_baselines(data: Path) -> None:
         assert found[name] == pytest.approx(LETOR_4, abs=0.02), found
     assert found["lambdamart"] > found["ranksvm"] - NOISE, found
     assert found["coordinateascent"] > found["ranksvm"] - NOISE, found
+
+
+# -- folders that are no place for a study
+
+
+def test_a_study_deletes_nothing(tmp_path: Path) -> None:
+    place = tmp_path / "col"
+    place.mkdir()
+    line = "1 qid:{part}1 1:0.5 2:0.1\n0 qid:{part}1 1:0.2 2:0.3\n"
+    for part in range(1, 6):
+        (place / f"S{part}.txt").write_text(line.format(part=part))
+    (place / "readme.txt").write_text("Fold1\tS1,S2,S3\tS4\tS5\n")
+    (place / f"{TEMPORARY}mine").write_text("precious")
+    before = sorted(path.name for path in place.iterdir())
+    for folder in (tmp_path, place):
+        done = research("study", "letor", place, "--no-charts", "-o", folder)
+        assert done.returncode == 2, done.stderr
+        assert "is not empty" in done.stderr
+        assert sorted(path.name for path in place.iterdir()) == before
+    assert (place / f"{TEMPORARY}mine").read_text() == "precious"
+
+
+def test_a_wrong_path_is_refused_before_any_work(inside: Inside, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for arguments, words in (
+        (("study", "letor", "none", "-o", tmp_path / "file/below"), "cannot be a folder"),
+        (("study", "fusion", "none", "none", "--plot", tmp_path / "x.pdf"), "a chart can be written as"),
+        (("study", "fusion", "none", "none", "-o", tmp_path / "no/file.csv"), "there is no such folder"),
+        (("reproduce", "karmaker2022", "-o", tmp_path / "no/file.csv"), "there is no such folder"),
+    ):
+        done = inside(*arguments)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_settings_of_a_study_that_are_none(tmp_path: Path) -> None:
+    for text, words in (
+        ('{"seed": ' + "[" * 100_000, "cannot be read"),
+        ('{"seed": ' + "[" * 400 + "]" * 400 + "}", "other settings"),
+    ):
+        (tmp_path / "settings.json").write_text(text)
+        with pytest.raises(CalipersError, match=words):
+            TrainingFolder.open(str(tmp_path), {"seed": 1}, lambda text: None)

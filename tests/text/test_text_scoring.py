@@ -671,35 +671,3 @@ def test_bad_commands(file: Path, tmp_path: Path) -> None:
     bare = [{key: value for key, value in line.items() if key != "human"} for line in LINES]
     assert "has no human scores" in str(run("text", "correlate", written(tmp_path / "b.jsonl", bare)).exception)
     assert "need an encoder" in str(run("text", "documents", file).exception)
-
-
-# -- the tables of Feng (2023) ----------------------------------------------------------------------------
-
-
-@pytest.mark.acceptance
-def test_table_9_1_beside_the_printed_one(data: Path) -> None:
-    shown = run("reproduce", "feng2023/table-9.1", "--data", data, "--format", "json")
-    rows = {row["cell"]: row for row in json.loads(shown.stdout)}
-    aspects = ("coherence", "consistency", "fluency", "relevance")
-    cells = [f"tau-b ROUGE{row}, {aspect}" for row in ("", " V1", " V2") for aspect in aspects]
-    assert all(rows[cell]["computed"] is not None for cell in cells)
-    given = read_summaries(data / "summaries/SummEval.json.xz")
-    abstractive = [given.systems.index(f"M{i}") for i in (8, 9, 10, 11, 12, 13, 14, 15, 17, 20, 22, 23)]
-    scores = [
-        rouge(given.texts[s][d] or "", given.documents[d].references[0], names=["ROUGE-1"])["ROUGE-1"].f1
-        for s in abstractive
-        for d in range(100)
-    ]
-    tau = stats.kendalltau(scores, given.human["fluency"][abstractive].ravel())[0]
-    assert rows["tau-b ROUGE, fluency"]["computed"] == pytest.approx(tau, abs=1e-12)
-
-
-def test_tables_need_data(tmp_path: Path) -> None:
-    for name in ("8.1", "8.2", "8.3", "9.1"):
-        rows = json.loads(run("reproduce", f"feng2023/table-{name}", "--format", "json").stdout)
-        assert sum(row["verdict"] == "needs data" for row in rows) == 12
-    (tmp_path / "SummEval.json").write_text("{}")
-    rows = json.loads(run("reproduce", "feng2023/table-8.1", "--data", tmp_path, "--format", "json").stdout)
-    assert {row["reason"] for row in rows if row["verdict"] == "needs data"} == {
-        "a model: encoder/ in the folder, or CALIPERS_ENCODER"
-    }

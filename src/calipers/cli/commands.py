@@ -33,10 +33,8 @@ COMMANDS = {
     "fuse": "Several runs as one, and the most that any fusion of them could reach.",
     "train": "Train a ranker on learning-to-rank files: nine methods, any measure.",
     "rank": "Score the documents of learning-to-rank files with a trained model.",
-    "study": "Experiments of the papers on your data: letor, conventions, fusion.",
     "text": "Summaries and answers: scores between their bounds, tests, agreement with people, a report.",
     "report": "Everything about some runs on one HTML page, which needs no network.",
-    "reproduce": "The printed figures of the papers against computed ones, cell by cell.",
     "convert": "Write judgments or a run in another format.",
     "demo": "Make a small test collection, evaluate it, and show what comes out.",
 }

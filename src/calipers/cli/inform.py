@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
     from calipers.collection.runs import Run
     from calipers.information.rankings import Rankings
-    from calipers.information.ric_validation import RicStudy
+    from calipers.information.ric_scores import RicStudy
 
 
 @click.group("inform")
@@ -77,27 +77,9 @@ _lists = together(
 @command.command("ric")
 @inputs(measures=False)
 @_lists
-@click.option(
-    "--correlations",
-    "correlated",
-    is_flag=True,
-    help="Instead: tau and rho of RIC with AP, nDCG and GAP, for all systems and the best ones.",
-)
-@click.option("--top", type=click.IntRange(min=2), default=10, show_default=True, help="How many systems are the best.")
-@click.option("--power", is_flag=True, help="Instead: discriminative power, by Sakai's bootstrap of 1,000 samples.")
 @click.option("-q", "--per-query", is_flag=True, help="One row per system and query instead of means.")
-@plot_option("RIC against AP and nDCG")
 @output
-def ric(
-    inputs: Inputs,
-    lists: RankingPolicies,
-    correlated: bool,
-    top: int,
-    power: bool,
-    per_query: bool,
-    plot: str | None,
-    output: Output,
-) -> None:
+def ric(inputs: Inputs, lists: RankingPolicies, per_query: bool, output: Output) -> None:
     """Relevance information correlation of each system, beside AP and nDCG.
 
     Plain RIC rewards lists that are the wrong way round; signed counts them below 0. JUDGMENTS may be preferences
@@ -106,17 +88,12 @@ def ric(
 
     \b
     calipers inform ric qrels.txt runs/* --format csv
-    calipers inform ric qrels.txt runs/* --correlations
     """  # fmt: skip
     from calipers.information.preference_ric import preference_ric_of
-    from calipers.information.ric_validation import ric_study
+    from calipers.information.ric_scores import ric_study
 
-    if correlated + power + per_query > 1:
-        raise CalipersError("choose one of --correlations, --power and --per-query")
     known, runs = inputs.open()
     if known.pool.kind == "preferences":
-        if correlated or power or plot:
-            raise CalipersError("--correlations, --power and --plot compare with AP and nDCG, which preferences lack")
         found = preference_ric_of(_rankings(known, runs, lists), jobs=lists.jobs)
         warn(found.notes, lists.strict)
         _note_skipped(found.skipped, len(known.queries))
@@ -130,25 +107,7 @@ def ric(
     warn(study.notes, lists.strict)
     _note_skipped(study.skipped, len(known.queries))
     _note_wrong_way_round(study)
-    if len(study.systems) > 2:
-        for name in ("AP", "nDCG"):
-            tau, rho = (_correlation(study, name, kind) for kind in ("tau-b", "spearman"))
-            note(f"RIC and {name} over {counted(len(study.systems), 'system')}: tau {tau:.4f}, rho {rho:.4f}")
-    draw(plot, lambda charts: charts.stacked(*(charts.ric_scatter(study, name) for name in ("AP", "nDCG"))))
-    if correlated:
-        output.write(study.correlations(top))
-    elif power:
-        output.write(study.power().table())
-    elif per_query:
-        output.write(study.scores.per_query())
-    else:
-        output.write(study.table())
-
-
-def _correlation(study: RicStudy, name: str, kind: str) -> float:
-    from calipers.stats.correlation import rank_correlation
-
-    return rank_correlation(study.mean("RIC"), study.mean(name), kind)
+    output.write(study.scores.per_query() if per_query else study.table())
 
 
 def _note_wrong_way_round(study: RicStudy) -> None:

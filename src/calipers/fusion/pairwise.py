@@ -12,7 +12,7 @@ import numpy as np
 
 from calipers.fusion.candidates import Ballots
 from calipers.lists import Floats, Ints
-from calipers.native.scanner import sort_by_votes
+from calipers.native.scanner import sort_by_votes as sort_by_votes
 
 CELLS_AT_ONCE = 1 << 20  # of a block of pairs: what fits a cache
 NOISE = 1e-12  # of a sum of weights that means no majority

@@ -5,8 +5,7 @@ Each returns an Altair chart, which a notebook shows; `save` writes it as HTML, 
 
 from calipers.plot.changes import gains_and_losses
 from calipers.plot.drawing import COLOURS, EXTRA, STYLE, TYPE_COLOURS, save, stacked
-from calipers.plot.fusion import fusion_scatter
-from calipers.plot.information import dendrogram, difference_scatter, heat_map, ric_scatter, tau_scatter
+from calipers.plot.information import dendrogram, difference_scatter, heat_map, tau_scatter
 from calipers.plot.judges import confusion, slopes, survival
 from calipers.plot.measures import significance_curves, system_scores, user_models
 from calipers.plot.missing_judgments import decided_order, difference_ranges, judging_curves, score_ranges
@@ -30,14 +29,12 @@ __all__ = [
     "difference_scatter",
     "differences",
     "expected_histogram",
-    "fusion_scatter",
     "gains_and_losses",
     "heat_map",
     "judging_curves",
     "means",
     "power_curves",
     "query_map",
-    "ric_scatter",
     "save",
     "score_ranges",
     "significance_curves",

@@ -9,7 +9,6 @@ from calipers.plot.drawing import COLOURS, altair, cell_size, name_axis, numbers
 
 if TYPE_CHECKING:
     from calipers.information.difference import InformationDifference
-    from calipers.information.ric_validation import RicStudy
     from calipers.information.tau import InformationTau
 
 
@@ -109,14 +108,3 @@ def tau_scatter(tau: InformationTau) -> Any:
         rows, ("alone", f"{what})"), ("given", f"{what} | {', '.join(given)})"), ("query",),
         "What two measures have in common, and what of it is left",
     ).properties(width=420, height=420)  # fmt: skip
-
-
-def ric_scatter(study: RicStudy, measure: str = "AP") -> Any:
-    """Each system by another measure and by RIC."""
-    rows = [
-        {"system": system, "RIC": float(ric), "score": float(score)}
-        for system, ric, score in zip(study.systems, study.mean("RIC"), study.mean(measure), strict=True)
-    ]
-    return scatter(rows, ("score", measure), ("RIC", "RIC (bits)"), ("system",), f"RIC and {measure}").properties(
-        width=420, height=420
-    )

@@ -1,9 +1,4 @@
-"""Does RIC put systems in the order in which other measures do, and does it tell them apart as well?
-
-Golbus & Aslam (2013) answer with figure 2 (rank correlations with AP, nDCG and GAP, over all systems and the top ten)
-and table 2 (discriminative power); here for any runs, beside what the figure does not show: the lists that score well
-because they are the wrong way round.
-"""
+"""RIC of each system beside AP, nDCG and GAP, and the lists that score well because they are the wrong way round."""
 
 from __future__ import annotations
 
@@ -20,15 +15,11 @@ from calipers.evaluation import evaluate
 from calipers.information.rankings import notes_on_silent
 from calipers.inputs import as_judgments
 from calipers.lists import Floats
-from calipers.metaeval.power import DiscriminativePower, discriminative_power
 from calipers.plurals import counted
 from calipers.results.scores import Scores
-from calipers.results.tables import Cell, ShownAsTable, Table
-from calipers.stats.correlation import rank_correlation
-from calipers.stats.significance import SEED, Samples
+from calipers.results.tables import ShownAsTable, Table
 
 OTHERS = ("AP", "nDCG", "GAP")
-TOP = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +33,7 @@ class RicStudy(ShownAsTable):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What `calipers inform ric` warns of: systems that retrieve no judged document."""
+        """Warnings: systems that retrieve no judged document."""
         return notes_on_silent(self.finds_nothing, len(self.systems))
 
     @property
@@ -50,41 +41,19 @@ class RicStudy(ShownAsTable):
         return self.scores.systems
 
     def mean(self, measure: str) -> Floats:
-        """The mean of each system."""
+        """Return the mean of each system."""
         return np.asarray(self.scores[measure].mean(axis=1))
 
     @property
     def wrong_way_round(self) -> NDArray[np.bool_]:
-        """[system, query]: the lists that have more pairs in the wrong order than in the right one."""
+        """Lists that have more pairs in the wrong order than in the right one, [system, query]."""
         return np.asarray(self.scores["signed"] < 0)
 
     def table(self) -> Table:
-        """system, RIC, signed, AP, nDCG."""
+        """Return one row per system: system, RIC, signed, AP, nDCG."""
         columns = ("RIC", "signed", "AP", "nDCG")
         means = [self.mean(name).tolist() for name in columns]
         return Table(("system", *columns), tuple(zip(self.systems, *means, strict=True)), self.metadata)
-
-    def correlations(self, top: int = TOP) -> Table:
-        """measure, against, and tau and rho over all systems and over the best ones by `against` (figure 2)."""
-        pairs = [("RIC", name) for name in OTHERS] + [("signed", name) for name in OTHERS] + [("AP", "nDCG")]
-        rows: list[tuple[Cell, ...]] = []
-        for one, other in pairs:
-            x, y = self.mean(one), self.mean(other)
-            best = np.argsort(-y, kind="stable")[:top]
-            cells = [
-                rank_correlation(x[some], y[some], kind)
-                for some in (slice(None), best)
-                for kind in ("tau-b", "spearman")
-            ]
-            rows.append((one, other, *cells))
-        columns = ("measure", "against", "tau", "rho", f"tau top {top}", f"rho top {top}")
-        return Table(columns, tuple(rows), {**self.metadata, "systems": len(self.systems)})
-
-    def power(
-        self, test: str = "bootstrap", alpha: float = 0.05, *, samples: Samples | None = 1000, seed: int = SEED
-    ) -> DiscriminativePower:
-        """The share of pairs of systems that each measure tells apart (table 2): Sakai's bootstrap, 1,000 samples."""
-        return discriminative_power(self.scores, test, alpha, samples=samples, seed=seed)
 
     def __repr__(self) -> str:
         return (
@@ -104,7 +73,7 @@ def ric_study(
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
 ) -> RicStudy:
-    """RIC of some runs beside AP, nDCG and GAP.
+    """Return RIC of some runs beside AP, nDCG and GAP.
 
     All means are over the queries for which RIC is defined: whose judgments tell documents apart and call some
     relevant at `rel`. warn: give the notes as one CalipersWarning.

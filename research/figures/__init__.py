@@ -1,0 +1,1 @@
+"""Scripts that write the measured tables and pictures of the manual and of research/."""

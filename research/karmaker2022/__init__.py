@@ -1,0 +1,1 @@
+"""Karmaker & Feng (2022), on normalisation by upper and lower bounds."""
