@@ -42,10 +42,10 @@ def test_table_9_1_beside_the_printed_one(data: Path) -> None:
 
 def test_tables_need_data(tmp_path: Path) -> None:
     for name in ("8.1", "8.2", "8.3", "9.1"):
-        rows = json.loads(reproduced(f"feng2023/table-{name}"))
+        rows = reproduced(f"feng2023/table-{name}")
         assert sum(row["verdict"] == "needs data" for row in rows) == 12
     (tmp_path / "SummEval.json").write_text("{}")
-    rows = json.loads(reproduced("feng2023/table-8.1", "--data", tmp_path))
+    rows = reproduced("feng2023/table-8.1", "--data", tmp_path)
     assert {row["reason"] for row in rows if row["verdict"] == "needs data"} == {
         "a model: encoder/ in the folder, or CALIPERS_ENCODER"
     }

@@ -349,8 +349,8 @@ def test_a_study_deletes_nothing(tmp_path: Path) -> None:
     (place / "readme.txt").write_text("Fold1\tS1,S2,S3\tS4\tS5\n")
     (place / f"{TEMPORARY}mine").write_text("precious")
     before = sorted(path.name for path in place.iterdir())
-    for folder in (tmp_path, place):
-        done = research("study", "letor", place, "--no-charts", "-o", folder)
+    for same in (place, f"{place}/../col/."):
+        done = research("study", "letor", same, "--no-charts", "-o", tmp_path)
         assert done.returncode == 2, done.stderr
         assert "is not empty" in done.stderr
         assert sorted(path.name for path in place.iterdir()) == before
