@@ -75,13 +75,13 @@ def layers(given: text.Summaries, model: str) -> str:
 
 
 def profiles(given: text.Summaries, model: str) -> str:
-    found = text.document_profiles(given, text.matcher(encoder(model)), attention=True)
+    found = text.document_profiles(given, text.matcher(encoder(model)))
     plot.save(profile_chart(found), str(DOCS / "images/text-profiles.png"))
     rows: list[tuple[Cell, ...]] = []
     for name, chosen in zip(("20 most heterogeneous", "20 most homogeneous"), found.ends(20), strict=True):
-        parts = (found.difference, found.mean, found.deviation, found.attention_mean, found.attention_deviation)
+        parts = (found.difference, found.mean, found.deviation)
         rows.append((name, *(float(part[chosen].mean()) for part in parts)))
-    columns = ("documents", "difference", "similarity: mean", "deviation", "attention: mean", "deviation of attention")
+    columns = ("documents", "difference", "similarity: mean", "deviation")
     return Table(columns, tuple(rows)).to_markdown()
 
 

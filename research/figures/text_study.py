@@ -1,10 +1,9 @@
 """Writes the figures of text_study.md.
 
-    python -m research.figures.text_study DATA ENCODER GENERATOR [CACHE [PART ...]]
+    python -m research.figures.text_study DATA ENCODER [CACHE [PART ...]]
 
-DATA is a folder with summaries/SummEval.json.xz, ENCODER a folder of all-MiniLM-L6-v2, GENERATOR the folder that
-packaged_t5.py makes, CACHE a folder for the scores of texts, so that a second time, or one after a stop, is quick. PART
-is words, vectors or likelihoods; without it all are made.
+DATA is a folder with summaries/SummEval.json.xz, ENCODER a folder of all-MiniLM-L6-v2, CACHE a folder for the scores of
+texts, so that a second time, or one after a stop, is quick. PART is words or vectors; without it both are made.
 """
 
 from __future__ import annotations
@@ -23,15 +22,13 @@ from research.feng2023.text_study import NormalisedTexts, TextStudy, gain_chart,
 from research.figures.pages import RESEARCH, replace
 
 PAGE = RESEARCH / "text_study.md"
-MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L ROUGE-W ROUGE-SU4 METEOR BLEU chrF chrF++ TER"
-TEXTS = 2  # random texts for each summary under BERTScore and BARTScore, which take longest
+MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L BLEU chrF chrF++ TER"
+TEXTS = 2  # random texts for each summary under BERTScore, which takes longest
 SHOWN = {
     "all": ("by-chance", "chosen", "by-measure", "plain"),
     "abstractive": ("by-chance", "chosen", "by-measure"),
     "bert": ("by-chance", "chosen", "plain"),
     "bert-abstractive": ("by-chance", "chosen"),
-    "bart": ("by-chance", "chosen", "plain"),
-    "bart-abstractive": ("by-chance", "chosen"),
 }
 
 
@@ -99,33 +96,20 @@ def vectors(given: text.Summaries, model: str, cache: Path | None) -> None:
     write_both("bert", normalised_texts(given, "BERTScore", options=options, matcher=matcher, cache=cache))
 
 
-def likelihoods(given: text.Summaries, model: str, cache: Path | None) -> None:
-    """BARTScore from the source: all systems, and the abstractive ones."""
-    options, generator = text.TextOptions(texts=TEXTS), text.Generator(model)
-    every = normalised_texts(given, "BARTScore(part=faithfulness)", options=options, generator=generator, cache=cache)
-    write_both("bart", every)
-    rows: list[tuple[Cell, ...]] = [
-        (systems, *changed_by_scale(each, 0, np.exp(each.plain[0])))
-        for systems, each in (("all", every), ("abstractive", every.of_systems(ABSTRACTIVE)))
-    ]
-    replace(PAGE, "text-study-scale", Table(("systems", "system", "summary", "pooled"), tuple(rows)).to_markdown())
-
-
 def write_both(mark: str, every: NormalisedTexts) -> None:
     write(mark, every.study())
     write(f"{mark}-abstractive", every.of_systems(ABSTRACTIVE).study())
 
 
-def main(data: Path, encoder: str, generator: str, cache: Path | None, *asked: str) -> None:
+def main(data: Path, encoder: str, cache: Path | None, *asked: str) -> None:
     given = text.read_summaries(data / "summaries/SummEval.json.xz")
     parts = {
         "words": lambda: words_and_characters(given, cache),
         "vectors": lambda: vectors(given, encoder, cache),
-        "likelihoods": lambda: likelihoods(given, generator, cache),
     }
     for part in asked or parts:
         parts[part]()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4]) if len(sys.argv) > 4 else None, *sys.argv[5:])
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]) if len(sys.argv) > 3 else None, *sys.argv[4:])
