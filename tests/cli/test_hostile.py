@@ -493,10 +493,10 @@ def test_conventions_that_are_none(text: str, words: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-30], lambda raw: b"PK\x03\x04" + raw[40:], lambda raw: b"PK\x03"])
 def test_a_spoilt_cache_is_made_again(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    from calipers.text import vector_cache
+    from calipers.text.caches import PARTS, VectorCache
 
-    kept = vector_cache.Cache(tmp_path, "model")
-    parts = [np.ones((2, 3)) for _ in vector_cache.PARTS[:-1]]
+    kept = VectorCache(tmp_path, "model")
+    parts = [np.ones((2, 3)) for _ in PARTS[:-1]]
     kept.put("text", [*parts, False])
     assert kept.get("text") is not None
     path = next(tmp_path.rglob("*.npz"))

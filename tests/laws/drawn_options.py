@@ -15,8 +15,8 @@ import click
 
 from calipers.cli.commands import root
 
-# Research that leaves the product, and a command with a syntax of its own, which has templates.
-LEFT_OUT = ("calipers reproduce", "calipers study", "calipers trec_eval")
+# A command with a syntax of its own, which has templates.
+LEFT_OUT = ("calipers trec_eval",)
 NOT_DRAWN = ("--engine", "--master", "--help")  # a Spark session takes longer than all other commands together
 
 NUMBERS = ["0", "1", "2", "3", "10", "-1", "0.5", "0.05", "1e-50", "1e308", "-1e308", "nan", "inf", "-inf", "1e-320",
