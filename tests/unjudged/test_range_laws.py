@@ -64,7 +64,7 @@ def test_with_a_larger_grade_the_score_is_that_of_evaluate(measures: str) -> Non
 
 
 def test_a_convention_that_compares_scores_in_single_precision_keeps_its_ties() -> None:
-    judged, run = {"q": {"a": 1}}, {"q": {"a": 1.0, "x": 1.0 + 1e-12}}
+    judged, run = {"q": {"b": 1}}, {"q": {"b": 1.0, "a": 1.0 + 1e-12}}  # a tie in single precision: b comes first
     found = cal.ranges(judged, run, "RR", like="trec_eval-9", warn=False)
     assert found.score["RR"] == pytest.approx(cal.evaluate(judged, run, "RR", like="trec_eval-9", warn=False)["RR"])
 
