@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.cli.commands import root
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, CheckFailed
 from calipers.text import (
     AnswerJudgments,
     Citation,
@@ -145,6 +145,34 @@ def test_rankings_are_joined_by_question() -> None:
     assert np.isnan(found.values[:, 1, 1]).all()  # and this answer has no ranking
     apart = retrieval_scores(answers(), ["RR"], {"q3": {"d1": 1}, "q9": {"d1": 1}})
     assert np.nan_to_num(apart["RR"], nan=-1).tolist() == [[-1, -1, -1], [-1, -1, 1]]
+
+
+def retrieval(*relevant: dict[str, float]) -> Summaries:
+    """Perfect retrieval: every system returned the relevant documents, best first."""
+    documents = [Document(f"q{i}", ("r",), relevant=each) for i, each in enumerate(relevant)]
+    judged = {(each.id, "rag"): AnswerJudgments(retrieved=tuple(d for d, grade in each.relevant.items() if grade > 0))
+              for each in documents if each.relevant}  # fmt: skip
+    return Summaries.of(documents, {(each.id, "rag"): "a" for each in documents}, {}, "answers", judged)
+
+
+def test_judgments_of_relevant_documents_only_are_refused_or_mentioned(tmp_path: Path) -> None:
+    """A random ranking of such documents is as good as any: V2 of perfect retrieval would be 0 without a word."""
+    positive, graded = {"d1": 1.0, "d2": 1.0}, {"d3": 1.0, "d4": 0.0}
+    with pytest.raises(CheckFailed, match=r"V2\(nDCG@10\): for 2 of 3 queries .*collection\("):
+        retrieval_scores(retrieval(positive, positive, graded), ["nDCG@10", "V2(nDCG@10)"])
+    assert retrieval_scores(retrieval(positive, positive), ["nDCG@10"]).values.tolist() == [[[1, 1]]]
+    found = retrieval_scores(retrieval(positive, graded, graded), ["V2(nDCG@10)"])
+    assert found.values.tolist() == [[[0, 1, 1]]]
+    assert any(note.startswith("1 of 3 queries for V2(nDCG@10): all rankings score the same") for note in found.notes)
+    file = tmp_path / "answers.jsonl"
+    lines = [{"qid": f"q{i}", "answer": "a", "answers": ["a"], "retrieved": list(each), "relevant": each}
+             for i, each in enumerate((positive, graded, graded))]  # fmt: skip
+    file.write_text("\n".join(map(json.dumps, lines)))
+    assert "1 of 3 queries for V2(nDCG@10)" in run("text", "score", file, "-m", "EM V2(nDCG@10)").stderr
+    file.write_text(json.dumps(lines[0]))
+    for command in ("score", "report"):
+        refused = CliRunner().invoke(root, ["text", command, str(file), "-m", "V2(nDCG@10)"])
+        assert isinstance(refused.exception, CheckFailed) or refused.exit_code == 1, command
 
 
 def test_measures_of_answers_beside_each_other() -> None:

@@ -246,6 +246,8 @@ def all_scored(
     if rankings:
         found.append(retrieval_scores(summaries, rankings, data.judged()))
     scores = found[0] if len(found) == 1 else side_by_side(*found)
+    for sentence in scores.notes:
+        note(sentence)
     there = np.array([[text is not None for text in row] for row in summaries.texts])
     for name, lacking in zip(scores.measures, (np.isnan(scores.values) & there).sum(axis=(1, 2)).tolist(), strict=True):
         if lacking:

@@ -7,6 +7,7 @@ judgments of the same questions.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,7 +57,9 @@ def _words(names: str) -> list[str]:
 def retrieval_scores(summaries: Summaries, measures: Sequence[str], judgments: JudgmentsLike | None = None) -> Scores:
     """Score the documents that answers were made from, for the systems and questions of `summaries`.
 
-    An answer without `retrieved` has no score; nor has a question that nobody judged.
+    An answer without `retrieved` has no score; nor has a question that nobody judged. The notes of the scores say for
+    how many questions a measure is undefined. Judgments of relevant documents only are refused for V1, V2 and other
+    measures that need a random ranking, as `evaluate` refuses them.
 
     >>> from calipers.text import AnswerJudgments, Document
     >>> asked = [Document("q1", ("Ulm",), relevant={"d1": 1, "d2": 1})]
@@ -81,6 +84,8 @@ def retrieval_scores(summaries: Summaries, measures: Sequence[str], judgments: J
                 file=summaries.name,
             )
     found = evaluate(judgments, runs, list(measures), warn=False)
+    answered = np.array([[query in runs[system] for query in found.queries] for system in found.systems])
+    notes = replace(found, reasons=np.where(answered, found.reasons, 0).astype(np.uint8)).remarks
     shape = (len(found.measures), len(summaries.systems), len(summaries.documents))
     values, reasons = np.full(shape, np.nan), np.full(shape, Reason.MISSING, dtype=np.uint8)
     place = {question: q for q, question in enumerate(found.queries)}
@@ -92,7 +97,7 @@ def retrieval_scores(summaries: Summaries, measures: Sequence[str], judgments: J
     if np.isnan(values).all():
         raise CalipersError(f"{asked}: no question has both retrieved and judged documents", file=summaries.name)
     about = {**found.metadata, "lower": sorted(found.lower)}
-    return Scores(found.measures, summaries.systems, summaries.ids, values, reasons, metadata=about)
+    return Scores(found.measures, summaries.systems, summaries.ids, values, reasons, metadata=about, notes=notes)
 
 
 def side_by_side(one: Scores, other: Scores) -> Scores:
