@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:  # a command that scores with the scanner alone need not load NumPy
-    import numpy as np
-    from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 
-    from calipers.native.ids import Ids
+from calipers.native.ids import Ids
 
-    Ints = NDArray[np.integer[Any]]
-
+Ints = NDArray[np.integer[Any]]
 Precision = Literal["double", "single"]  # in which scores are compared
 
 
@@ -43,23 +41,17 @@ class TieSpans:
     @classmethod
     def none(cls, lists: int) -> TieSpans:
         """Of so many lists, none of which has a tie."""
-        import numpy as np
-
         return cls(np.zeros(lists + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32))
 
     @classmethod
     def of(cls, tie: Ints, first: Ints, last: Ints, lists: int) -> TieSpans:
         """Of documents by list and rank, each with its list and the ranks that it could take."""
-        import numpy as np
-
         start = np.flatnonzero((first < last) & np.append(True, (tie[1:] != tie[:-1]) | (first[1:] != first[:-1])))
         return cls(np.searchsorted(tie[start], np.arange(lists + 1)).astype(np.int64), first[start], last[start])
 
     @classmethod
     def joined(cls, parts: Sequence[TieSpans]) -> TieSpans:
         """The lists of several, one after another."""
-        import numpy as np
-
         counts = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
         none = np.zeros(0, np.int32)
         first, last = (np.concatenate([none, *(getattr(part, name) for part in parts)]) for name in ("first", "last"))
@@ -67,8 +59,6 @@ class TieSpans:
 
     def take(self, lists: Ints) -> TieSpans:
         """The ties of these lists, in this order."""
-        import numpy as np
-
         counts = np.diff(self.offsets)[lists]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
         rows = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][lists] - offsets[:-1], counts)
