@@ -137,7 +137,7 @@ def main() -> None:
         (output / "results.md").write_text(table, encoding="utf-8")
         (output / "results.json").write_text(as_json(chosen, results, start, busy) + "\n", encoding="utf-8")
     if output == HERE:
-        fill_in(HERE.parent / "README.md", "speed", summary(chosen, results))
+        fill_in(HERE.parent / "README.md", "speed", summary(chosen, results, busy))
 
 
 def warm_up(shape: Shape, folder: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from benchmarks.shapes import Shape
 from benchmarks.start import MOST, import_ratio
 
+NOT_QUIET = "**Other programs were running: these figures are not to be quoted.**"
 PACKAGES = {
     "calipers": "calipers",
     "numpy": "numpy",
@@ -136,7 +137,7 @@ def markdown(shapes: Sequence[Shape], results: Sequence[Result], start: dict[str
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
     if busy:
-        lines[-2:-2] = ["**Other programs were running: these figures are not to be quoted.**", ""]
+        lines[-2:-2] = [NOT_QUIET, ""]
     for shape in shapes:
         ours = find(results, shape.name, "calipers")
         for result in (result for result in results if result.shape == shape.name):
@@ -160,8 +161,8 @@ def markdown(shapes: Sequence[Shape], results: Sequence[Result], start: dict[str
     return "\n".join(lines) + "\n"
 
 
-def summary(shapes: Sequence[Shape], results: Sequence[Result]) -> str:
-    """One row per shape that a reader would tell apart: ours and the peer that it is measured against."""
+def summary(shapes: Sequence[Shape], results: Sequence[Result], busy: bool) -> str:
+    """Return the table of the README: one row per shape, with the peer that ours is measured against."""
     lines = ["| shape | Calipers | peer | |", "|---|---:|---:|---:|"]
     for shape in shapes:
         if shape.name == "digits":  # much like large
@@ -174,6 +175,8 @@ def summary(shapes: Sequence[Shape], results: Sequence[Result]) -> str:
             ]
             ratio = theirs.seconds / ours.seconds
             lines.append(f"| {shape.name}: {shape.title} | {cells[0]} | {shape.against} {cells[1]} | {ratio:.1f}x |")
+    if busy:
+        lines += ["", NOT_QUIET]
     return "\n".join(lines) + "\n"
 
 
