@@ -174,9 +174,26 @@ def test_our_names_parse_there(name: str, require: Any) -> None:
     for part in filter(None, said.split(",")):
         key, equals, value = part.partition("=")
         policies[key if equals else "like"] = int(value) if value.isdigit() else value or key
+    if "like" not in policies:  # then ties are broken as by measures of theirs
+        policies = {"ties": "docid", "precision": "single", **policies}
     expected = cal.evaluate(qrels, run, typed, warn=False, **policies).mean().rows[0][1]
     for calculate in (library.calc_aggregate, library.calipers.calc_aggregate):
         assert calculate([measure], qrels, run)[measure] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["nDCG@10", "AP", "RR", "P@5"])
+def test_all_measures_of_a_row_break_ties_alike(require: Any, name: str) -> None:
+    """A measure of theirs, the same measure of ours, and its normalised form see one ranking."""
+    library = require.module("ir_measures")
+    qrels, run = generated(3, ties=True)
+    theirs, ours, normalised = library.parse_measure(name), bridge.named(name), bridge.named(f"V2({name})")
+    found = {each: by_query(library.calipers, each, qrels, run) for each in (theirs, ours, normalised)}
+    averaged = by_query(library.calipers, bridge.named(f"{name}[ties=average]"), qrels, run)
+    assert {query: found[ours][query] for query in found[theirs]} == pytest.approx(found[theirs])
+    assert {query: averaged[query] for query in found[theirs]} != pytest.approx(found[theirs])
+    expected = cal.evaluate(qrels, run, f"V2({name})", ties="docid", precision="single", warn=False)
+    values = dict(zip(expected.queries, expected.values[0, 0].tolist(), strict=True))
+    assert found[normalised] == pytest.approx({query: values[query] for query in found[normalised]}, nan_ok=True)
 
 
 def test_names_that_nobody_knows(require: Any) -> None:
@@ -227,7 +244,7 @@ def test_pyterrier(require: Any) -> None:
         ours = cal.evaluate(qrels, scores, ["V2(nDCG@10)", "GAP", "AP"], warn=False).mean()
         theirs = cal.evaluate(qrels, scores, ["nDCG@10", "AP"], like="trec_eval-9", warn=False).mean()
         for name, table, column in (("V2(nDCG@10)", ours, "V2(nDCG@10)"), ("GAP", ours, "GAP"),
-                                    ("AP[ties=average]", ours, "AP"), ("nDCG@10", theirs, "nDCG@10"),
+                                    ("AP[ties=average]", averaged, "AP"), ("nDCG@10", theirs, "nDCG@10"),
                                     ("map", theirs, "AP")):  # fmt: skip
             assert found.loc[system, name] == pytest.approx(table["run", column]), (system, name)
     each = pt.Experiment(systems[:1], topics, judged, eval_metrics=["V2(AP)"], names=["up"], perquery=True)

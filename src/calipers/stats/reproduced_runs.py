@@ -1,13 +1,16 @@
 """How well a pair of runs was reproduced: an advanced system a over its baseline b, and their reproductions.
 
-    tau     Kendall's tau union: the documents of both lists are numbered by their ids; tau of the two series of numbers
+    tau     Kendall's tau-b of the ranks in both lists, over the documents of either; a document that a list lacks ranks
+            below all that it has
+    ktu     Kendall's tau union of repro_eval: the documents of both lists are numbered by their ids; tau of the two
+            series of numbers. It depends on the names of documents.
     rbo     sum over depths d of p^(d-1) |shared in the first d| / d, over the sum of p^(d-1), to depth 1000, p = 0.95
     rmse    root mean square difference of the scores, query by query
     p       paired t test of these differences: small where the reproduction scores otherwise
     effect ratio                  mean improvement reproduced / mean improvement originally: 1 is perfect
     delta relative improvement    (a - b) / b originally, less the same reproduced: 0 is perfect
 
-All of them are those of repro_eval: tau and RBO do not look at judgments, and their p and depth are its defaults.
+All but tau are those of repro_eval. tau, ktu and RBO do not look at judgments; p and depth are repro_eval's defaults.
 
 Breuer, Ferro, Fuhr, Maistro, Sakai, Schaer & Soboroff, How to measure the reproducibility of system-oriented IR
 experiments, SIGIR 2020. Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 2021 (this form of RBO).
@@ -36,7 +39,7 @@ from calipers.stats.differences import Differences
 from calipers.stats.significance import student
 
 COLUMNS = (
-    "measure", "tau_a", "tau_b", "rbo_a", "rbo_b", "rmse_a", "rmse_b", "p_a", "p_b", "effect_ratio",
+    "measure", "tau_a", "tau_b", "ktu_a", "ktu_b", "rbo_a", "rbo_b", "rmse_a", "rmse_b", "p_a", "p_b", "effect_ratio",
     "delta_relative_improvement",
 )  # fmt: skip
 DEPTH = 1000
@@ -46,12 +49,13 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Reproducibility(ShownAsTable):
-    """What became of a pair of runs; arrays are by measure."""
+    """Similarity of a pair of runs and its reproduction; arrays are by measure."""
 
     original: Pair  # the advanced run and its baseline
     reproduced: Pair
     measures: tuple[str, ...] = ()
     tau: tuple[float, float] = (math.nan, math.nan)  # of a and of b, means over the queries
+    ktu: tuple[float, float] = (math.nan, math.nan)
     rbo: tuple[float, float] = (math.nan, math.nan)
     rmse: Floats = field(default_factory=lambda: np.zeros((0, 2)))  # [measure, a or b]
     p: Floats = field(default_factory=lambda: np.zeros((0, 2)))
@@ -61,14 +65,14 @@ class Reproducibility(ShownAsTable):
     notes: tuple[str, ...] = ()  # what is to be known of the runs, as `evaluate` has it
 
     def table(self) -> Table:
-        """One row per measure; without judgments one row with tau and RBO alone."""
+        """Return one row per measure; without judgments one row with tau, ktu and RBO alone."""
         rows: list[tuple[Cell, ...]] = [
             (
-                name, *self.tau, *self.rbo, *self.rmse[m].tolist(), *self.p[m].tolist(),
+                name, *self.tau, *self.ktu, *self.rbo, *self.rmse[m].tolist(), *self.p[m].tolist(),
                 float(self.effect_ratio[m]), float(self.delta_relative_improvement[m]),
             )
             for m, name in enumerate(self.measures)
-        ] or [("", *self.tau, *self.rbo, *(math.nan,) * 6)]  # fmt: skip
+        ] or [("", *self.tau, *self.ktu, *self.rbo, *(math.nan,) * 6)]  # fmt: skip
         return Table(COLUMNS, tuple(rows), self.metadata)
 
     def __repr__(self) -> str:
@@ -84,9 +88,9 @@ def reproducibility(
     warn: bool = True,
     **policies: Unpack[Policies],
 ) -> Reproducibility:
-    """How well a pair of runs was reproduced.
+    """Measure how well a pair of runs was reproduced.
 
-    judgments: as for `evaluate`, or None, which leaves tau and RBO. original, reproduced: the advanced run and its
+    judgments: as for `evaluate`, or None, which leaves tau, ktu and RBO. original, reproduced: the advanced run and its
     baseline, each a run, a path, or {query: {document: score}}. Policies are those of `evaluate`.
 
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
@@ -102,9 +106,11 @@ def reproducibility(
     known = None if judgments is None else as_judgments(judgments)
     runs = [_opened(run) for run in (*original, *reproduced)]
     names = tuple(run.name for run in runs)
-    rankings = [_rankings(run) for run in runs]
+    documents = [run.documents() for run in runs]
+    rankings = [_rankings(each) for each in documents]
     found: dict[str, Any] = {
-        "tau": tuple(_mean_over(rankings[i], rankings[i + 2], kendall_union) for i in (0, 1)),
+        "tau": tuple(_mean_over(documents[i], documents[i + 2], tau_of_ranks) for i in (0, 1)),
+        "ktu": tuple(_mean_over(rankings[i], rankings[i + 2], kendall_union) for i in (0, 1)),
         "rbo": tuple(_mean_over(rankings[i], rankings[i + 2], normalised_rbo) for i in (0, 1)),
     }
     if known is not None:
@@ -170,23 +176,49 @@ class Renamed:
         return self.run.documents()
 
 
-def _rankings(run: Run) -> dict[str, list[str]]:
-    """The documents of each query, best first, ties by id descending as in trec_eval."""
+def _rankings(documents: Mapping[str, Mapping[str, float]]) -> dict[str, list[str]]:
+    """Return the documents of each query, best first, ties by id descending as in trec_eval."""
     return {
         query: sorted(ranked, key=lambda document: (ranked[document], encode(document)), reverse=True)[:DEPTH]
-        for query, ranked in run.documents().items()
+        for query, ranked in documents.items()
         if ranked
     }
 
 
-def _mean_over(one: Mapping[str, list[str]], other: Mapping[str, list[str]], like: Any) -> float:
+def _mean_over(one: Mapping[str, Any], other: Mapping[str, Any], like: Any) -> float:
     values = [like(ranked, other[query]) for query, ranked in one.items() if query in other]
     defined = [value for value in values if not math.isnan(value)]
     return float(np.mean(defined)) if defined else math.nan
 
 
+def tau_of_ranks(one: Mapping[str, float], other: Mapping[str, float], depth: int = DEPTH) -> float:
+    """Return Kendall's tau-b of the ranks of documents in two lists, given as {document: score}.
+
+    The documents are those of either list, to a depth. A document that a list lacks ranks below all that it has. NaN
+    under two documents, and where one list ranks all of them alike.
+
+    >>> round(tau_of_ranks({"a": 3, "b": 2, "c": 1}, {"a": 9, "c": 8, "b": 7}), 4)
+    0.3333
+    """
+    from scipy.stats import kendalltau
+
+    first, second = _ranks(one, depth), _ranks(other, depth)
+    union = [*dict.fromkeys((*first, *second))]
+    if len(union) < 2:
+        return math.nan
+    x, y = ([ranks.get(document, math.inf) for document in union] for ranks in (first, second))
+    return float(kendalltau(x, y).statistic)
+
+
+def _ranks(scores: Mapping[str, float], depth: int) -> dict[str, int]:
+    """Return the rank of each document to a depth. Tied documents share the first of their ranks."""
+    ascending = np.sort([*scores.values()])
+    above = len(scores) - np.searchsorted(ascending, [*scores.values()], side="right")
+    return {document: rank for document, rank in zip(scores, (above + 1).tolist(), strict=True) if rank <= depth}
+
+
 def kendall_union(one: Sequence[str], other: Sequence[str]) -> float:
-    """Kendall's tau union of two lists, of which the longer is cut; NaN under two documents.
+    """Return repro_eval's `ktu` of two lists, of which the longer is cut; NaN under two documents.
 
     >>> kendall_union(["a", "b", "c"], ["a", "b", "c"])
     1.0
@@ -203,7 +235,7 @@ def kendall_union(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def normalised_rbo(one: Sequence[str], other: Sequence[str], p: float = PERSISTENCE, depth: int = DEPTH) -> float:
-    """Rank-biased overlap to a depth, over its largest value there.
+    """Return the rank-biased overlap to a depth, over its largest value there.
 
     >>> normalised_rbo(["a", "b"], ["a", "b"], depth=2)
     1.0

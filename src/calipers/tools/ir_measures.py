@@ -7,7 +7,9 @@
     pyterrier.Experiment(systems, topics, qrels, eval_metrics=["nDCG@10", "GAP", "AP[ties=average]"])
 
 Measures of theirs keep their meaning: ties by document id and scores in single precision as in trec_eval 9, through
-which most of them go there. `python -m calipers.tools.ir_measures` is their command line with this provider in it.
+which most of them go there. Measures of ours break ties in the same way unless another rule is asked for, so that all
+measures in one row of a table see the same ranking. `python -m calipers.tools.ir_measures` is their command line with
+this provider in it.
 """
 
 from __future__ import annotations
@@ -37,9 +39,10 @@ _SUFFIX = re.compile(r"(.*)\[([^\[\]]*)\]\s*", re.DOTALL)
 
 
 def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
-    """A measure that ir_measures computes by asking us. The policies are those of `evaluate`.
+    """Return a measure that ir_measures computes by asking us. The policies are those of `evaluate`.
 
-    A query that we skip, as V2 does where no document is relevant, is NaN there and left out of the mean.
+    Without `like` or `ties`, ties are broken as for the measures of ir_measures: as in trec_eval 9. A query that we
+    skip, as V2 does where no document is relevant, is NaN there and left out of the mean.
     """
     library = _library()
     like = policies.get("like")
@@ -52,6 +55,9 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
     aggregate: Any = library.measures.base.Agg
     said = [rules.name] if like is not None else []
     said += [f"{key}={value}" for key, value in policies.items() if key != "like" and value is not None]
+    theirs = convention(RULES)
+    ranked: Policies = {} if like is not None else {"ties": theirs.ties, "precision": theirs.precision}
+    used: Policies = {**ranked, **policies}
 
     class Average(aggregate):  # type: ignore[misc]  # a class that is known only when it is installed
         """What stands for all queries for which the measure is defined: a mean, a geometric mean, or a sum."""
@@ -80,7 +86,7 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
             lists = {query: lists.get(query, {}) for query in known}
             if not any(lists.values()):
                 return
-            scores = with_infinite_scores(lambda run: evaluate(known, run, ours, warn=False, **policies), lists)
+            scores = with_infinite_scores(lambda run: evaluate(known, run, ours, warn=False, **used), lists)
             for query, score in zip(scores.queries, scores.values[0, 0].tolist(), strict=True):
                 yield library.Metric(query_id=query, measure=self, value=score)
 
