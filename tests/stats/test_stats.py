@@ -27,6 +27,7 @@ from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.effect_sizes import EFFECTS
 from calipers.stats.equivalence_tests import p_equivalence
 from calipers.stats.significance import TESTS, Outcome, Settings, bootstrap, randomization, student, tukey, wilcoxon
+from conftest import Require
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 SAKAI = np.array([[0.5, 0.3, 0.6, 0.4], [0.4, 0.35, 0.3, 0.2]])  # MATH.md 6
@@ -477,6 +478,39 @@ def test_incomplete_pairs_are_counted() -> None:
 
 
 # -- files of scores -------------------------------------------------------------------------------------------------
+
+
+def test_frames_say_what_their_rows_are(require: Require) -> None:
+    """A frame of queries x systems was once taken for systems x queries, under the names system1, system2, ..."""
+    pandas, polars = require.module("pandas"), require.module("polars")
+    scores = cal.as_scores([[0.5, 0.3, 0.6], [0.4, math.nan, 0.3]], ["new", "old"], ["q1", "q2", "q3"], "AP")
+    by_query = pandas.DataFrame(scores.values[0].T, index=list(scores.queries), columns=list(scores.systems))
+    long = scores.to_pandas()
+    frames = {
+        "index": by_query.rename_axis(index="query"),
+        "columns": by_query.rename_axis(columns="system"),
+        "turned": by_query.T.rename_axis(index="system"),
+        "turned columns": by_query.T.rename_axis(columns="topic"),
+        "column": by_query.rename_axis(index="qid").reset_index(),
+        "last column": by_query.assign(query=by_query.index),
+        "pivot": long.pivot(index="query", columns="system", values="AP"),
+        "polars": polars.from_pandas(by_query.T.rename_axis(index="system").reset_index()),
+        "long": long,
+        "long, other order": long[["AP", "query", "system"]],
+    }
+    for name, frame in frames.items():
+        found = cal.as_scores(frame, measure="AP")
+        assert (found.measures, set(found.systems), found.queries) == (("AP",), {"new", "old"}, scores.queries), name
+        order = [found.systems.index(system) for system in scores.systems]
+        assert np.array_equal(found["AP"][order], scores["AP"], equal_nan=True), name
+    expected = cal.compare(scores, warn=False).p
+    assert cal.compare(frames["index"], warn=False).p == pytest.approx(expected)
+    assert student(frames["index"], ONE, OTHER).p == pytest.approx(expected[0])
+    for frame in (by_query, by_query.T, polars.from_pandas(by_query), frames["column"].assign(topic=1)):
+        with pytest.raises(CalipersError, match="must say what its rows are"):
+            cal.as_scores(frame)
+    with pytest.raises(CalipersError, match="names its systems and queries itself"):
+        cal.as_scores(frames["index"], systems=["a", "b"])
 
 
 def test_a_matrix_of_topics_and_systems(tmp_path: Path) -> None:

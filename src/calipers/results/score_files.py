@@ -7,18 +7,23 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calipers.collection.column_names import NAMES, plain_name
+from calipers.collection.frames import is_frame
 from calipers.errors import CalipersError, warn_user
+from calipers.extras import load
 from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.results.scores import Reason, Scores
 
 QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
 DOCUMENT_NAMES = frozenset(plain_name(name) for names in NAMES["document"] for name in names)
+OPPOSITE = {"query": "system", "system": "query"}
+FRAME = "the frame"  # in messages, where a file would be named
 ABOUT = ("like", "exactness", "standard_error")  # what a table in JSON says of each row beside its cells
 UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
@@ -59,15 +64,21 @@ def as_scores(
     queries: Sequence[str] | None = None,
     measure: str = "score",
 ) -> Scores:
-    """Scores from an array of system x query, or, with several measures as a sequence, measure x system x query.
+    """Return Scores from an array of system x query, or, with several measures as a sequence, measure x system x query.
 
-    Scores stay as they are.
+    A frame (pandas, polars, ...) names its systems and queries: with columns `system` and `query`, or with one column
+    or index `query` (the other columns are systems) or `system` (the other columns are queries). Scores stay as they
+    are.
 
     >>> as_scores([[0.1, 0.2], [0.3, float("nan")]], systems=["a", "b"], measure="AP").mean()["b", "AP"]
     0.3
     """
     if isinstance(values, Scores):
         return values
+    if is_frame(values):
+        if systems is not None or queries is not None:
+            raise CalipersError("a frame names its systems and queries itself; give an array to name them here")
+        return _of_frame(values, measure)
     array = np.asarray(values, dtype=np.float64)
     names = (measure,) if isinstance(measure, str) else tuple(measure)
     if array.ndim == 2:
@@ -89,6 +100,41 @@ def as_scores(
         if twice := _twice(given):
             raise CalipersError(f"the {what} '{twice}' is there twice")
     return Scores(names, systems, queries, array, np.where(np.isnan(array), Reason.MISSING, 0).astype(np.uint8))
+
+
+def _of_frame(frame: Any, measure: str | Sequence[str]) -> Scores:
+    """Return the scores of a frame, which is long (system, query, measures), or wide (one row per query or system)."""
+    nw = load("narwhals", extra="frames", what="frames")
+    if hasattr(frame, "rename_axis"):  # of pandas, where names may be those of its axes
+        index = _role(frame.index.name) or OPPOSITE.get(_role(frame.columns.name) or "")
+        frame = frame if index is None else frame.rename_axis(index=index, columns=None).reset_index()
+    table = nw.from_native(frame, eager_only=True)
+    header = list(map(str, table.columns))
+    rows = [(i, ["" if cell is None else str(cell) for cell in row]) for i, row in enumerate(table.iter_rows(), 1)]
+    roles = [_role(name) for name in header]
+    named = [role for role in roles if role]
+    if sorted(named) == ["query", "system"]:
+        first = [roles.index("system"), roles.index("query")]
+        order = [*first, *(i for i in range(len(header)) if i not in first)]
+        return _long(FRAME, [header[i] for i in order], [(i, [row[c] for c in order]) for i, row in rows])
+    if len(named) != 1:
+        raise CalipersError(
+            "a frame of scores must say what its rows are: name one column or the index 'query' or 'system', or have "
+            "the columns system, query and measures"
+        )
+    ids = roles.index(named[0])
+    others = [i for i in range(len(header)) if i != ids]
+    labels, names = [row[ids] for _, row in rows], [header[i] for i in others]
+    array = np.array([_numbers(FRAME, i, [row[c] for c in others], names) for i, row in rows]).reshape(len(rows), -1)
+    if named[0] == "query":
+        return as_scores(array.T, names, labels, cast("str", measure))
+    return as_scores(array, labels, names, cast("str", measure))
+
+
+def _role(name: object) -> str | None:
+    """Return `query` or `system` if that is what a column or an axis of this name holds."""
+    known = str(name or "").strip().lower()
+    return "query" if known in QUERY_NAMES - {""} else known if known == "system" else None
 
 
 def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:

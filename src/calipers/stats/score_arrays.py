@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from calipers.collection.frames import is_frame
 from calipers.errors import CalipersError, UnknownName
 from calipers.lists import Floats
-from calipers.results.score_files import ScoresLike
+from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Scores
 from calipers.results.tables import as_number
 
 
 def matrix(scores: ScoresLike) -> Floats:
     """The scores of one measure: system x query."""
+    if is_frame(scores):
+        scores = as_scores(scores)
     values = _one_measure(scores).values[0] if isinstance(scores, Scores) else np.asarray(scores, dtype=np.float64)
     if values.ndim != 2:
         raise CalipersError(f"expected scores of system x query, found an array of shape {values.shape}")
