@@ -14,6 +14,8 @@ from calipers.limits.populations import DEFAULT_POPULATION
 from calipers.limits.query_types import query_types
 from calipers.measures.registry import NEEDED, declared
 from calipers.metaeval.study import Choices, meta_evaluate
+from calipers.text import AnswerJudgments, Document, Summaries
+from calipers.text.answer_retrieval import retrieval_scores
 
 NORMALISATIONS = ("V1", "V2", "V2s", "W", "Z")
 PLAIN = 1e-12  # differences of plain scores that mean something
@@ -223,13 +225,26 @@ def positives(tmp_path: Path) -> tuple[str, str]:
     return str(qrels), str(run)
 
 
+def test_retrieval_of_answers_is_refused_alike() -> None:
+    asked = [Document(query, ("Ulm",), relevant=dict(pool)) for query, pool in POSITIVES.items()]
+    known = {(query, "rag"): AnswerJudgments(retrieved=tuple(pool)) for query, pool in POSITIVES.items()}
+    given = Summaries.of(asked, dict.fromkeys(known, "in Ulm"), {}, judged=known)
+    assert (retrieval_scores(given, ["nDCG@10"]).values == 1).all()
+    with pytest.raises(cal.CheckFailed) as refused:
+        retrieval_scores(given, ["nDCG@10", "V2(nDCG@10)"])
+    assert says_what_to_do(refused.value.message)
+    found = retrieval_scores(given, ["V2(nDCG@10, population=collection(100))"])
+    assert (found.values == 1).all()
+    assert any("100 documents" in note for note in found.notes)
+
+
 def test_the_report_leaves_out_expected_scores_and_says_why(positives: tuple[str, str], tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     written = cal.write_report(positives[0], {"a": positives[1], "b": PERFECT}, page, "nDCG@10 AP", warn=False)
     text = page.read_text()
     assert says_what_to_do(text)
     assert any(says_what_to_do(note) for note in written.notes)
-    assert "query-map" not in text
+    assert not any(f'data-grid="{grid}"' in text for grid in ("bounds", "queries"))
 
 
 # -- lists of mostly unjudged documents --------------------------------------------------------------------------

@@ -81,9 +81,9 @@ def sn_dcg(cutoff: int | None, gain: Any, gains: Any, discount: Any) -> Form:
     return SelfNormalisedGain(weight=discount_of(discount).up_to(cutoff), value=gain_of(gain, gains))
 
 
-@measure("HIT", cutoff=None, gain="linear", example="HIT@10")
+@measure("HIT", cutoff=None, gain="linear", example="HIT@10", as_written=True)
 def hit(cutoff: int | None, gain: Any) -> Form:
-    """The largest gain in the top k."""
+    """The largest gain in the top k; any other spelling, as hit@k, is Success."""
     return Peak(gain_of(gain), cutoff)
 
 

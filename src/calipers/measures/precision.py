@@ -92,7 +92,7 @@ def r_precision(cutoff: int | None, rel: float) -> Form:
     return prefix / PrefixDepth(prefix)
 
 
-@measure("Success", cutoff=None, rel=1, aliases=("hit_rate",), example="Success@10")
+@measure("Success", cutoff=None, rel=1, aliases=("hit", "hit_rate", "HR"), example="Success@10")
 def success(cutoff: int | None, rel: float) -> Form:
     """1 where the top k has a relevant document, else 0."""
     return Peak(AtLeast(rel), cutoff)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from calipers.errors import CalipersError
 from calipers.lists import SAID_OF, Floats, Lists, Pool
+from calipers.measures.dialects import refusal
 from calipers.measures.forms import Form, JudgedOnly
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.free import Free
@@ -81,9 +82,13 @@ def measure(
     at: str = "cutoff",
     average: Average = "arithmetic",
     reads: Reads = "grades",
+    as_written: bool = False,
     **defaults: Any,
 ) -> Callable[[Callable[..., Form]], Declaration]:
     """Declare a measure. The function takes the parameters and returns a form, or a number for a ranking.
+
+    as_written: only this spelling of the name is meant, in these capital and small letters. A measure of your own can
+    be declared anew, but it cannot take the name of a built-in one.
 
     >>> import calipers as cal
     >>> @cal.measure("First2", rel=1)
@@ -116,15 +121,34 @@ def measure(
             average=average,
             reads=reads,
         )
+        keys = {known: known if as_written else known.lower() for known in (name, *aliases)}
+        for known, key in keys.items():
+            _refuse_taken(declaration, known, key)
         _DECLARED[name] = declaration
-        for known in (name, *aliases):
-            taken = _BY_NAME.get(known.lower())
-            if taken is not None and taken[0].name != name:
-                raise CalipersError(f"the name '{known}' is taken by the measure '{taken[0].name}'")
-            _BY_NAME[known.lower()] = (declaration, {})
+        _BY_NAME.update(dict.fromkeys(keys.values(), (declaration, {})))
         return declaration
 
     return declare
+
+
+def _refuse_taken(declaration: Declaration, name: str, key: str) -> None:
+    """Stop where a name belongs to another measure, or where a user's measure has the name of a built-in one."""
+    own = not _is_built_in(declaration)
+    if own:
+        _load()
+        if reason := refusal(name):
+            raise CalipersError(f"a measure cannot be called '{name}': {reason}")
+    taken = _BY_NAME.get(name) or _BY_NAME.get(key)
+    if taken is None:
+        return
+    if own and _is_built_in(taken[0]):
+        raise CalipersError(f"the name '{name}' is taken by the built-in measure '{taken[0].name}': take another name")
+    if taken[0].name != declaration.name:
+        raise CalipersError(f"the name '{name}' is taken by the measure '{taken[0].name}'")
+
+
+def _is_built_in(declaration: Declaration) -> bool:
+    return declaration.function.__module__ in {f"calipers.{family}" for family in _FAMILIES}
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
@@ -159,7 +183,7 @@ def other_names(declaration: Declaration) -> list[str]:
     _load()
     found = []
     for name, (of, fixed) in _BY_NAME.items():
-        if of is declaration and name != declaration.name.lower():
+        if of is declaration and name not in (declaration.name, declaration.name.lower()):
             sets = ", ".join(f"{key}={_written(value)}" for key, value in fixed.items())
             found.append(f"{name} ({sets})" if sets else name)
     return found
@@ -170,7 +194,7 @@ def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
     _load(_COMMON)
     if name.lower() not in _BY_NAME:
         _load()
-    return _BY_NAME.get(name.lower())
+    return _BY_NAME.get(name) or _BY_NAME.get(name.lower())
 
 
 # The families declare themselves when imported. What most people ask for comes first; the rest is loaded when a name is

@@ -33,6 +33,8 @@ def remarks_about(scores: Scores) -> Iterator[str]:
                 names = some([scores.measures[m] for m in concerned])
                 policy = counted_as(scores.metadata, POLICIES[reason.name], reason, plain)
                 yield f"{queries} of {counted(len(scores.queries), 'query')} for {names}: {reason}; {policy}"
+    if any("HIT" in (each.name, getattr(each.parameters.get("of"), "name", "")) for each in scores.definitions):
+        yield "HIT@k is the largest gain in the top k; Success@k, also hit@k and HR@k, is 1 if a document is relevant"
     yield from exactness_notes(scores.exactness, scores.errors)
     yield from _about_random(scores)
 

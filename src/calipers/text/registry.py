@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -144,6 +144,16 @@ def declare(declaration: TextDeclaration) -> TextDeclaration:
     return declaration
 
 
+def _refuse_built_in(names: Iterable[str]) -> None:
+    """Stop where a user's measure has the name of a built-in one, which would be loaded later and replace it."""
+    _load()
+    for name in names:
+        patterned = (each for each in _DECLARED.values() if each.pattern is not None and each.pattern.match(name))
+        taken = _BY_NAME.get(name.lower()) or next(patterned, None)
+        if taken is not None and (taken.function is None or taken.function.__module__ in _MODULES):
+            raise CalipersError(f"the name '{name}' is taken by the built-in measure '{taken.name}': take another name")
+
+
 def measure(
     name: str,
     *,
@@ -174,6 +184,9 @@ def measure(
     """
 
     def declared(function: Function) -> Function:
+        if function.__module__ not in _MODULES:
+            _refuse_built_in((name, *aliases))
+
         def prepare(_: Context, canonical: str) -> Scorer:
             return FunctionScorer(canonical, function, batch, len(parts), needs)
 
@@ -233,6 +246,7 @@ _FAMILIES = (
     "sacrebleu_measures",
     "answer_measures",
 )
+_MODULES = frozenset(f"calipers.text.{family}" for family in _FAMILIES)
 
 
 @cache
