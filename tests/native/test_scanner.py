@@ -735,6 +735,26 @@ def test_ranks_in_a_dict_are_those_of_the_twin(compiled: ModuleType, precision: 
             assert one.tolist() == other.tolist()
 
 
+def test_scores_that_change_their_dict_while_they_are_read(scanner: ModuleType) -> None:
+    """The scores are those that were there at first; what is left of the dict is looked up."""
+
+    class Changing:
+        def __init__(self, score: float, scores: dict[str, Any]) -> None:
+            self.score, self.scores = score, scores
+
+        def __float__(self) -> float:
+            for number in range(100):
+                self.scores.setdefault(f"new{number}", 0.5)
+            self.scores.pop("gone", None)
+            return self.score
+
+    scores: dict[str, Any] = {}
+    scores |= {"a": Changing(3.0, scores), "b": Changing(2.0, scores), "gone": Changing(1.0, scores)}
+    length, tied, place, score, first, last = scanner.rank_documents(scores, ["b", "gone", "a"], 0, 3, "double")
+    assert (length, tied, place.tolist(), score.tolist()) == (3, 0, [0, 2], [2.0, 3.0])
+    assert first.tolist() == last.tolist() == [2, 1]
+
+
 @pytest.mark.parametrize(
     ("scores", "error"),
     [({"a": float("nan")}, ValueError), ({"a": float("inf")}, ValueError), ({"a": "x"}, (TypeError, ValueError))],

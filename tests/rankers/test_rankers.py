@@ -443,10 +443,17 @@ def test_a_model_with_foreign_trees_is_refused(train: LetorData, tmp_path: Path)
 
 def test_a_boosted_model_cannot_read_beyond_the_features(train: LetorData, tmp_path: Path) -> None:
     machine = fitted("rankboost", train)
-    machine.model_["feature"][0] = 12
-    machine.save(str(tmp_path / "x.cal"))
+    path = tmp_path / "x.cal"
+    machine.save(str(path))
+    features = machine.model_["feature"].astype("<i4").tobytes()
+    magic, _, body = path.read_bytes().split(b"\n", 2)
+    body = body.replace(features, np.full(len(machine.model_["feature"]), 12, "<i4").tobytes())
+    path.write_bytes(b"\n".join([magic, sha256(body).hexdigest().encode(), body]))
     with pytest.raises(CalipersError, match="a feature beyond the 12"):
-        load(str(tmp_path / "x.cal"))
+        load(str(path))
+    machine.model_["feature"][0] = 12
+    with pytest.raises(CalipersError, match="a feature beyond the 12"):
+        machine.save(str(path))
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
@@ -560,6 +567,27 @@ def test_adarank_is_the_papers(train: LetorData) -> None:
         P /= P.sum()
     assert len(set(recent)) > 1
     assert AdaRank(metric="AP", rounds=12).fit(train.X, train.y, qid=train.qid).weights == pytest.approx(weights)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_rankboost_stops_where_no_pair_has_weight_left(sign: float, tmp_path: Path) -> None:
+    """One threshold orders all pairs: scores would grow until their weights are 0/0."""
+    X = sign * np.array([[0.0], [1.0], [0.0], [1.0]])
+    machine = RankBoost(rounds=300).fit(X, [0, 1, 0, 1], qid=[1, 1, 2, 2])
+    assert np.isfinite(machine.model_["alpha"]).all()
+    assert np.sign(np.diff(machine.predict(X)))[[0, 2]].tolist() == [1.0, 1.0]
+    machine.save(str(tmp_path / "model.cal"))
+    assert load(str(tmp_path / "model.cal")).predict(X).tolist() == machine.predict(X).tolist()
+
+
+@pytest.mark.parametrize("name", [name for name in SMALL if NEEDS.get(name) != "lightgbm"])  # which writes text
+def test_a_model_that_cannot_be_read_is_not_written(name: str, train: LetorData, tmp_path: Path) -> None:
+    machine = fitted(name, train)
+    array = next(each for each in machine.model_.values() if each.dtype.kind == "f")
+    array.flat[0] = np.nan
+    with pytest.raises(CalipersError, match=f"{name} learnt cannot be used .*: it is not saved"):
+        machine.save(str(tmp_path / "model.cal"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rankboost_is_the_papers(train: LetorData) -> None:

@@ -9,7 +9,7 @@ import numpy
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize, PyBytes_Size
-from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
+from cpython.dict cimport PyDict_GetItemWithError
 from cpython.float cimport PyFloat_AsDouble
 from cpython.ref cimport PyObject
 from libc.math cimport isfinite
@@ -1642,17 +1642,17 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, pr
     cdef vector[int64_t] place
     cdef vector[int64_t] first
     cdef vector[int64_t] last
-    cdef Py_ssize_t position = 0, i
-    cdef PyObject* key = NULL
+    cdef Py_ssize_t i
     cdef PyObject* value = NULL
+    cdef object held  # a __float__ may take it out of the dict
     cdef double number
     cdef int64_t count, worse, tied = 0, run = 1
     cdef bint falling = True, single = is_single(precision)
     if not 0 <= start <= end <= len(names):
         raise ValueError("these are not places in the names")
     ranked.reserve(len(scores))
-    while PyDict_Next(scores, &position, &key, &value):
-        number = PyFloat_AsDouble(<object> value)
+    for held in list(scores.values()):
+        number = PyFloat_AsDouble(held)
         if not isfinite(number):
             raise ValueError("not finite")
         number = rounded(number, single)
@@ -1674,7 +1674,8 @@ def rank_documents(dict scores, list names, Py_ssize_t start, Py_ssize_t end, pr
     for i in range(start, end):
         value = PyDict_GetItemWithError(scores, names[i])
         if value != NULL:
-            number = rounded(PyFloat_AsDouble(<object> value), single)
+            held = <object> value
+            number = rounded(PyFloat_AsDouble(held), single)
             place.push_back(i)
             score.push_back(number)
             worse = below(ranked.data(), count, number)

@@ -951,12 +951,14 @@ def _is_single(precision: Precision) -> bool:
 def rank_documents(
     scores: dict[str, float], names: list[str], start: int, end: int, precision: Precision
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Of one query's {document: score}: how many there are and how many tie with another; then, for those of
-    names[start:end] that are among them, their places in names, their scores, and the ranks that their ties span.
+    """Rank one query's {document: score}.
+
+    Returns how many documents there are and how many tie with another; then, for those of names[start:end] that are
+    among them, their places in names, their scores, and the ranks that their ties span.
     """
     if not 0 <= start <= end <= len(names):
         raise ValueError("these are not places in the names")
-    ranked = np.fromiter(scores.values(), np.float64, len(scores))
+    ranked = np.fromiter(list(scores.values()), np.float64, len(scores))  # a __float__ may change the dict
     if not np.isfinite(ranked).all():
         raise ValueError("not finite")
     score = np.fromiter(map(scores.get, names[start:end], repeat(np.nan)), np.float64, end - start)

@@ -34,9 +34,13 @@ MOST_CELLS = 1 << 24  # of the document that a model is tried out with
 
 
 def save(ranker: Ranker, path: str) -> None:
-    """Write a fitted ranker, whole or not at all."""
+    """Write a fitted ranker, whole or not at all. A model that `load` would refuse is not written."""
     if not ranker.model_:
         raise not_fitted(f"{ranker.name} has not been fitted: there is nothing to save")
+    try:
+        _check(ranker)
+    except ValueError as error:
+        raise CalipersError(f"the model that {ranker.name} learnt cannot be used ({error}): it is not saved") from None
     arrays = {name: _plain(array) for name, array in ranker.model_.items()}
     header = {
         "calipers": __version__,
@@ -73,15 +77,8 @@ def load(path: str) -> Ranker:
         ranker.features_ = int(header["features"])
         ranker.chosen_ = {key: _from_json(value) for key, value in header["chosen"].items()}
         ranker.validation_ = None if header["validation"] is None else float(header["validation"])
-        if not 0 < ranker.features_ <= MOST_FEATURES:
-            raise ValueError(f"{ranker.features_} features")
         ranker.model_ = _arrays(header["arrays"], payload)
-        expected = kind._expected(ranker.features_, ranker.model_)
-        found = {name: array.shape for name, array in ranker.model_.items()}
-        if expected != found:
-            raise ValueError(f"arrays {found}, expected {expected}")
-        ranker.with_(**ranker.chosen_)
-        _try_out(ranker)
+        _check(ranker)
     except CalipersError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -89,8 +86,15 @@ def load(path: str) -> Ranker:
     return ranker
 
 
-def _try_out(ranker: Ranker) -> None:
+def _check(ranker: Ranker) -> None:
     """Refuse a model whose arrays hold numbers that are not finite, or do not go with its parameters."""
+    if not 0 < ranker.features_ <= MOST_FEATURES:
+        raise ValueError(f"{ranker.features_} features")
+    expected = type(ranker)._expected(ranker.features_, ranker.model_)
+    found = {name: array.shape for name, array in ranker.model_.items()}
+    if expected != found:
+        raise ValueError(f"arrays {found}, expected {expected}")
+    ranker.with_(**ranker.chosen_)
     if not all(np.isfinite(array).all() for array in ranker.model_.values()):
         raise ValueError("a number that is not finite")
     jobs = getattr(ranker, "jobs", 1)

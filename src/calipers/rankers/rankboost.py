@@ -17,6 +17,7 @@ Freund, Iyer, Schapire & Singer, An efficient boosting algorithm for combining p
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -62,7 +63,10 @@ class RankBoost(Ranker):
         score = np.zeros(len(train.y))
         found: list[tuple[int, float, float]] = []
         for step in range(self.rounds):
-            r, feature, threshold = candidates.best(pairs.parts(score))
+            parts = pairs.parts(score)
+            if parts is None:
+                break  # scores are so far apart that pairs have no weight left
+            r, feature, threshold = candidates.best(parts)
             alpha = 0.5 * np.log(max(1 + r, 1e-12) / max(1 - r, 1e-12))
             if abs(r) < 1e-12:
                 break  # no threshold orders the weighted pairs better than chance
@@ -114,16 +118,21 @@ class WeightedPairs:
         self.cell = cell
         self.several = (np.count_nonzero(counts, axis=1) > 1)[self.query]
 
-    def parts(self, score: Floats) -> Floats:
-        """pi: how much raising a document would gain, over all pairs of total weight 1."""
+    def parts(self, score: Floats) -> Floats | None:
+        """Return pi, how much raising a document would gain over all pairs of total weight 1.
+
+        Returns None where the weights of pairs leave the range of doubles.
+        """
         # The largest score of a query is taken off: factors cancel in every pair, and none overflows.
         shift = np.zeros(self.queries)
         np.maximum.at(shift, self.query, score)
-        up, down = np.exp(score - shift[self.query]), np.exp(shift[self.query] - score)
-        below = self._sums(up, lower=True)
-        above = self._sums(down, lower=False)
-        total = float((down * below).sum())
-        return np.asarray((down * below - up * above) / total)
+        with np.errstate(over="ignore", invalid="ignore"):
+            up, down = np.exp(score - shift[self.query]), np.exp(shift[self.query] - score)
+            below = self._sums(up, lower=True)
+            above = self._sums(down, lower=False)
+            part = down * below - up * above
+            total = float((down * below).sum())
+        return part / total if total > 0 and np.isfinite(part).all() and math.isfinite(total) else None
 
     def _sums(self, factor: Floats, lower: bool) -> Floats:
         """For each document: the sum of the factors of those of its query with a lower, or with a higher label."""
