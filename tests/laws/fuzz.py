@@ -6,7 +6,7 @@
 --n         collections in process: by the library, and by some other ways that are drawn for each
 --scanner   rounds of the compiled scanner against its twin, line by line
 --commands  whole commands, each in a process of its own: half of them on collections, half on hostile input
---hostile   hostile commands in forks
+--hostile   hostile commands in forks, so many from templates and so many with options of every command
 --formats   queries with preferences, several judges and z-scores, against exact fractions
 --kills     seconds of commands that are killed, or find the disk full, while they write
 --spark     collections through Spark
@@ -210,7 +210,9 @@ def main() -> int:
     if options.commands > 1:
         take(told_by("laws.hostile", "--n", str(options.commands // 2), "--seed", str(seed), "--whole", *limit))
     if options.hostile:
-        take(told_by("laws.hostile", "--n", str(options.hostile), "--seed", str(seed), *limit))
+        for kind in ("templates", "options"):
+            arguments = ["--kind", kind, "--n", str(options.hostile), "--seed", str(seed), *limit]
+            take(told_by("laws.hostile", *arguments))
     if options.kills:
         take(told_by("laws.kills", "--seconds", str(options.kills), "--seed", str(seed)))
     if options.spark:

@@ -36,6 +36,15 @@ def test_no_input_causes_a_traceback_or_a_hang(seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 200_001])
+def test_no_options_cause_a_traceback_a_hang_or_a_warning_of_a_library(seed: int) -> None:
+    """500 commands in all, with options of every command."""
+    counts = counts_of("laws.hostile", "--kind", "options", "--n", "250", "--seed", str(seed))
+    assert counts["exit 0"] > 30
+    assert counts["exit 2"] > 30
+
+
+@pytest.mark.slow
 def test_an_output_is_old_or_new_and_whole() -> None:
     counts = counts_of("laws.kills", "--rounds", "1", "--seconds", "600")
     assert counts["killed"] >= 4
