@@ -80,6 +80,23 @@ def test_cwl_eval_agrees(costly: bool, require: Any) -> None:
 
 
 @pytest.mark.peers
+def test_the_u_measure_of_cwl_eval_gives_its_last_rank_no_weight(require: Any) -> None:
+    """It matters where L is more than the ranks above it cost: then theirs is ours with 999 ranks."""
+    ranking = require.module("cwl.ruler.ranking")
+    pools, run, _ = lists(7)
+    names = [f"EU(U-measure(L=5000,{GRADED}), depth={depth})" for depth in (999, 1000)]
+    to_999, to_1000 = cal.evaluate(pools, run, names, warn=False).values[:, 0]
+    theirs = require.module("cwl.ruler.measures.cwl_umeasure").UMeasureCWLMetric(5000)
+    for place, query in enumerate(pools):
+        ranked = sorted(run[query], key=run[query].__getitem__, reverse=True)
+        gains = [pools[query][d] / 3.0 if d in pools[query] else np.nan for d in ranked]
+        theirs.measure(ranking.Ranking(query, gains, [np.nan] * len(ranked)))
+        expected = theirs.get_scores()[0]
+        assert to_999[place] == pytest.approx(expected, rel=1e-9)
+        assert to_1000[place] != pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.peers
 def test_trap_is_harmans_mean_precision_of_what_was_found(require: Any) -> None:
     """Their class stops with an error. Mended, it agrees in EU; its other readings rest on chances above 1."""
     ranking = require.module("cwl.ruler.ranking")

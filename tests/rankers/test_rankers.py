@@ -567,6 +567,20 @@ def test_adarank_is_the_papers(train: LetorData) -> None:
     assert AdaRank(metric="AP", rounds=12).fit(train.X, train.y, qid=train.qid).weights == pytest.approx(weights)
 
 
+def test_yahoos_convention_can_change_which_features_adarank_takes() -> None:
+    """An empty query counts 1 for every feature. That changes the weights of features, and so later choices."""
+    draw = np.random.default_rng(234)
+    X = draw.random((40, 6)).round(1) + 1e-3 * draw.random((40, 6))
+    labels = draw.integers(0, 3, 40)
+    query = np.repeat(np.arange(8), 5)
+    labels[query % 2 == 0] = 0
+    taken = []
+    for like in ("definition", "yahoo"):
+        machine = AdaRank(rounds=50, metric="nDCG(gain=exp)@5", like=like).fit(X, labels, qid=query)
+        taken.append(np.flatnonzero(machine.model_["weights"]).tolist())
+    assert taken[0] != taken[1]
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_rankboost_stops_where_no_pair_has_weight_left(sign: float, tmp_path: Path) -> None:
     """One threshold orders all pairs: scores would grow until their weights are 0/0."""

@@ -180,7 +180,10 @@ QRELS = {"1": {"a": 1, "b": 0}, "2": {"a": 1}}
     [
         ({"1": {"a": 2.0, "b": 1.0}}, "1 of 1 run lacks judged queries (1 in all, run)"),
         ({"1": {"x": 2.0}, "2": {"y": 1.0}}, "100.0% of the documents in the top 10 are unjudged"),
-        ({"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}}, "1 of 1 run has ties, in 1 list; counted by ties=average"),
+        (
+            {"1": {"a": 1.0, "b": 1.0}, "2": {"a": 1.0}},
+            '1 of 1 run has ties, in 1 list; counted by ties=average; like="trec_eval" breaks them by document id',
+        ),
     ],
 )
 def test_the_library_warns_once_in_the_words_of_the_command(
@@ -209,7 +212,7 @@ def test_notes_are_all_that_the_command_warns_of() -> None:
     assert [str(each.message) for each in caught] == ["; ".join(scores.notes)]
     assert scores.notes == (
         "1 of 1 run answers queries without judgments (at most 1); ignored",
-        "1 of 1 run has ties, in 1 list; counted by ties=average",
+        '1 of 1 run has ties, in 1 list; counted by ties=average; like="trec_eval" breaks them by document id',
         "33.3% of the documents in the top 10 are unjudged (at most 33.3%, run); counted as not relevant",
     )
     with warnings.catch_warnings():

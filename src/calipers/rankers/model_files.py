@@ -39,6 +39,8 @@ def save(ranker: Ranker, path: str) -> None:
         raise not_fitted(f"{ranker.name} has not been fitted: there is nothing to save")
     try:
         _check(ranker)
+    except CalipersError:
+        raise
     except ValueError as error:
         raise CalipersError(f"the model that {ranker.name} learnt cannot be used ({error}): it is not saved") from None
     arrays = {name: _plain(array) for name, array in ranker.model_.items()}

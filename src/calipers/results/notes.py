@@ -65,7 +65,8 @@ def notes_about(
         )
     if tied := [run.tied_lists for run in seen if run.tied_lists]:
         runs = f"{len(tied)} of {counted(total, 'run')} {verb(len(tied), 'has', 'have')}"
-        yield f"{runs} ties, in {counted(sum(tied), 'list')}; counted by ties={ties}"
+        other = '; like="trec_eval" breaks them by document id' if ties == "average" else ""
+        yield f"{runs} ties, in {counted(sum(tied), 'list')}; counted by ties={ties}{other}"
     worst = max(seen, key=lambda run: run.unjudged_share)
     if worst.unjudged_share > 0:
         mean = sum(run.unjudged_share for run in seen) / total
