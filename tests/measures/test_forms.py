@@ -12,6 +12,7 @@ import pytest
 
 import calipers as cal
 from calipers.axioms.examined_measures import walk
+from calipers.axioms.proofs import is_best_when_sorted, proofs
 from calipers.inputs import as_judgments, as_runs
 from calipers.limits.normalisation import Normalised
 from calipers.lists import Lists
@@ -121,11 +122,10 @@ def test_what_a_form_is_made_of_has_a_formula(kind: type) -> None:
 def test_what_users_hand_over_is_known_to_be_unknown() -> None:
     form = cal.Linear(cal.Weights(lambda rank: 1 / rank, 3), lambda grade: grade)
     assert isinstance(form.weight.discount, GivenDiscount)
-    assert form.facts is None
-    assert not form.sorted_is_best
-    assert set(form.proved()) == {"localized", "complete"}
+    assert not is_best_when_sorted(form)
+    assert set(proofs(form)) == {"localized", "complete"}
     assert GivenWorth(np.square)(np.array([3.0])) == 9
-    assert set((form / (lambda of, lists: 2.0)).proved()) == set()
+    assert set(proofs(form / (lambda of, lists: 2.0))) == set()
 
 
 def test_a_share_of_a_users_divisor_reads_everything() -> None:
@@ -136,4 +136,4 @@ def test_a_share_of_a_users_divisor_reads_everything() -> None:
 
 def test_only_normalisations_say_that_they_are() -> None:
     assert all(form.normalised == isinstance(form, Normalised) for form in FORMS.values())
-    assert not any(isinstance(form, Deterministic) and form.proved() for form in FORMS.values())
+    assert not any(isinstance(form, Deterministic) and proofs(form) for form in FORMS.values())

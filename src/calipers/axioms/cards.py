@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calipers.axioms.examined_measures import Examined, Subject, subject_of
+from calipers.axioms.readers import reader, tie_rule
 from calipers.axioms.small_rankings import lists_of
 from calipers.axioms.table_notes import NOTES
 from calipers.axioms.verdicts import NINE, Properties, examine
@@ -98,8 +99,8 @@ def measure_card(measure: Examined) -> Card:
         formula=stated or derived,
         where=where,
         range=_range(properties) + _beyond(subject, properties),
-        reader=form.reader,
-        exactness=(subject.whole or form).ties,
+        reader=reader(form),
+        exactness=tie_rule(subject.whole or form),
         properties=properties,
         citation=citation_of(declaration) if declaration is not None else (),
         **(_names(declaration) if declaration is not None else {}),
@@ -126,7 +127,7 @@ def _of_other_judgments(name: str) -> Card | None:
         where=(),
         range="",
         reader="",
-        exactness=measure.form.ties,
+        exactness=tie_rule(measure.form),
         properties=None,
         citation=citation_of(declaration),
         **_names(declaration),

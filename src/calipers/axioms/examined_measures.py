@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from calipers.axioms.proofs import Proofs, is_undefined_if_degenerate, proofs
 from calipers.axioms.small_rankings import Space
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, Free
-from calipers.measures.forms.base import Proofs
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import NEEDED, Declaration, Measure
 from calipers.measures.values import Worth
@@ -76,7 +76,7 @@ class Subject:
                 f"measure '{self.name}' fails on small rankings: {type(error).__name__}: {error}; "
                 "it should return a number, NaN where it is undefined"
             ) from error
-        if form.undefined_where_degenerate:
+        if is_undefined_if_degenerate(form):
             scores[form.degenerate(lists)] = np.nan
         return scores
 
@@ -85,7 +85,7 @@ class Subject:
         form = self.form(1)
         if not self.cuts and any(getattr(part, "cutoff", None) is not None for part in walk(form)):
             return {}
-        return dict(form.proved())
+        return dict(proofs(form))
 
     @cached_property
     def levels(self) -> tuple[float, ...]:

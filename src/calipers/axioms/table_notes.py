@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from calipers.axioms.examined_measures import Subject
+from calipers.axioms.proofs import has_residual, stops_at_first_relevant
 from calipers.axioms.search import Scored, attained, ever_falls, only_across_the_cutoff
 
 NOTES = {
@@ -24,14 +25,14 @@ def note_letters(subject: Subject, many: Scored, holds: Mapping[str, bool]) -> d
     """The letter of the note on each property that has one, from the states over two kinds of documents."""
     letters: dict[str, str] = {}
     form = subject.form(1)
-    if form.has_residual:
+    if has_residual(form):
         letters.update({name: "a" for name in ("monotone", "convergent", "localized") if holds[name]})
     scores = many.scores[many.space.possible]
     settled = not holds["convergent"] and not holds["top-weighted"] and holds["monotone"] and holds["bounded"]
     settled = settled and not form.smaller_is_better
     if settled and not np.isnan(scores).any() and np.ptp(scores) > 0 and not ever_falls(many):
         letters.update({"convergent": "b", "top-weighted": "b"})
-    if form.stops_surely:
+    if stops_at_first_relevant(form):
         letters.update({"localized": "c", "complete": "c"})
     if not holds["complete"] and _needs_something_found(many):
         letters["complete"] = "d"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from calipers.axioms.examined_measures import Examined, Subject, checked_grades, subject_of
+from calipers.axioms.proofs import largest_score
 from calipers.axioms.search import EXTRA, PROPERTIES, Finding, Ranking, Scored, State, beyond, scored, tells_apart
 from calipers.axioms.small_rankings import MORE_RANKINGS, space
 from calipers.axioms.table_notes import note_letters
@@ -219,7 +220,7 @@ def _bound(subject: Subject, binary: Scored) -> float:
     worth = subject.form(1).worth
     value = float(worth(top)[0]) if described(worth).adds else 0.0
     alone = float(binary.perfect[0])
-    return max(1.0, value, 0.0 if math.isnan(alone) else abs(alone), subject.form(1).largest_score or 0.0)
+    return max(1.0, value, 0.0 if math.isnan(alone) else abs(alone), largest_score(subject.form(1)) or 0.0)
 
 
 def _found(name: str, many: Sequence[Scored], bound: float) -> Finding | None:

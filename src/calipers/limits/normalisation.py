@@ -33,7 +33,7 @@ from calipers.limits.populations import (
     collection_size,
 )
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Inner, Proofs, inexact
+from calipers.measures.forms.base import Exactness, Form, Inner, inexact
 from calipers.measures.grammar import parse
 from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
@@ -196,10 +196,6 @@ class Normalised(Form):
         return self.base.averages_attention
 
     @property
-    def undefined_where_degenerate(self) -> bool:
-        return self.function not in (upper, v1)
-
-    @property
     def exactness(self) -> Exactness:
         return "sampled" if self._samples_deviation else self.base.exactness
 
@@ -330,36 +326,11 @@ class Normalised(Form):
         """
         return self.base.reach if self.population == "pool" else None
 
-    def proved(self) -> Proofs:
-        """U, W, V1, V2 and V2s rise strictly with the score of the same documents, and their bounds bound them."""
-        base = self.base
-        published = self.published_expected or self.published_ideal
-        if self.population not in ("union", "pool") or published or not base.sorted_is_best:
-            return {}
-        inner = base.proved()
-        proved = {}
-        if self.function in (upper, worst_to_ideal, v1, v2, standard_score) and base.exactness == "exact":
-            rising = "of the same documents a larger score is a larger normalised score"
-            proved = {name: f"{inner[name]}; {rising}" for name in KEPT_BY_SHARES if name in inner}
-        if self.function in (upper, worst_to_ideal, v1, v2, v2s):
-            proved["bounded"] = "no ranking scores more than the ideal or less than nothing"
-        if self.function in (upper, worst_to_ideal, v2, v2s):
-            proved["realizable"] = "the ideal ranking gets 1, at every k"
-        return proved
-
-    @property
-    def ties(self) -> str:
-        return f"the score inside is {self.base.ties}; then it is normalised"
-
     def formula(self, letters: dict[str, str]) -> str:
         letters["A"] = self.base.formula(letters)
         letters["U, m0"] = "A of the best and of the worst ranking of the same documents"
         letters["E, sd"] = "mean and standard deviation of A over random rankings of the same documents"
         return f"a function of A, {self.function.__name__}"
-
-    @property
-    def reader(self) -> str:
-        return f"{self.base.reader} The score is put between what the same documents could score."
 
 
 def standard_deviation(form: Form, population: Population, *, sample: bool) -> Floats:

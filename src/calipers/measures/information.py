@@ -67,8 +67,6 @@ class PairInformation(Form, final=False):
 
     exactness: ClassVar[Exactness] = "sampled"
     extremes: ClassVar[Exactness] = "sorted"
-    ties = "a tied pair is half in the right and half in the wrong order; what random rankings score is sampled"
-    reader = "None: a pair of judged documents is drawn, and the list is asked which one is the better."
     rel: float
     signed: bool = False
     reads_judged_only = True

@@ -44,7 +44,6 @@ from calipers.measures.forms import (
     WeightedDepth,
     ZeroIfShort,
 )
-from calipers.measures.forms.base import Proofs
 from calipers.measures.registry import LARGEST, NEEDED, alias, is_finite, measure
 from calipers.measures.values import FLAT, AtLeast, Judged
 from calipers.record import Record
@@ -156,14 +155,6 @@ class PrefixDepth(Denominator):
     @property
     def formula(self) -> str:
         return self.prefix.ranks
-
-    def proved(self, of: Form) -> Proofs:
-        if of != self.prefix or self.prefix.multiple is not None:  # which may look further
-            return {}
-        return {
-            "bounded": "a share of the first min(R, k) ranks",
-            "realizable": "relevant documents first fill all the ranks that count",
-        }
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return self.prefix.depth(lists)

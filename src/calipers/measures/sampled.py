@@ -118,10 +118,6 @@ class EstimatedRelevant(Denominator):
     formula = "R^"
     rel: float
 
-    @property
-    def level(self) -> float:
-        return self.rel
-
     def __call__(self, form: Form, lists: Lists) -> Floats:
         pool = samples_of(lists.pool)
         key = ("estimated relevant", self.rel)

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.values import Facts, Grade, Value
+from calipers.measures.values import Grade, Value
 from calipers.record import FinalRecord, Record
 
 if TYPE_CHECKING:
@@ -25,21 +25,7 @@ if TYPE_CHECKING:
 # by grade, which is not known to be extreme. greedy: the best, or worst, document at each rank, which need not be.
 # bound: the best, or worst, ranking that there is, or where the search for it was stopped, what none passes.
 Exactness = Literal["exact", "enumerated", "sampled", "sorted", "greedy", "bound"]
-Proofs = dict[str, str]  # of each property that is proved, the reason
-KEPT_BY_SHARES = ("convergent", "top-weighted")  # they compare rankings of the same documents
-OF_THE_TOP = "the score is a sum over the top k, and nothing else is looked at"
-OF_NOTHING = "a sum over no relevant document is 0"
 OPAQUE = "a function of the ranked grades"
-READS_PRECISIONS = (
-    "Knows R, chooses at random how many of the R relevant documents to read, "
-    "goes down until they are read, and asks for the precision there (Robertson 2008)."
-)
-COUNTS_PAIRS = "None: pairs of judged documents are counted, in the right or in the wrong order."
-TIES = {
-    "exact": "averaged over all orders by a closed form, exact",
-    "enumerated": "averaged over all that a tie may show, enumerated",
-    "sampled": "averaged over all orders where these are few, otherwise over drawn ones",
-}
 
 
 def number(value: float | None) -> str:
@@ -59,7 +45,6 @@ class Form(FinalRecord, final=False):
 
     reads_judged_only: ClassVar[bool] = False  # whether it leaves unjudged documents out by itself
     normalised: ClassVar[bool] = False  # whether it is a score between bounds, which is not normalised again
-    sums_precisions: ClassVar[bool] = False  # whether each relevant document adds the precision at its rank
 
     @property
     def exactness(self) -> Exactness:
@@ -248,11 +233,6 @@ class Form(FinalRecord, final=False):
         return None
 
     @property
-    def undefined_where_degenerate(self) -> bool:
-        """Whether it is 0 / 0 where the documents leave no room between random and ideal."""
-        return False
-
-    @property
     def browser(self) -> Browser | None:
         """The reader who goes down the list by it, and on from each rank with some chance; None where there is none."""
         return None
@@ -296,73 +276,9 @@ class Form(FinalRecord, final=False):
         """The rank below which no document adds to the score, though it may be read; None where every one may."""
         return self.reach
 
-    def proved(self) -> Proofs:
-        """The numeric properties that hold for rankings of any length and any cutoff, each with its reason.
-
-        Only what holds is proved; what does not is refuted by a search that finds a counterexample. Values lie in
-        [0, 1]; what a measure thresholds is examined on two kinds of documents.
-        """
-        return {}
-
     def formula(self, letters: dict[str, str]) -> str:
         """The form as text; what its letters stand for is added to `letters`."""
         return OPAQUE
-
-    @property
-    def reader(self) -> str:
-        """The reader whom the form models, in a sentence."""
-        return "None is declared: the measure describes the list, not somebody who reads it."
-
-    def reader_of_share(self, by: Denominator) -> str:
-        """The reader of the form divided by something."""
-        return self.reader
-
-    @property
-    def ties(self) -> str:
-        """How ties are treated, in words."""
-        return TIES[self.exactness]
-
-    @property
-    def facts(self) -> Facts | None:
-        """What is known of the weights of the ranks, where the form is a sum of weighted worths."""
-        return None
-
-    @property
-    def level(self) -> float | None:
-        """The grade from which on a document is relevant, where there is one such grade."""
-        return None
-
-    @property
-    def levels(self) -> tuple[tuple[float, float | None], ...] | None:
-        """The weights and levels of sums of precisions, where the form is a sum of those."""
-        return None
-
-    @property
-    def small_terms(self) -> bool:
-        """Whether each document that counts adds at most 1."""
-        return self.sums_precisions
-
-    @property
-    def sorted_is_best(self) -> bool:
-        """Whether the best ranking of any documents is known: best first, as no score falls by a better document
-        moving up.
-        """
-        return False
-
-    @property
-    def largest_score(self) -> float | None:
-        """What no ranking of any documents scores more than, where that is known and may be above 1."""
-        return None
-
-    @property
-    def has_residual(self) -> bool:
-        """Whether ranks beyond every cutoff still weigh something, so that a score is the lower end of a range."""
-        return False
-
-    @property
-    def stops_surely(self) -> bool:
-        """Whether a reader surely stops at the first relevant document: then, without one, there is no rank."""
-        return False
 
     # -- what the unjudged documents could still change ---------------------------------------------
 

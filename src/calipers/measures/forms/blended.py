@@ -129,10 +129,6 @@ class OfBlendedRatios(Form, final=False):
     def worth(self) -> OneAndGain:
         return OneAndGain(self.gain, self.rel, self.beta)
 
-    @property
-    def level(self) -> float:
-        return self.rel
-
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
@@ -187,25 +183,12 @@ class Blended(OfBlendedRatios):
     def reach(self) -> int | None:
         return self.cutoff
 
-    @property
-    def small_terms(self) -> bool:
-        return self.stop is None
-
-    @property
-    def sorted_is_best(self) -> bool:
-        return self.stop is None
-
     def formula(self, letters: dict[str, str]) -> str:
         name_letters(letters, self.gain, self.rel, self.beta)
         if self.stop is None:
             return "sum over ranks i <= k of rel_i * BR(i)"
         letters["stop_i"] = described(self.stop).formula
         return "sum over ranks i <= k of stop_i * BR(i)"
-
-    @property
-    def reader(self) -> str:
-        how = "all alike" if self.stop is None else "more often at better ones"
-        return f"Stops at a relevant document, {how}, and asks for the blended ratio there (Sakai & Robertson 2008)."
 
 
 class RankBiasedBlended(OfBlendedRatios):
@@ -216,8 +199,6 @@ class RankBiasedBlended(OfBlendedRatios):
     the c + 1 have the mean numerator of the tie.
     """
 
-    sorted_is_best = True
-    reader = "Stops at a relevant document, more often at the first ones, and asks for the blended ratio there."
     gamma: float
 
     def score(self, lists: Lists) -> Floats:
@@ -256,10 +237,6 @@ class GeometricTotal(Denominator):
     @property
     def formula(self) -> str:
         return f"sum over c < R of {self.gamma:g}^c"
-
-    @property
-    def level(self) -> float:
-        return self.rel
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         relevant = lists.pool.relevant(self.rel)[lists.query].astype(np.float64)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Proofs
 from calipers.measures.forms.blended import CELLS, Blended, OfBlendedRatios, RankWeights, name_letters
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import AtLeast
@@ -21,9 +20,6 @@ class FirstBlended(OfBlendedRatios):
     Of a tie of m documents, n of them relevant, the first one stands at place j with chance C(m - j, n - 1) / C(m, n),
     and is each of them alike.
     """
-
-    sorted_is_best = True
-    reader = "Goes down the list to the first relevant document."
 
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel))
@@ -39,9 +35,6 @@ class FirstBlended(OfBlendedRatios):
             j = np.arange(1, len(chance) + 1)
             added[g] = mean[g] * float(chance @ weights.at(np.full(len(j), query[g]), groups.before[g] + j))
         return _where_relevant(lists, self.rel, groups.sum_by_list(added))
-
-    def proved(self) -> Proofs:
-        return {"bounded": "a blended ratio, which is at most 1, or 0"}
 
     def formula(self, letters: dict[str, str]) -> str:
         name_letters(letters, self.gain, self.rel, self.beta)
@@ -129,18 +122,10 @@ class Preferred(OfBlendedRatios):
             result[i] = ratio.max() if best else ratio.min()
         return result
 
-    def proved(self) -> Proofs:
-        return {"bounded": "blended ratios are at most 1, and so is their mean"}
-
     def formula(self, letters: dict[str, str]) -> str:
         name_letters(letters, self.gain, self.rel, self.beta)
         letters["p"] = "the rank of the first document of the best grade that the list has"
         return "the mean of BR(i) over the relevant documents at ranks i <= p" if self.mean else "BR(p)"
-
-    @property
-    def reader(self) -> str:
-        where = "one of the relevant documents down to" if self.mean else ""
-        return f"Goes down the list to {where} the first document of the best grade there.".replace("  ", " ")
 
 
 class _Tie(Record):

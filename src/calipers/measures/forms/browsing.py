@@ -15,7 +15,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
-from calipers.measures.forms.base import OF_NOTHING, Form, Proofs, Wrapper
+from calipers.measures.forms.base import Form, Wrapper
 from calipers.measures.forms.denominators import TOTAL_WEIGHT
 from calipers.measures.forms.free import Deterministic
 from calipers.measures.forms.linear import Linear
@@ -330,7 +330,6 @@ def _ratios(weights: Weights, rank: Floats) -> Floats:
 class Browsed(Wrapper):
     """A reading of a reader's way down the list."""
 
-    reader = "Goes down the list, and on from rank i with the chance C(i)."
     of: Deterministic
 
     @property
@@ -363,14 +362,6 @@ class Browsed(Wrapper):
     def deepest_rank(self) -> int | None:
         cutoff = self.browser.cutoff
         return self.reading.depth if cutoff is None else min(cutoff, self.reading.depth)
-
-    def proved(self) -> Proofs:
-        proved = {}
-        if self.reading.what in ("EU", "ETU"):
-            proved["complete"] = OF_NOTHING
-        if self.reading.what == "EU" and described(self.worth).unit:
-            proved["bounded"] = "a weighted mean of values of at most 1"
-        return proved
 
     def formula(self, letters: dict[str, str]) -> str:
         letters["gain"] = described(self.worth).formula

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
+from calipers.measures.forms.base import Form
 from calipers.measures.values import FLAT, Value, Weights, described
 from calipers.native.scanner import symmetric_means
 from calipers.record import Record
@@ -68,7 +68,7 @@ class Cascade(Form):
 
     @property
     def has_variance(self) -> bool:
-        return self.stops_surely or (self.weight.cutoff is not None and self.weight.cutoff <= DEEPEST)
+        return self.stops_at_first_relevant or (self.weight.cutoff is not None and self.weight.cutoff <= DEEPEST)
 
     def variance(self, population: Population) -> Floats | None:
         """E[X^2] - E[X]^2. Where a reader stops at one document for sure, X^2 is the same with squared weights.
@@ -80,7 +80,7 @@ class Cascade(Form):
         and E[Q_a Q_(a+c)] is the mean, over sets of a documents and c others, of the product of (1 - stop)^2 of the
         former and (1 - stop) of the latter, which grows by one document at a time as the symmetric means do.
         """
-        if self.stops_surely:
+        if self.stops_at_first_relevant:
             squared = Cascade(Weights(SquaredWeights(self.weight.at), self.weight.cutoff), self.stop)
             return np.maximum(squared.expected(population) - self.expected(population) ** 2, 0.0)
         if not self.has_variance:
@@ -103,7 +103,7 @@ class Cascade(Form):
     def browser(self) -> Browser | None:
         from calipers.measures.forms.browsing import SatisfiedReader
 
-        return SatisfiedReader(self.stop, FLAT.up_to(self.weight.cutoff)) if self.stops_surely else None
+        return SatisfiedReader(self.stop, FLAT.up_to(self.weight.cutoff)) if self.stops_at_first_relevant else None
 
     def gain_alone(self, pool: Pool) -> Floats:
         return pool.worth(self.stop)
@@ -123,43 +123,13 @@ class Cascade(Form):
         return self.weight.cutoff
 
     @property
-    def stops_surely(self) -> bool:
+    def stops_at_first_relevant(self) -> bool:
+        """True if every reader stops at the first relevant document."""
         return described(self.stop).level is not None
-
-    @property
-    def sorted_is_best(self) -> bool:
-        facts = self.weight.discount.facts
-        return facts is not None and facts.falling and described(self.stop).unit
-
-    def proved(self) -> Proofs:
-        facts, stop = self.weight.discount.facts, described(self.stop)
-        proved = {"localized": OF_THE_TOP, "complete": OF_NOTHING}
-        if facts is None or not stop.chance:
-            return proved
-        proved["monotone"] = "a further document adds what readers who stop there are worth, or nothing"
-        if facts.falling and facts.largest <= 1:
-            proved["bounded"] = "a mean, over where readers stop, of weights of at most 1"
-        if facts.decreasing and not stop.certain:
-            proved["convergent"] = (
-                "some readers always go on, and stopping at a rank is worth more than at any later one"
-            )
-            proved["top-weighted"] = (
-                "with better and worse swapped, as many readers come past both, "
-                "and more of the others stop at the upper"
-            )
-        if self.stops_surely and facts.falling and self.weight.of_ranks(1)[0] == 1:
-            proved["realizable"] = "a relevant document at rank 1 gets the largest score, 1, at every k"
-        return proved
 
     def formula(self, letters: dict[str, str]) -> str:
         letters.update({"w_i": self.weight.discount.formula, "s_i": described(self.stop).formula})
         return "sum over ranks i <= k of w_i * s_i * product over j < i of (1 - s_j)"
-
-    @property
-    def reader(self) -> str:
-        if self.stops_surely:
-            return "Goes down the list to the first relevant document, or to depth k."
-        return "Goes down the list and stops at a document with a probability that grows with its grade."
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(self.stop(grade) != 0)

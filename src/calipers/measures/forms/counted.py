@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 class Counted(Form):
     """A function of how many documents are retrieved, how many of them relevant, and how many relevant there are."""
 
-    reader = "Takes all that is retrieved, in no order."
     function: Callable[[Floats, Floats, Floats], Floats]
     rel: float = 1
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import Form, Inner, Proofs, Wrapper
+from calipers.measures.forms.base import Form, Inner, Wrapper
 from calipers.measures.forms.denominators import IDEAL, BestRanking
 from calipers.measures.forms.linear import Linear
 from calipers.measures.values import Value
@@ -54,24 +54,14 @@ class ZeroIfShort(Wrapper):
     def order_reach(self) -> int | None:
         return self.of.order_reach  # lists keep their lengths
 
-    def proved(self) -> Proofs:
-        return self.of.proved()  # a state has at least k documents
-
     def formula(self, letters: dict[str, str]) -> str:
         return f"{self.of.formula(letters)}, 0 for a list of fewer than k documents"
-
-    @property
-    def reader(self) -> str:
-        return self.of.reader
 
 
 class IdealToTheEnd(BestRanking):
     """What the best ranking of the judged documents would get down to the cutoff, or to where the list ends."""
 
     formula = "a divisor"
-
-    def proved(self, of: Form) -> Proofs:
-        return {}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         ideal = IDEAL(form, lists)
@@ -139,10 +129,6 @@ class MeanOverCutoffs(Form):
 
     def formula(self, letters: dict[str, str]) -> str:
         return f"mean over k = 1 to n of {self.of.formula(letters)} / the same for the best ranking"
-
-    @property
-    def reader(self) -> str:
-        return self.of.reader
 
     def _shares(self, population: Population) -> _Shares:
         cutoff = self.of.weight.cutoff

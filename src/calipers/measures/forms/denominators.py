@@ -8,14 +8,8 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import Form, Proofs
+from calipers.measures.forms.base import Form
 from calipers.measures.forms.shares import Denominator
-from calipers.measures.values import described
-
-SORTED_GETS_ONE = {
-    "bounded": "no ranking gets more than the best one",
-    "realizable": "the best ranking gets 1, at every k",
-}
 
 
 class BestRanking(Denominator, final=False):
@@ -23,9 +17,6 @@ class BestRanking(Denominator, final=False):
 
     within_reach = True
     formula = "the same for the best ranking"
-
-    def proved(self, of: Form) -> Proofs:
-        return SORTED_GETS_ONE if of.facts is not None and described(of.worth).unit else {}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.pool.everything)[lists.query]
@@ -63,10 +54,6 @@ class TotalWeight(Denominator):
     of_cutoff = True
     formula = "sum over ranks i <= k of w_i"
 
-    def proved(self, of: Form) -> Proofs:
-        known = of.facts is not None and of.facts.positive and described(of.worth).unit
-        return {"bounded": "a weighted mean of values of at most 1"} if known else {}
-
     def __call__(self, form: Form, lists: Lists) -> float:
         if form.weighted_sum is None:
             raise CalipersError("only a linear form can be divided by its total weight")
@@ -84,14 +71,6 @@ class RELEVANT(Denominator):
     counts_relevant = True
     formula = "R"
     rel: float = 1
-
-    @property
-    def level(self) -> float:
-        return self.rel
-
-    def proved(self, of: Form) -> Proofs:
-        fits = of.level == self.rel and of.small_terms
-        return {"bounded": "at most R terms of at most 1, divided by R"} if fits else {}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return lists.pool.relevant(self.rel)[lists.query].astype(np.float64)
@@ -111,14 +90,6 @@ class WeightedDepth(Denominator):
     @property
     def formula(self) -> str:
         return "((k + R) / 2)" if self.beta == 1 else f"((k + {self.beta:g}^2 R) / (1 + {self.beta:g}^2))"
-
-    @property
-    def level(self) -> float:
-        return self.rel
-
-    def proved(self, of: Form) -> Proofs:
-        fits = of.level == self.rel and of.small_terms
-        return {"bounded": "at most min(R, k) terms of at most 1, divided by a mean of R and k"} if fits else {}
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return self.of_relevant(lists.pool.relevant(self.rel)[lists.query])
@@ -148,11 +119,6 @@ class TotalValue(Denominator):
     formula = "the most that all judged documents could give"
     value: Callable[[Floats], Floats]
 
-    def proved(self, of: Form) -> Proofs:
-        if of.levels is None or of.levels != getattr(self.value, "chances", None):
-            return {}
-        return {"bounded": "at every level at most R terms of at most 1, divided by R"}
-
     def __call__(self, form: Form, lists: Lists) -> Floats:
         pool = lists.pool
         return pool.once(("total", self), lambda: pool.sum(pool.worth(self.value)))[lists.query]
@@ -168,9 +134,6 @@ class CUTOFF(Denominator):
     @property
     def constant(self) -> float:
         return float(self.cutoff)
-
-    def proved(self, of: Form) -> Proofs:
-        return {"bounded": "at most k terms of at most 1, divided by k"} if of.small_terms else {}
 
     def __call__(self, form: Form, lists: Lists) -> float:
         return self.constant
@@ -204,20 +167,6 @@ class Smaller(Denominator):
     @property
     def formula(self) -> str:
         return f"min({self.one.formula}, {self.other.formula})"
-
-    @property
-    def level(self) -> float | None:
-        return self.one.level if self.one.level is not None else self.other.level
-
-    def proved(self, of: Form) -> Proofs:
-        parts = (self.one, self.other)
-        relevant_and_cutoff = any(p.counts_relevant for p in parts) and any(p.of_cutoff for p in parts)
-        if not (relevant_and_cutoff and of.sums_precisions and of.level == self.level):
-            return {}
-        return {
-            "bounded": "at most min(R, k) terms of at most 1, divided by min(R, k)",
-            "realizable": "relevant documents first get 1, at every k",
-        }
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return np.minimum(self.one(form, lists), self.other(form, lists))

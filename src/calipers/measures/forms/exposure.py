@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form, Proofs
+from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.cascade import IN_CACHE, in_parts, product_above
 from calipers.measures.values import Value
 from calipers.native.columns import TieSpans
@@ -305,20 +305,6 @@ class ExposureSum(Form):
             return f"the less of it the better, while {normalisation} measures from 0 upwards; {other}"
         return ""
 
-    @property
-    def largest_score(self) -> float:
-        alone = 1.0 / (1.0 - self.readers.patience**2)
-        return 2.0 * alone if self.sum == "loss" else alone
-
-    def proved(self) -> Proofs:
-        squares = "the squares of patience^(i - 1) over all ranks sum to 1 / (1 - patience^2)"
-        why = {
-            "disparity": "and those of means of them to no more",
-            "relevance": "as do those of targets at most, and a sum of products is no more",
-            "loss": "and so do those of targets at most",
-        }
-        return {"bounded": f"{squares}, {why[self.sum]}"}
-
     # -- the best and the worst ---------------------------------------------------------------------------
 
     @property
@@ -397,16 +383,6 @@ class ExposureSum(Form):
         letters["e"] = "the attention that a document gets, the mean over the orders of its tie"
         letters["e*"] = "what it gets where documents of one grade are tied and better grades come first"
         return f"{FORMULAS[self.sum]} over documents judged or retrieved"
-
-    @property
-    def reader(self) -> str:
-        return self.readers.sentence
-
-    @property
-    def ties(self) -> str:
-        if self.sum == "relevance":
-            return super().ties
-        return "attention is averaged over all orders by a closed form, exact, before it is squared"
 
 
 def target_order(population: Population) -> Lists:

@@ -36,11 +36,6 @@ class OverOrders(Form, final=False):
     seed: int = 42
 
     @property
-    def reader(self) -> str:
-        """What the function says of its reader, where it says something."""
-        return getattr(self.function, "reader", super().reader)
-
-    @property
     def browser(self) -> Browser | None:
         found: Browser | None = getattr(self.function, "browser", None)
         return found

@@ -161,11 +161,3 @@ class GroupExposure(Form):
         lists, group = population.shuffled.list, groups.of[population.document]
         count = shares(np.ones(len(group)), lists, group, len(population.size), len(groups.names))
         return np.asarray(count > 0), wanted_shares(population.pool, self.readers, self.target)[population.query]
-
-    @property
-    def reader(self) -> str:
-        return self.readers.sentence
-
-    @property
-    def ties(self) -> str:
-        return "attention is averaged over all orders by a closed form, exact, before shares are taken of it"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import COUNTS_PAIRS, Form, Proofs
+from calipers.measures.forms.base import Form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +20,6 @@ class JudgedPairs(Form):
     that are. Undefined without a pair.
     """
 
-    sorted_is_best = True
-    reader = COUNTS_PAIRS
     reads_judged_only = True
     rel: float
 
@@ -51,13 +49,6 @@ class JudgedPairs(Form):
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         r, n = self._counts(lists.pool)
         return np.asarray((r * n == 0)[lists.query])
-
-    @property
-    def level(self) -> float:
-        return self.rel
-
-    def proved(self) -> Proofs:
-        return {"bounded": "a share of the pairs"}
 
     def formula(self, letters: dict[str, str]) -> str:
         letters["N"] = "judged documents that are not relevant"

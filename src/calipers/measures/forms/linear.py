@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, Form, Proofs
-from calipers.measures.forms.shares import Denominator
-from calipers.measures.values import AtLeast, Facts, Flat, Judged, Value, Weights, described
+from calipers.measures.forms.base import Form
+from calipers.measures.values import AtLeast, Judged, Value, Weights, described
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,60 +83,16 @@ class Linear(Form):
     def reach(self) -> int | None:
         return self.weight.cutoff
 
-    @property
-    def facts(self) -> Facts | None:
-        return self.weight.discount.facts
-
-    @property
-    def level(self) -> float | None:
-        return described(self.value).level
-
-    @property
-    def small_terms(self) -> bool:
-        return self.facts is not None and self.facts.largest <= 1 and described(self.value).unit
-
-    @property
-    def sorted_is_best(self) -> bool:
-        return self.facts is not None and self.facts.falling and described(self.value).unit
-
-    @property
-    def has_residual(self) -> bool:
-        return self.facts is not None and self.facts.positive and self.facts.total is not None
-
-    def proved(self) -> Proofs:
-        proved = {"localized": OF_THE_TOP, "complete": OF_NOTHING}
-        facts, value = self.facts, described(self.value)
-        if facts is None or not value.unit:
-            return proved
-        proved["monotone"] = "no rank has a negative weight"
-        if facts.total is not None and facts.total <= 1:
-            proved["bounded"] = "the weights of all ranks sum to 1, and no document is worth more than 1"
-        if value.rising and facts.positive:
-            proved["convergent"] = "every rank in the top k has a positive weight, those outside have none"
-        if value.rising and facts.decreasing:
-            proved["top-weighted"] = "every rank weighs more than the next"
-        return proved
-
     def formula(self, letters: dict[str, str]) -> str:
         letters.update({"w_i": self.weight.discount.formula, "v_i": described(self.value).formula})
         return "sum over ranks i <= k of w_i * v_i"
 
-    @property
-    def reader(self) -> str:
-        return self.weight.discount.reader
-
-    def reader_of_share(self, by: Denominator) -> str:
-        if self.weight.at != Flat():
-            return self.reader
-        if by.counts_relevant:
-            return "Looks at k documents, and knows how many relevant ones there are to be found."
-        return "Looks at exactly k documents, all alike."
-
     def room(self, lists: Lists) -> Floats | None:
         """The weight of the unjudged documents, where a document is relevant or not."""
-        if self.level is None or self.level <= 0:
+        level = described(self.value).level
+        if level is None or level <= 0:
             return None
-        if lists.pool.largest_grade < self.level:
+        if lists.pool.largest_grade < level:
             return np.zeros(len(lists))
         weight = self.weight.of_ranks(int(lists.length.max(initial=0)))
         whole = np.concatenate([[0.0], np.cumsum(weight)])[np.minimum(lists.length, len(weight))]
@@ -175,7 +130,6 @@ class Linear(Form):
 class RelevantPrefix(Form):
     """How many relevant documents stand in the first R ranks (or the cutoff), R being how many there are."""
 
-    reader = "Looks at as many documents as there are relevant ones, at most k."
     rel: float
     cutoff: int | None = None
     multiple: float | None = None  # of R, instead of R and the cutoff

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import OF_NOTHING, OF_THE_TOP, READS_PRECISIONS, Form, Proofs
-from calipers.measures.forms.shares import Denominator
+from calipers.measures.forms.base import Form
 from calipers.measures.values import AtLeast
 
 if TYPE_CHECKING:
@@ -30,9 +30,6 @@ class Paired(Form):
     at and above it. Summed over j that needs only differences of harmonic numbers.
     """
 
-    sorted_is_best = True
-    reader = "Goes down to each relevant document of the top k in turn, and adds up the precisions met there."
-    sums_precisions = True
     rel: float
     cutoff: int | None = None
 
@@ -104,28 +101,23 @@ class Paired(Form):
     def reach(self) -> int | None:
         return self.cutoff
 
-    @property
-    def level(self) -> float:
-        return self.rel
-
-    def proved(self) -> Proofs:
-        return {
-            "monotone": "a further document adds its precision, or nothing",
-            "convergent": "a relevant document adds its precision and raises that of the relevant ones below it",
-            "top-weighted": "moved up from rank j to i it gains at least (1/i - 1/j) times the relevant ones down to i",
-            "localized": OF_THE_TOP,
-            "complete": OF_NOTHING,
-        }
-
     def formula(self, letters: dict[str, str]) -> str:
         letters["rel_i"] = AtLeast(self.rel).formula
         return "sum over ranks i <= k of rel_i * P@i"
 
-    def reader_of_share(self, by: Denominator) -> str:
-        return READS_PRECISIONS
-
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
+
+
+@singledispatch
+def sum_of_precisions_from(form: Form) -> float | None:
+    """Return the smallest grade of a relevant document if the form is a sum of precisions, or None for other forms."""
+    return None
+
+
+@sum_of_precisions_from.register(Paired)
+def _(form: Paired) -> float:
+    return form.rel
 
 
 def _precision(relevant: Lists) -> Floats:

@@ -30,7 +30,6 @@ class PairForm(Form, final=False):
 
     extremes: ClassVar[Exactness] = "sorted"
     ignores_unjudged = True
-    reader = "None: pairs of documents are counted, in the order that a judge prefers or in the other one."
     retrieved: int = ALL
 
 
@@ -98,7 +97,6 @@ class AsManyNonRelevant(PairForm):
     are too many of these, and where only retrieved documents count takes the number of relevant ones from all.
     """
 
-    ties = "averaged over all orders by a closed form, exact, where judges put all that they saw in one order"
     as_printed: bool = False
 
     def score(self, lists: Lists) -> Floats:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Form, Proofs
+from calipers.measures.forms.base import Form
 from calipers.measures.values import Value, described
 from calipers.record import Record
 
@@ -32,7 +32,6 @@ class Peak(Form):
     best one shown with chance C(m - t, h - 1) / C(m, h).
     """
 
-    reader = "Is satisfied by the best one of the first k documents."
     value: Value
     cutoff: int | None = None
 
@@ -58,14 +57,6 @@ class Peak(Form):
     @property
     def reach(self) -> int | None:
         return self.cutoff
-
-    def proved(self) -> Proofs:
-        proved = {"localized": "the best document of the top k decides", "complete": "the best of nothing is 0"}
-        if described(self.value).unit:
-            proved["monotone"] = "the best of more documents is no worse"
-            proved["bounded"] = "no document is worth more than 1"
-            proved["realizable"] = "a document worth 1, shown, gets the largest score at every k"
-        return proved
 
     def formula(self, letters: dict[str, str]) -> str:
         letters["v_i"] = described(self.value).formula

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import COUNTS_PAIRS, Form, Proofs
+from calipers.measures.forms.base import Form
 from calipers.measures.hypergeometric import hypergeometric
 
 
@@ -17,8 +17,6 @@ class BinaryPreference(Form):
     cutoff falls inside the tie.
     """
 
-    small_terms = True
-    reader = COUNTS_PAIRS
     ignores_unjudged = True
     rel: float
     cutoff: int | None = None
@@ -71,13 +69,6 @@ class BinaryPreference(Form):
     @property
     def deepest_rank(self) -> int | None:
         return self.cutoff
-
-    @property
-    def level(self) -> float:
-        return self.rel
-
-    def proved(self) -> Proofs:
-        return {"monotone": "a further document adds its share of preferences, or nothing; R and N do not depend on k"}
 
     def formula(self, letters: dict[str, str]) -> str:
         return "sum over relevant documents in the top k of 1 - min(non-relevant above, R) / min(N, R)"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import Exactness, Form, Proofs
+from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.paired import Paired, tie_precision
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.values import Value, Weights, described
+from calipers.measures.values import Value, Weights
 
 if TYPE_CHECKING:
     from calipers.measures.forms.browsing import Browser
@@ -32,7 +32,6 @@ class SelfNormalisedGain(Form):
 
     exactness: ClassVar[Exactness] = "enumerated"
     may_draw_ties = True
-    reader = "Looks at k documents, and compares their order with the best order of the same k."
     weight: Weights
     value: Value
 
@@ -75,19 +74,6 @@ class SelfNormalisedGain(Form):
     @property
     def reach(self) -> int | None:
         return self.weight.cutoff
-
-    def proved(self) -> Proofs:
-        facts, value = self.weight.discount.facts, described(self.value)
-        if facts is None or not facts.falling or not value.unit:
-            return {}
-        proved = {
-            "bounded": "no order of the top k gets more than the sorted one",
-            "localized": "score and divisor come from the top k",
-            "realizable": "a sorted top k with something in it gets 1",
-        }
-        if facts.decreasing and value.rising:
-            proved["top-weighted"] = "every rank weighs more than the next; swaps inside the top k keep the divisor"
-        return proved
 
     def formula(self, letters: dict[str, str]) -> str:
         return f"{Linear(self.weight, self.value).formula(letters)} / the same for the top k sorted best first"
@@ -198,7 +184,6 @@ class SelfNormalisedPrecision(Form):
     precisions is that of a smaller tie. Orders that show no relevant document count 0 where others show some.
     """
 
-    reader = "Knows how many relevant documents are in the top k, and reads down to one of them."
     rel: float
     cutoff: int | None = None
 
@@ -238,14 +223,6 @@ class SelfNormalisedPrecision(Form):
     @property
     def reach(self) -> int | None:
         return self.cutoff
-
-    def proved(self) -> Proofs:
-        return {
-            "bounded": "a mean of precisions",
-            "top-weighted": f"{Paired(self.rel).proved()['top-weighted']}; swaps inside the top k keep the divisor",
-            "localized": "score and divisor come from the top k",
-            "realizable": "relevant documents first have precision 1, at every k",
-        }
 
     def formula(self, letters: dict[str, str]) -> str:
         return f"{Paired(self.rel).formula(letters)} / relevant documents in the top k"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import KEPT_BY_SHARES, Exactness, Form, Proofs, Wrapper
+from calipers.measures.forms.base import Exactness, Form, Wrapper
 from calipers.measures.values import Value
 from calipers.record import FinalRecord
 
@@ -43,15 +43,6 @@ class Denominator(FinalRecord, final=False):
     def formula(self) -> str:
         """The divisor as text."""
         return "a divisor"
-
-    @property
-    def level(self) -> float | None:
-        """The grade from which on a document is relevant, where the divisor counts relevant documents."""
-        return None
-
-    def proved(self, of: Form) -> Proofs:
-        """Where the divisor is at least what can be reached: bounded. Where it can always be reached: realizable."""
-        return {}
 
     def best_lists(self, form: Form, lists: Lists) -> Lists | None:
         """The rankings whose scores it is; None where it is not the score of a ranking."""
@@ -140,27 +131,8 @@ class Quotient(Wrapper, final=False):
     def order_reach(self) -> int | None:
         return self.of.reach if self.by.within_reach or self.by.sorts else None
 
-    def proved(self) -> Proofs:
-        inner = self.of.proved()
-        same = "the divisor is the same before and after a swap"
-        proved = {name: f"{inner[name]}; {same}" for name in KEPT_BY_SHARES if name in inner}
-        if self.by.of_cutoff:
-            kept = [name for name in ("localized", "complete") if name in inner]
-            proved |= {name: f"{inner[name]}; the divisor depends on k alone" for name in kept}
-        if self.by.of_query and "monotone" in inner:
-            proved["monotone"] = f"{inner['monotone']}; the divisor does not depend on k"
-        return {**proved, **self.by.proved(self.of)}
-
     def formula(self, letters: dict[str, str]) -> str:
         return f"{self.of.formula(letters)} / {self.by.formula}"
-
-    @property
-    def reader(self) -> str:
-        return self.of.reader_of_share(self.by)
-
-    @property
-    def sorted_is_best(self) -> bool:
-        return self.of.sorted_is_best
 
     def room(self, lists: Lists) -> Floats | None:
         room = self.of.room(lists)

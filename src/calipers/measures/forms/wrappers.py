@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import READS_PRECISIONS, Exactness, Form, Inner, Proofs, Wrapper, deepest, number
-from calipers.measures.forms.shares import Denominator
+from calipers.measures.forms.base import Exactness, Form, Inner, Wrapper, deepest, number
+from calipers.measures.forms.paired import sum_of_precisions_from
 from calipers.measures.values import Negative, Value
 
 if TYPE_CHECKING:
@@ -33,35 +33,20 @@ class Mixture(Form):
     def reach(self) -> int | None:
         return deepest(part for _, part in self.parts)
 
-    def proved(self) -> Proofs:
-        if not self.parts or any(weight <= 0 for weight, _ in self.parts):
-            return {}
-        each = [part.proved() for _, part in self.parts]
-        return {
-            name: f"every part of the sum is so: {each[0][name]}"
-            for name in ("monotone", "convergent", "top-weighted", "localized", "complete")
-            if all(name in proved for proved in each)
-        }
-
     @property
-    def levels(self) -> tuple[tuple[float, float | None], ...] | None:
-        if not all(part.sums_precisions for _, part in self.parts):
-            return None
-        return tuple((weight, part.level) for weight, part in self.parts)
+    def precision_levels(self) -> tuple[tuple[float, float], ...] | None:
+        """The weight and the relevance level of each part if all parts are sums of precisions, else None."""
+        levels = [(weight, sum_of_precisions_from(part)) for weight, part in self.parts]
+        known = tuple((weight, level) for weight, level in levels if level is not None)
+        return known if len(known) == len(levels) else None
 
     def formula(self, letters: dict[str, str]) -> str:
-        if self.levels is None:
+        levels = self.precision_levels
+        if levels is None:
             return " + ".join(f"{number(weight)} * ({part.formula(letters)})" for weight, part in self.parts)
         letters["SP_j"] = "SP@k with grades of at least j as relevant"
-        letters["t_j"] = ", ".join(f"{number(weight)} for j = {number(level)}" for weight, level in self.levels)
+        letters["t_j"] = ", ".join(f"{number(weight)} for j = {number(level)}" for weight, level in levels)
         return "sum over levels j of t_j * SP_j"
-
-    def reader_of_share(self, by: Denominator) -> str:
-        return READS_PRECISIONS
-
-    @property
-    def sorted_is_best(self) -> bool:
-        return all(weight >= 0 and part.sorted_is_best for weight, part in self.parts)
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(np.any([form.matters(grade) for weight, form in self.parts if weight], axis=0))
@@ -69,8 +54,6 @@ class Mixture(Form):
 
 class Complement(Wrapper):
     """One minus a form."""
-
-    reader = "None: it is what is not known of another score."
 
     def error(self, lists: Lists) -> Floats:
         return self.of.error(lists)
@@ -117,15 +100,8 @@ class JudgedOnly(Wrapper):
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
         return self.of.hopeless(self._judged(lists))
 
-    def proved(self) -> Proofs:
-        return self.of.proved()  # all that is tried is judged
-
     def formula(self, letters: dict[str, str]) -> str:
         return f"{self.of.formula(letters)}, unjudged documents left out"
-
-    @property
-    def reader(self) -> str:
-        return self.of.reader
 
     def _judged(self, lists: Lists) -> Lists:
         return lists.once("judged only", lambda: lists.where(lists.grade >= 0).condensed())
@@ -148,10 +124,6 @@ class Worthy(Wrapper, final=False):
     @property
     def browser(self) -> Browser | None:
         return self.of.browser
-
-    @property
-    def reader(self) -> str:
-        return self.of.reader
 
     @property
     def worth(self) -> Value:

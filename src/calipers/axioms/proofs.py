@@ -1,0 +1,486 @@
+"""Proofs of numeric properties: one rule per form, and one per divisor.
+
+Only properties that hold are proved. A search for counterexamples refutes the others. Forms and divisors are final, so
+that no subclass inherits a proof that does not hold for it.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from calipers.limits.normalisation import Normalised, standard_score, upper, v1, v2, v2s, worst_to_ideal
+from calipers.measures.forms import (
+    CUTOFF,
+    RELEVANT,
+    BinaryPreference,
+    Cascade,
+    Denominator,
+    Form,
+    JudgedOnly,
+    JudgedPairs,
+    Linear,
+    Mixture,
+    OwnIdeal,
+    Paired,
+    Peak,
+    SelfNormalisedGain,
+    SelfNormalisedPrecision,
+    Share,
+    Smaller,
+    TotalValue,
+    WeightedDepth,
+    ZeroIfShort,
+)
+from calipers.measures.forms.blended import Blended, OfBlendedRatios, RankBiasedBlended
+from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
+from calipers.measures.forms.browsing import Browsed
+from calipers.measures.forms.denominators import Ideal, TotalWeight
+from calipers.measures.forms.exposure import ExposureSum
+from calipers.measures.forms.paired import sum_of_precisions_from
+from calipers.measures.precision import PrefixDepth
+from calipers.measures.values import Facts, described
+
+Proofs = dict[str, str]  # the reason for each property that is proved
+
+ONLY_THE_TOP = "the score is a sum over the top k, and nothing else is looked at"
+EMPTY_SUM = "a sum over no relevant document is 0"
+SORTED_SCORES_ONE = {
+    "bounded": "no ranking gets more than the best one",
+    "realizable": "the best ranking gets 1, at every k",
+}
+KEPT_BY_SHARES = ("convergent", "top-weighted")  # these properties compare rankings of the same documents
+MOVING_UP = "moved up from rank j to i it gains at least (1/i - 1/j) times the relevant ones down to i"
+
+
+# -- proofs ------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def proofs(form: Form) -> Proofs:
+    """Return the properties that hold for rankings of any length and any cutoff, each with its reason.
+
+    Gains lie in [0, 1]. Measures with a relevance threshold are examined on two kinds of documents.
+    """
+    return {}
+
+
+@proofs.register(Linear)
+def _(form: Linear) -> Proofs:
+    proved = {"localized": ONLY_THE_TOP, "complete": EMPTY_SUM}
+    facts, gain = _weight_facts(form), described(form.value)
+    if facts is None or not gain.unit:
+        return proved
+    proved["monotone"] = "no rank has a negative weight"
+    if facts.total is not None and facts.total <= 1:
+        proved["bounded"] = "the weights of all ranks sum to 1, and no document is worth more than 1"
+    if gain.rising and facts.positive:
+        proved["convergent"] = "every rank in the top k has a positive weight, those outside have none"
+    if gain.rising and facts.decreasing:
+        proved["top-weighted"] = "every rank weighs more than the next"
+    return proved
+
+
+@proofs.register(Paired)
+def _(form: Paired) -> Proofs:
+    return {
+        "monotone": "a further document adds its precision, or nothing",
+        "convergent": "a relevant document adds its precision and raises that of the relevant ones below it",
+        "top-weighted": MOVING_UP,
+        "localized": ONLY_THE_TOP,
+        "complete": EMPTY_SUM,
+    }
+
+
+@proofs.register(Cascade)
+def _(form: Cascade) -> Proofs:
+    facts, stop = form.weight.discount.facts, described(form.stop)
+    proved = {"localized": ONLY_THE_TOP, "complete": EMPTY_SUM}
+    if facts is None or not stop.chance:
+        return proved
+    proved["monotone"] = "a further document adds what readers who stop there are worth, or nothing"
+    if facts.falling and facts.largest <= 1:
+        proved["bounded"] = "a mean, over where readers stop, of weights of at most 1"
+    if facts.decreasing and not stop.certain:
+        proved["convergent"] = "some readers always go on, and stopping at a rank is worth more than at any later one"
+        proved["top-weighted"] = (
+            "with better and worse swapped, as many readers come past both, and more of the others stop at the upper"
+        )
+    if form.stops_at_first_relevant and facts.falling and form.weight.of_ranks(1)[0] == 1:
+        proved["realizable"] = "a relevant document at rank 1 gets the largest score, 1, at every k"
+    return proved
+
+
+@proofs.register(Peak)
+def _(form: Peak) -> Proofs:
+    proved = {"localized": "the best document of the top k decides", "complete": "the best of nothing is 0"}
+    if described(form.value).unit:
+        proved["monotone"] = "the best of more documents is no worse"
+        proved["bounded"] = "no document is worth more than 1"
+        proved["realizable"] = "a document worth 1, shown, gets the largest score at every k"
+    return proved
+
+
+@proofs.register(BinaryPreference)
+def _(form: BinaryPreference) -> Proofs:
+    return {"monotone": "a further document adds its share of preferences, or nothing; R and N do not depend on k"}
+
+
+@proofs.register(JudgedPairs)
+def _(form: JudgedPairs) -> Proofs:
+    return {"bounded": "a share of the pairs"}
+
+
+@proofs.register(SelfNormalisedGain)
+def _(form: SelfNormalisedGain) -> Proofs:
+    facts, gain = form.weight.discount.facts, described(form.value)
+    if facts is None or not facts.falling or not gain.unit:
+        return {}
+    proved = {
+        "bounded": "no order of the top k gets more than the sorted one",
+        "localized": "score and divisor come from the top k",
+        "realizable": "a sorted top k with something in it gets 1",
+    }
+    if facts.decreasing and gain.rising:
+        proved["top-weighted"] = "every rank weighs more than the next; swaps inside the top k keep the divisor"
+    return proved
+
+
+@proofs.register(SelfNormalisedPrecision)
+def _(form: SelfNormalisedPrecision) -> Proofs:
+    return {
+        "bounded": "a mean of precisions",
+        "top-weighted": f"{MOVING_UP}; swaps inside the top k keep the divisor",
+        "localized": "score and divisor come from the top k",
+        "realizable": "relevant documents first have precision 1, at every k",
+    }
+
+
+@proofs.register(FirstBlended)
+def _(form: FirstBlended) -> Proofs:
+    return {"bounded": "a blended ratio, which is at most 1, or 0"}
+
+
+@proofs.register(Preferred)
+def _(form: Preferred) -> Proofs:
+    return {"bounded": "blended ratios are at most 1, and so is their mean"}
+
+
+@proofs.register(Browsed)
+def _(form: Browsed) -> Proofs:
+    proved = {}
+    if form.reading.what in ("EU", "ETU"):
+        proved["complete"] = EMPTY_SUM
+    if form.reading.what == "EU" and described(form.worth).unit:
+        proved["bounded"] = "a weighted mean of values of at most 1"
+    return proved
+
+
+@proofs.register(ExposureSum)
+def _(form: ExposureSum) -> Proofs:
+    squares = "the squares of patience^(i - 1) over all ranks sum to 1 / (1 - patience^2)"
+    why = {
+        "disparity": "and those of means of them to no more",
+        "relevance": "as do those of targets at most, and a sum of products is no more",
+        "loss": "and so do those of targets at most",
+    }
+    return {"bounded": f"{squares}, {why[form.sum]}"}
+
+
+@proofs.register(Mixture)
+def _(form: Mixture) -> Proofs:
+    if not form.parts or any(weight <= 0 for weight, _ in form.parts):
+        return {}
+    each = [proofs(part) for _, part in form.parts]
+    return {
+        name: f"every part of the sum is so: {each[0][name]}"
+        for name in ("monotone", "convergent", "top-weighted", "localized", "complete")
+        if all(name in proved for proved in each)
+    }
+
+
+@proofs.register(Share)
+def _(form: Share) -> Proofs:
+    inner = proofs(form.of)
+    same = "the divisor is the same before and after a swap"
+    proved = {name: f"{inner[name]}; {same}" for name in KEPT_BY_SHARES if name in inner}
+    if form.by.of_cutoff:
+        kept = [name for name in ("localized", "complete") if name in inner]
+        proved |= {name: f"{inner[name]}; the divisor depends on k alone" for name in kept}
+    if form.by.of_query and "monotone" in inner:
+        proved["monotone"] = f"{inner['monotone']}; the divisor does not depend on k"
+    return {**proved, **proofs_of_division(form.by, form.of)}
+
+
+@proofs.register(ZeroIfShort)
+def _(form: ZeroIfShort) -> Proofs:
+    """Keep all proofs: the rankings of the properties have at least k documents."""
+    return proofs(form.of)
+
+
+@proofs.register(JudgedOnly)
+def _(form: JudgedOnly) -> Proofs:
+    """Keep all proofs: the rankings of the properties have judged documents only."""
+    return proofs(form.of)
+
+
+@proofs.register(Normalised)
+def _(form: Normalised) -> Proofs:
+    """U, W, V1, V2 and V2s rise strictly with the score of the same documents, and their bounds bound them."""
+    base = form.base
+    published = form.published_expected or form.published_ideal
+    if form.population not in ("union", "pool") or published or not is_best_when_sorted(base):
+        return {}
+    inner = proofs(base)
+    proved = {}
+    if form.function in (upper, worst_to_ideal, v1, v2, standard_score) and base.exactness == "exact":
+        rising = "of the same documents a larger score is a larger normalised score"
+        proved = {name: f"{inner[name]}; {rising}" for name in KEPT_BY_SHARES if name in inner}
+    if form.function in (upper, worst_to_ideal, v1, v2, v2s):
+        proved["bounded"] = "no ranking scores more than the ideal or less than nothing"
+    if form.function in (upper, worst_to_ideal, v2, v2s):
+        proved["realizable"] = "the ideal ranking gets 1, at every k"
+    return proved
+
+
+# -- divisors ------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def proofs_of_division(by: Denominator, form: Form) -> Proofs:
+    """Return what a divisor proves of the form that it divides.
+
+    A divisor that no score exceeds proves `bounded`. A divisor that some score always equals proves `realizable`.
+    """
+    return {}
+
+
+@proofs_of_division.register(Ideal)
+@proofs_of_division.register(OwnIdeal)
+def _(by: Denominator, form: Form) -> Proofs:
+    return SORTED_SCORES_ONE if _weight_facts(form) is not None and described(form.worth).unit else {}
+
+
+@proofs_of_division.register(TotalWeight)
+def _(by: TotalWeight, form: Form) -> Proofs:
+    facts = _weight_facts(form)
+    known = facts is not None and facts.positive and described(form.worth).unit
+    return {"bounded": "a weighted mean of values of at most 1"} if known else {}
+
+
+@proofs_of_division.register(RELEVANT)
+def _(by: RELEVANT, form: Form) -> Proofs:
+    fits = _relevance_level(form) == by.rel and _adds_at_most_one(form)
+    return {"bounded": "at most R terms of at most 1, divided by R"} if fits else {}
+
+
+@proofs_of_division.register(WeightedDepth)
+def _(by: WeightedDepth, form: Form) -> Proofs:
+    fits = _relevance_level(form) == by.rel and _adds_at_most_one(form)
+    return {"bounded": "at most min(R, k) terms of at most 1, divided by a mean of R and k"} if fits else {}
+
+
+@proofs_of_division.register(TotalValue)
+def _(by: TotalValue, form: Form) -> Proofs:
+    levels = _precision_levels(form)
+    if levels is None or levels != getattr(by.value, "chances", None):
+        return {}
+    return {"bounded": "at every level at most R terms of at most 1, divided by R"}
+
+
+@proofs_of_division.register(CUTOFF)
+def _(by: CUTOFF, form: Form) -> Proofs:
+    return {"bounded": "at most k terms of at most 1, divided by k"} if _adds_at_most_one(form) else {}
+
+
+@proofs_of_division.register(PrefixDepth)
+def _(by: PrefixDepth, form: Form) -> Proofs:
+    if form != by.prefix or by.prefix.multiple is not None:  # a multiple of R may look further
+        return {}
+    return {
+        "bounded": "a share of the first min(R, k) ranks",
+        "realizable": "relevant documents first fill all the ranks that count",
+    }
+
+
+@proofs_of_division.register(Smaller)
+def _(by: Smaller, form: Form) -> Proofs:
+    level = sum_of_precisions_from(form)
+    counts_the_same = level is not None and level in (_counted_from(by.one), _counted_from(by.other))
+    if not (counts_the_same and (by.one.of_cutoff or by.other.of_cutoff)):
+        return {}
+    return {
+        "bounded": "at most min(R, k) terms of at most 1, divided by min(R, k)",
+        "realizable": "relevant documents first get 1, at every k",
+    }
+
+
+@singledispatch
+def _counted_from(by: Denominator) -> float | None:
+    """Return the smallest grade of the documents that a divisor counts, or None if it counts no documents."""
+    return None
+
+
+@_counted_from.register(RELEVANT)
+@_counted_from.register(WeightedDepth)
+def _(by: RELEVANT | WeightedDepth) -> float:
+    return by.rel
+
+
+# -- facts that proofs use -------------------------------------------------------------------------------------
+
+
+@singledispatch
+def is_best_when_sorted(form: Form) -> bool:
+    """Return True if sorting the documents by gain is known to give the best ranking.
+
+    The default is False: for a form without a rule, nothing is known.
+    """
+    return False
+
+
+@is_best_when_sorted.register(Paired)
+@is_best_when_sorted.register(JudgedPairs)
+@is_best_when_sorted.register(FirstBlended)
+@is_best_when_sorted.register(RankBiasedBlended)
+def _(form: Form) -> bool:
+    return True
+
+
+@is_best_when_sorted.register(Linear)
+def _(form: Linear) -> bool:
+    facts = _weight_facts(form)
+    return facts is not None and facts.falling and described(form.value).unit
+
+
+@is_best_when_sorted.register(Cascade)
+def _(form: Cascade) -> bool:
+    facts = form.weight.discount.facts
+    return facts is not None and facts.falling and described(form.stop).unit
+
+
+@is_best_when_sorted.register(Blended)
+def _(form: Blended) -> bool:
+    return form.stop is None
+
+
+@is_best_when_sorted.register(Mixture)
+def _(form: Mixture) -> bool:
+    return all(weight >= 0 and is_best_when_sorted(part) for weight, part in form.parts)
+
+
+@is_best_when_sorted.register(Share)
+def _(form: Share) -> bool:
+    return is_best_when_sorted(form.of)
+
+
+@singledispatch
+def _weight_facts(form: Form) -> Facts | None:
+    """Return what is known of the weights of the ranks, or None if the form is not a weighted sum."""
+    return None
+
+
+@_weight_facts.register(Linear)
+def _(form: Linear) -> Facts | None:
+    return form.weight.discount.facts
+
+
+@singledispatch
+def _relevance_level(form: Form) -> float | None:
+    """Return the smallest grade of a relevant document, or None if the form knows no such grade."""
+    return None
+
+
+@_relevance_level.register(Linear)
+def _(form: Linear) -> float | None:
+    return described(form.value).level
+
+
+@_relevance_level.register(Paired)
+@_relevance_level.register(BinaryPreference)
+@_relevance_level.register(JudgedPairs)
+@_relevance_level.register(OfBlendedRatios)
+def _(form: Paired | BinaryPreference | JudgedPairs | OfBlendedRatios) -> float:
+    return form.rel
+
+
+@singledispatch
+def _adds_at_most_one(form: Form) -> bool:
+    """Return True if each document adds at most 1 to the score."""
+    return False
+
+
+@_adds_at_most_one.register(Paired)
+@_adds_at_most_one.register(BinaryPreference)
+def _(form: Form) -> bool:
+    return True
+
+
+@_adds_at_most_one.register(Linear)
+def _(form: Linear) -> bool:
+    facts = _weight_facts(form)
+    return facts is not None and facts.largest <= 1 and described(form.value).unit
+
+
+@_adds_at_most_one.register(Blended)
+def _(form: Blended) -> bool:
+    return form.stop is None
+
+
+@singledispatch
+def _precision_levels(form: Form) -> tuple[tuple[float, float], ...] | None:
+    """Return the weights and relevance levels of a weighted sum of sums of precisions, or None for other forms."""
+    return None
+
+
+@_precision_levels.register(Mixture)
+def _(form: Mixture) -> tuple[tuple[float, float], ...] | None:
+    return form.precision_levels
+
+
+# -- facts that notes and bounds of properties use ---------------------------------------------------------------
+
+
+@singledispatch
+def largest_score(form: Form) -> float | None:
+    """Return a score that no ranking exceeds, or None if the usual bound (1, or the largest gain) holds."""
+    return None
+
+
+@largest_score.register(ExposureSum)
+def _(form: ExposureSum) -> float:
+    alone = 1.0 / (1.0 - form.readers.patience**2)
+    return 2.0 * alone if form.sum == "loss" else alone
+
+
+@singledispatch
+def has_residual(form: Form) -> bool:
+    """Return True if ranks below every cutoff still have some weight, so that a score is the lower end of a range."""
+    return False
+
+
+@has_residual.register(Linear)
+def _(form: Linear) -> bool:
+    facts = _weight_facts(form)
+    return facts is not None and facts.positive and facts.total is not None
+
+
+@singledispatch
+def stops_at_first_relevant(form: Form) -> bool:
+    """Return True if every reader stops at the first relevant document. Without one there is no rank to score."""
+    return False
+
+
+@stops_at_first_relevant.register(Cascade)
+def _(form: Cascade) -> bool:
+    return form.stops_at_first_relevant
+
+
+@singledispatch
+def is_undefined_if_degenerate(form: Form) -> bool:
+    """Return True if the form is 0 / 0 where random and ideal rankings score the same."""
+    return False
+
+
+@is_undefined_if_degenerate.register(Normalised)
+def _(form: Normalised) -> bool:
+    return form.function not in (upper, v1)

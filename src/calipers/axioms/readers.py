@@ -1,0 +1,237 @@
+"""The reader whom a measure models, and how it treats ties, in words: one rule per form.
+
+A function of a user may name its reader in an attribute `reader`.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from calipers.limits.normalisation import Normalised
+from calipers.measures.forms import (
+    BinaryPreference,
+    Cascade,
+    Complement,
+    Counted,
+    Denominator,
+    Form,
+    JudgedOnly,
+    JudgedPairs,
+    Linear,
+    MeanOverCutoffs,
+    Mixture,
+    Paired,
+    Peak,
+    RelevantPrefix,
+    SelfNormalisedGain,
+    SelfNormalisedPrecision,
+    Share,
+    ZeroIfShort,
+)
+from calipers.measures.forms.blended import Blended, RankBiasedBlended
+from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
+from calipers.measures.forms.browsing import Browsed
+from calipers.measures.forms.exposure import ExposureSum
+from calipers.measures.forms.free import OverOrders
+from calipers.measures.forms.group_exposure import GroupExposure
+from calipers.measures.forms.pairs import AsManyNonRelevant, PairForm
+from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.information import PairInformation
+from calipers.measures.values import Flat
+
+NO_READER = "None is declared: the measure describes the list, not somebody who reads it."
+COUNTS_PAIRS = "None: pairs of judged documents are counted, in the right or in the wrong order."
+READS_PRECISIONS = (
+    "Knows R, chooses at random how many of the R relevant documents to read, "
+    "goes down until they are read, and asks for the precision there (Robertson 2008)."
+)
+TIES = {
+    "exact": "averaged over all orders by a closed form, exact",
+    "enumerated": "averaged over all that a tie may show, enumerated",
+    "sampled": "averaged over all orders where these are few, otherwise over drawn ones",
+}
+
+
+# -- readers -------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def reader(form: Form) -> str:
+    """Return a sentence about the reader whom the form models."""
+    return NO_READER
+
+
+@reader.register(Linear)
+def _(form: Linear) -> str:
+    return form.weight.discount.reader
+
+
+@reader.register(RelevantPrefix)
+def _(form: RelevantPrefix) -> str:
+    return "Looks at as many documents as there are relevant ones, at most k."
+
+
+@reader.register(Paired)
+def _(form: Paired) -> str:
+    return "Goes down to each relevant document of the top k in turn, and adds up the precisions met there."
+
+
+@reader.register(Cascade)
+def _(form: Cascade) -> str:
+    if form.stops_at_first_relevant:
+        return "Goes down the list to the first relevant document, or to depth k."
+    return "Goes down the list and stops at a document with a probability that grows with its grade."
+
+
+@reader.register(Peak)
+def _(form: Peak) -> str:
+    return "Is satisfied by the best one of the first k documents."
+
+
+@reader.register(Counted)
+def _(form: Counted) -> str:
+    return "Takes all that is retrieved, in no order."
+
+
+@reader.register(BinaryPreference)
+@reader.register(JudgedPairs)
+def _(form: Form) -> str:
+    return COUNTS_PAIRS
+
+
+@reader.register(PairForm)
+def _(form: PairForm) -> str:
+    return "None: pairs of documents are counted, in the order that a judge prefers or in the other one."
+
+
+@reader.register(PairInformation)
+def _(form: PairInformation) -> str:
+    return "None: a pair of judged documents is drawn, and the list is asked which one is the better."
+
+
+@reader.register(SelfNormalisedGain)
+def _(form: SelfNormalisedGain) -> str:
+    return "Looks at k documents, and compares their order with the best order of the same k."
+
+
+@reader.register(SelfNormalisedPrecision)
+def _(form: SelfNormalisedPrecision) -> str:
+    return "Knows how many relevant documents are in the top k, and reads down to one of them."
+
+
+@reader.register(Blended)
+def _(form: Blended) -> str:
+    how = "all alike" if form.stop is None else "more often at better ones"
+    return f"Stops at a relevant document, {how}, and asks for the blended ratio there (Sakai & Robertson 2008)."
+
+
+@reader.register(RankBiasedBlended)
+def _(form: RankBiasedBlended) -> str:
+    return "Stops at a relevant document, more often at the first ones, and asks for the blended ratio there."
+
+
+@reader.register(FirstBlended)
+def _(form: FirstBlended) -> str:
+    return "Goes down the list to the first relevant document."
+
+
+@reader.register(Preferred)
+def _(form: Preferred) -> str:
+    where = "one of the relevant documents down to " if form.mean else ""
+    return f"Goes down the list to {where}the first document of the best grade there."
+
+
+@reader.register(Browsed)
+def _(form: Browsed) -> str:
+    return "Goes down the list, and on from rank i with the chance C(i)."
+
+
+@reader.register(ExposureSum)
+@reader.register(GroupExposure)
+def _(form: ExposureSum | GroupExposure) -> str:
+    return form.readers.sentence
+
+
+@reader.register(OverOrders)
+def _(form: OverOrders) -> str:
+    return getattr(form.function, "reader", NO_READER)
+
+
+@reader.register(Share)
+def _(form: Share) -> str:
+    return reader_of_share(form.of, form.by)
+
+
+@reader.register(Complement)
+def _(form: Complement) -> str:
+    return "None: it is what is not known of another score."
+
+
+@reader.register(JudgedOnly)
+@reader.register(MeanOverCutoffs)
+@reader.register(Worthy)
+@reader.register(ZeroIfShort)
+def _(form: JudgedOnly | MeanOverCutoffs | Worthy | ZeroIfShort) -> str:
+    return reader(form.of)
+
+
+@reader.register(Normalised)
+def _(form: Normalised) -> str:
+    return f"{reader(form.base)} The score is put between what the same documents could score."
+
+
+@singledispatch
+def reader_of_share(form: Form, by: Denominator) -> str:
+    """Return a sentence about the reader of a form that is divided by something."""
+    return reader(form)
+
+
+@reader_of_share.register(Linear)
+def _(form: Linear, by: Denominator) -> str:
+    if form.weight.at != Flat():
+        return reader(form)
+    if by.counts_relevant:
+        return "Looks at k documents, and knows how many relevant ones there are to be found."
+    return "Looks at exactly k documents, all alike."
+
+
+@reader_of_share.register(Mixture)
+@reader_of_share.register(Paired)
+def _(form: Form, by: Denominator) -> str:
+    return READS_PRECISIONS
+
+
+# -- ties ----------------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def tie_rule(form: Form) -> str:
+    """Return how the form treats ties, in words."""
+    return TIES[form.exactness]
+
+
+@tie_rule.register(ExposureSum)
+def _(form: ExposureSum) -> str:
+    if form.sum == "relevance":
+        return TIES[form.exactness]
+    return "attention is averaged over all orders by a closed form, exact, before it is squared"
+
+
+@tie_rule.register(GroupExposure)
+def _(form: GroupExposure) -> str:
+    return "attention is averaged over all orders by a closed form, exact, before shares are taken of it"
+
+
+@tie_rule.register(AsManyNonRelevant)
+def _(form: AsManyNonRelevant) -> str:
+    return "averaged over all orders by a closed form, exact, where judges put all that they saw in one order"
+
+
+@tie_rule.register(PairInformation)
+def _(form: PairInformation) -> str:
+    return "a tied pair is half in the right and half in the wrong order; what random rankings score is sampled"
+
+
+@tie_rule.register(Normalised)
+def _(form: Normalised) -> str:
+    return f"the score inside is {tie_rule(form.base)}; then it is normalised"
