@@ -1,7 +1,7 @@
 """Functions that have one rule per form: each form has a rule, or a reason why it has none.
 
-A new form fails here until its author has looked at each of these functions. A rule is not always needed: the default of
-each function is correct for every form, and says less.
+A new form fails here until its author has looked at each of these functions. A rule is not always needed: the default
+of each function is correct for every form, and says less.
 """
 
 from __future__ import annotations
