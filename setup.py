@@ -16,7 +16,6 @@ from setuptools.command.build_ext import build_ext
 
 SOURCE = "src/calipers/native/_scanner.pyx"
 HEADERS = [
-    "src/calipers/native/_groups.hpp",
     "src/calipers/native/_bits.hpp",
     "src/calipers/native/_scanner.hpp",
 ]

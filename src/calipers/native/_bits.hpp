@@ -417,4 +417,61 @@ inline void sort_by_votes(int64_t* order, const int64_t* offsets, size_t segment
     merge_by_votes(order, offsets, segments, votes, needed, grade, share, half_stays);
 }
 
+// Documents of one grade or more beside all of lower ones: [list, document] numbers, of which the smaller stands above.
+struct Sides {
+    const int16_t* better;
+    size_t betters;
+    const int16_t* worse;
+    size_t worses;
+};
+
+// The documents that one of the lists has: their numbers, [list, document]. Returns how many; `pattern` gets the sum of
+// 3^i over the lists that have each.
+inline size_t found_by(const int16_t* numbers, size_t documents, const int64_t* group, size_t lists, int16_t missing,
+                       std::vector<int16_t>& found, std::vector<int16_t>& pattern) {
+    pattern.assign(documents, 0);
+    int16_t power = 1;
+    for (size_t i = 0; i < lists; i++, power = static_cast<int16_t>(power * 3)) {
+        const int16_t* row = numbers + static_cast<size_t>(group[i]) * documents;
+        for (size_t d = 0; d < documents; d++) {
+            pattern[d] = static_cast<int16_t>(pattern[d] + (row[d] != missing ? power : 0));
+        }
+    }
+    std::vector<uint32_t> kept;
+    kept.reserve(documents);
+    for (size_t d = 0; d < documents; d++) {
+        if (pattern[d] != 0) kept.push_back(static_cast<uint32_t>(d));
+    }
+    found.resize(kept.size() * lists);
+    for (size_t i = 0; i < lists; i++) {
+        const int16_t* row = numbers + static_cast<size_t>(group[i]) * documents;
+        for (size_t k = 0; k < kept.size(); k++) found[i * kept.size() + k] = row[kept[k]];
+    }
+    for (size_t k = 0; k < kept.size(); k++) pattern[k] = pattern[kept[k]];
+    return kept.size();
+}
+
+// Of each group of at most ten lists: the sum over patterns s of c(s) lg(2 c(s) / (c(s) + c(-s))).
+template <typename Count>
+inline void bits_of_groups(const std::vector<Sides>& sides, const int64_t* groups, size_t count, size_t lists,
+                           int16_t missing, double* bits) {
+    size_t size = 1;
+    for (size_t i = 0; i < lists; i++) size *= 3;
+    std::vector<Count> counts(size);
+    std::vector<int16_t> better, worse, of_better, of_worse;
+    Count* middle = counts.data() + size / 2;
+    for (size_t g = 0; g < count; g++, groups += lists) {
+        std::fill(counts.begin(), counts.end(), Count{0});
+        for (const Sides& each : sides) {
+            const size_t ones = found_by(each.better, each.betters, groups, lists, missing, better, of_better);
+            const size_t others = found_by(each.worse, each.worses, groups, lists, missing, worse, of_worse);
+            count_patterns(better.data(), ones, worse.data(), others, lists, counts.data());
+            // What nobody has stands below what somebody has, in the lists that have it.
+            for (size_t k = 0; k < ones; k++) middle[of_better[k]] += static_cast<Count>(each.worses - others);
+            for (size_t k = 0; k < others; k++) middle[-of_worse[k]] += static_cast<Count>(each.betters - ones);
+        }
+        bits[g] = pattern_bits(counts.data(), size);
+    }
+}
+
 }  // namespace calipers

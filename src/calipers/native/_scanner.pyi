@@ -85,18 +85,6 @@ def one_sided_pairs(better: NDArray[np.int16], worse: NDArray[np.int16], missing
 def bits_of_groups(
     sides: Sequence[tuple[NDArray[np.int16], NDArray[np.int16]]], groups: NDArray[np.integer], missing: int
 ) -> NDArray[np.float64]: ...
-def fused_pairs(
-    starts: NDArray[np.integer],
-    document: NDArray[np.integer],
-    score: NDArray[np.float64],
-    grade: NDArray[np.float64],
-    level: NDArray[np.integer],
-    size: NDArray[np.integer],
-    groups: NDArray[np.integer],
-    fusions: Sequence[tuple[int, int, int, int, float, bool, bool]],
-    shown: Sequence[tuple[int, int]],
-) -> NDArray[np.float64]: ...
-def union_sizes(bits: NDArray[np.uint64], groups: NDArray[np.integer]) -> NDArray[np.int64]: ...
 def sort_by_votes(
     start: ArrayLike,
     offsets: ArrayLike,

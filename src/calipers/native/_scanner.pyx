@@ -43,40 +43,14 @@ cdef extern from "_bits.hpp" namespace "calipers" nogil:
         int64_t*, const int64_t*, size_t, const Rank*, const double*, size_t, double, const double*, cbool, cbool
     ) except +
 
-
-cdef extern from "_groups.hpp" namespace "calipers" nogil:
     cppclass Sides:
         const int16_t* better
         size_t betters
         const int16_t* worse
         size_t worses
 
-    cppclass Fusion:
-        int64_t scores, power, start, votes, share, half_stays
-        double needed
-
-    cppclass Shown:
-        int64_t length, least
-
-    cppclass GroupedLists "calipers::Lists":
-        const int64_t* starts
-        const int32_t* document
-        const double* score
-        size_t entries
-        const double* grade
-        const int32_t* level
-        size_t documents
-        const int64_t* size
-        size_t levels
-
     void count_groups "calipers::bits_of_groups"[Count](
         const vector[Sides]&, const int64_t*, size_t, size_t, int16_t, double*
-    ) except +
-    void count_fused "calipers::fused_pairs"(
-        const GroupedLists&, const int64_t*, size_t, size_t, const vector[Fusion]&, const vector[Shown]&, double*
-    ) except +
-    void count_unions "calipers::union_sizes"(
-        const uint64_t*, size_t, const int64_t*, size_t, size_t, int64_t*
     ) except +
 
 
@@ -1563,69 +1537,6 @@ def bits_of_groups(sides, groups, missing):
             count_groups[int64_t](
                 both, <const int64_t*> members.view.buf, count, lists, absent, <double*> bits.view.buf
             )
-    return found
-
-
-def fused_pairs(starts, document, score, grade, level, size, groups, fusions, shown):
-    """[group, fusion, shown, 2]: pairs of one query's judged documents that fused lists have in the right and the
-    wrong order; see plain.py.
-    """
-    bounds, chosen = (numpy.ascontiguousarray(each, "int64") for each in (starts, groups))
-    if (chosen.ndim != 2 or chosen.shape[1] > 15 or score.ndim != 2 or score.shape[1] != len(document)
-            or len(grade) != len(level) or not all_places(document, len(level)) or not all_places(chosen, len(bounds) - 1)
-            or (len(level) and numpy.max(level) >= len(size))):
-        raise ValueError("lists, documents, scores, grades and groups do not fit each other")
-    cdef Borrowed ends = Borrowed(bounds, "int64")
-    if not cuts(<const int64_t*> ends.view.buf, ends.count, len(document)):
-        raise ValueError("lists, documents, scores, grades and groups do not fit each other")
-    if numpy.diff(bounds).max(initial=0) >= 2**15 - 1:
-        raise ValueError("a list is too long")
-    cdef Borrowed documents = Borrowed(numpy.ascontiguousarray(document, "int32"), "int32")
-    cdef Borrowed scores = Borrowed(numpy.ascontiguousarray(score, "float64").reshape(-1), "float64")
-    cdef Borrowed grades = Borrowed(numpy.ascontiguousarray(grade, "float64"), "float64")
-    cdef Borrowed levels = Borrowed(numpy.ascontiguousarray(level, "int32"), "int32")
-    cdef Borrowed sizes = Borrowed(numpy.ascontiguousarray(size, "int64"), "int64")
-    cdef Borrowed members = Borrowed(chosen.reshape(-1), "int64")
-    cdef GroupedLists lists
-    lists.starts, lists.document = <const int64_t*> ends.view.buf, <const int32_t*> documents.view.buf
-    lists.score, lists.entries = <const double*> scores.view.buf, len(document)
-    lists.grade, lists.level = <const double*> grades.view.buf, <const int32_t*> levels.view.buf
-    lists.documents, lists.size, lists.levels = len(level), <const int64_t*> sizes.view.buf, len(size)
-    cdef vector[Fusion] ways
-    cdef Fusion way
-    for way.scores, way.power, way.start, way.votes, way.needed, way.share, way.half_stays in fusions:
-        if way.scores >= <int64_t> len(score):
-            raise ValueError("a fusion wants scores that are not there")
-        ways.push_back(way)
-    cdef vector[Shown] read
-    cdef Shown each
-    for each.length, each.least in shown:
-        read.push_back(each)
-    cdef size_t count = chosen.shape[0], lists_of_group = chosen.shape[1]
-    found = numpy.empty(count * ways.size() * read.size() * 2, "float64")
-    cdef Borrowed pairs = Borrowed(found, "float64", True)
-    with nogil:
-        count_fused(
-            lists, <const int64_t*> members.view.buf, count, lists_of_group, ways, read, <double*> pairs.view.buf
-        )
-    return found.reshape(count, ways.size(), read.size(), 2)
-
-
-def union_sizes(bits, groups):
-    """[group]: how many bits one of a group's rows has; rows are 64-bit words."""
-    chosen = numpy.ascontiguousarray(groups, "int64")
-    if bits.ndim != 2 or chosen.ndim != 2 or not all_places(chosen, len(bits)):
-        raise ValueError("expected rows of bits, and groups of their places")
-    cdef size_t words = bits.shape[1], count = chosen.shape[0], members = chosen.shape[1]
-    cdef Borrowed rows = Borrowed(numpy.ascontiguousarray(bits).reshape(-1), "uint64")
-    cdef Borrowed places = Borrowed(chosen.reshape(-1), "int64")
-    found = numpy.empty(count, "int64")
-    cdef Borrowed sizes = Borrowed(found, "int64", True)
-    with nogil:
-        count_unions(
-            <const uint64_t*> rows.view.buf, words, <const int64_t*> places.view.buf, count, members,
-            <int64_t*> sizes.view.buf,
-        )
     return found
 
 
