@@ -350,7 +350,7 @@ def test_the_readme_is_one_screen() -> None:
 
 def test_every_capability_has_a_picture() -> None:
     for page in ("evaluate", "bounds", "conventions", "compare", "diff", "metaeval", "properties", "information",
-                 "fusion", "diversity", "report", "papers", "rankers", "text"):  # fmt: skip
+                 "diversity", "report", "papers", "text"):  # fmt: skip
         assert "](images/" in (DOCS / f"{page}.md").read_text(encoding="utf-8"), page
 
 

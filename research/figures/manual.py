@@ -21,7 +21,7 @@ from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
 from calipers.metaeval.power import discriminative_power
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.results.tables import Table
-from research.figures.pages import DOCS, replace
+from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013.charts import fusion_scatter
 from research.golbus2013.fusion_study import fusion_study
 from research.golbus2013.ric_validation import correlations
@@ -111,9 +111,9 @@ def information(data: Path) -> None:
     study = cal.ric_study(judgments, runs)
     page = DOCS / "information.md"
     replace(page, "information-wrong-way", wrong_way_round(study))
-    replace(page, "information-correlations", correlations(study).to_markdown())
+    replace(RESEARCH / "README.md", "information-correlations", correlations(study).to_markdown())
     power = discriminative_power(study.scores, "bootstrap", samples=1000)
-    replace(page, "information-power", power.table().to_markdown())
+    replace(RESEARCH / "README.md", "information-power", power.table().to_markdown())
     best = [runs[i] for i in np.argsort(-study.mean("AP"), kind="stable")]
     joint = [cal.joint_ric(judgments, best[:m]) for m in (1, 2, 3, 5, 10, 20)]
     rows = [(*found.table().rows[0], float(found.alone.mean(axis=1).max())) for found in joint]
@@ -237,12 +237,12 @@ def fusion(data: Path) -> None:
     rows = tuple((*row, *PAPER.get(str(row[0]), (None, None, None))) for row in study.table().rows)
     columns = (*study.table().columns, "paper's tau", "rho", "RMSE")
     replace(
-        DOCS / "fusion.md",
+        RESEARCH / "README.md",
         "fusion-study",
         f"Mean joint RIC {study.joint.mean():.4f}; of the same systems with shuffled ranks {study.null.mean():.4f}.\n\n"
         + Table(columns, rows).to_markdown(),
     )
-    plot.save(fusion_scatter(study), str(DOCS / "images/fusion.png"))
+    plot.save(fusion_scatter(study), str(RESEARCH / "images/fusion.png"))
     two = ("combmnz", "naive")
     small = [fusion_study(judgments, runs, samples=50, size=size, fusions=two) for size in (2, 3, 5)]
     found = [
@@ -255,7 +255,7 @@ def fusion(data: Path) -> None:
         for each in [*small, study]
     ]
     heads = ("systems", "joint", "null", "combmnz RIC", "tau", "RMSE", "naive RIC", "tau", "RMSE")
-    replace(DOCS / "fusion.md", "fusion-sizes", Table(heads, tuple(found)).to_markdown())
+    replace(RESEARCH / "README.md", "fusion-sizes", Table(heads, tuple(found)).to_markdown())
     chosen = [runs[i] for i in range(0, len(runs), 14)]
     methods = ("combsum", "combmnz", "combanz", "borda", "rrf", "rbc", "condorcet")
     made = {name: cal.fuse(chosen, name) for name in methods}

@@ -1,7 +1,9 @@
-"""Writes the figures of rankers.md: `python -m research.figures.rankers DATA FOLDER`.
+"""Writes the figures of research/rankers.md, and one table of docs/rankers.md.
+
+    python -m research.figures.rankers DATA FOLDER
 
 DATA is a folder with letor/MQ2008 and letor/OHSUMED. FOLDER keeps the models and scores; what is there already is not
-trained again. A table stands between two comments in the page and is replaced there; a picture goes to docs/images.
+trained again. A table stands between two comments in the page and is replaced there; a picture goes to research/images.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ from calipers.evaluation import evaluate
 from calipers.plot.drawing import styled
 from calipers.results.tables import Cell, Table
 from research.busafekete2012.conventions_study import ConventionStudy, convention_study
-from research.figures.pages import DOCS, replace
+from research.figures.pages import DOCS, RESEARCH, replace
 from research.karmaker2022.letor_study import EIGHT, RankerStudy, letor_study
 from research.study_charts import convention_charts, letor_charts
 from research.study_folder import LetorCollection
 
-PAGE = DOCS / "rankers.md"
+PAGE = RESEARCH / "rankers.md"
 PICTURES = ("MQ2008-queries", "MQ2008-nDCG", "figure-1", "figure-2")
 
 
@@ -65,7 +67,7 @@ def main(data: Path, folder: Path) -> None:
     letor = letor_study(collections, str(folder / "letor"), say=say)
     conventions = convention_study(collections[0], str(folder / "conventions"), say=say)
     tables = letor.tables()
-    replace(PAGE, "letor4", letor4(conventions, letor).to_markdown())
+    replace(DOCS / "rankers.md", "letor4", letor4(conventions, letor).to_markdown())
     replace(PAGE, "scores", tables["beside-scores"][1].to_markdown())
     replace(PAGE, "sizes", sizes(letor).to_markdown())
     replace(PAGE, "beside", letor.beside().to_markdown())
@@ -74,7 +76,7 @@ def main(data: Path, folder: Path) -> None:
         replace(PAGE, name, conventions.tables()[name][1].to_markdown())
     charts = {**letor_charts(letor), **convention_charts(conventions)}
     for name in PICTURES:
-        styled(charts[name][1]()).save(str(DOCS / "images" / f"rankers-{name}.png"), format="png", scale_factor=1)
+        styled(charts[name][1]()).save(str(RESEARCH / "images" / f"rankers-{name}.png"), format="png", scale_factor=1)
 
 
 if __name__ == "__main__":

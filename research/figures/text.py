@@ -20,7 +20,7 @@ from calipers.text.random_summaries import Chances
 from calipers.text.rouge_scores import References
 from calipers.text.tokens import unicode_words
 from research.feng2023.summeval import ABSTRACTIVE, ASPECTS
-from research.figures.pages import DOCS, replace
+from research.figures.pages import DOCS, RESEARCH, replace
 from research.registry import printed, reproductions
 
 PAGE = DOCS / "text.md"
@@ -171,9 +171,9 @@ def main(data: Path, model: str, benchmark: Path | None) -> None:
     found = text.evaluate_summaries(abstractive, "ROUGE-1 V1(ROUGE-1) V2(ROUGE-1) ROUGE-L V1(ROUGE-L) V2(ROUGE-L)")
     taus = text.human_correlation(found.scores, abstractive.human, ["system"], ["tau-b"])
     plot.save(correlation_chart(taus), str(DOCS / "images/text-correlation.png"))
-    replace(PAGE, "text-tables", tables(data, model))
-    replace(PAGE, "text-near", near_table_9_1(abstractive))
-    replace(PAGE, "text-sensitivity", sensitivity(abstractive, model))
+    replace(RESEARCH / "README.md", "text-tables", tables(data, model))
+    replace(RESEARCH / "README.md", "text-near", near_table_9_1(abstractive))
+    replace(RESEARCH / "README.md", "text-sensitivity", sensitivity(abstractive, model))
     replace(PAGE, "text-profiles", profiles(whole, model))
     replace(PAGE, "text-layers", layers(first_documents(whole.first_references(1), 20), model))
     if benchmark is not None:

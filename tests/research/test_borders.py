@@ -55,18 +55,53 @@ def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tup
             yield from commands(part, (*path, name))
 
 
+def parses(line: str) -> None:
+    """Check that a command line of research/ names a command, and only options that the command has."""
+    words = shlex.split(line, comments=True)
+    asked: click.Command = root
+    while isinstance(asked, click.Group):
+        _, found, words = asked.resolve_command(click.Context(asked), words)
+        assert found is not None
+        asked = found
+    asked.make_context("research", list(words))  # an unknown option would be refused
+
+
 def test_the_examples_of_the_help_parse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("altair")
     monkeypatch.chdir(tmp_path)
+    texts = [command.help or "" for _, command in commands(root)]
+    lines = [line for text in texts for line in re.findall(r"python -m research (.*?)(?:  .*)?$", text, re.MULTILINE)]
+    assert len(lines) > 15
+    for line in lines:
+        parses(line)
+
+
+PAGES = sorted((ROOT / "research").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_pages_name_what_exists(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = page.read_text(encoding="utf-8")
+    for line in re.findall(r"^    (?:\S+=\S+ )?python -m research (?!-)(.*)$", text, re.MULTILINE):
+        parses(line)
+    for link in re.findall(r"\]\(([^)#\s]+)", text):
+        assert link.startswith("https:") or (page.parent / link).exists(), link
+    for module in re.findall(r"python -m (research\.[\w.]+)", text):
+        assert (ROOT / f"{module.replace('.', '/')}.py").exists(), module
+
+
+def test_scripts_of_figures_find_their_places() -> None:
+    """Every table that a script writes has its place in the page."""
     count = 0
-    for _, command in commands(root):
-        for line in re.findall(r"python -m research (.*?)(?:  .*)?$", command.help or "", re.MULTILINE):
-            words = shlex.split(line)
-            asked: click.Command = root
-            while isinstance(asked, click.Group):
-                _, found, words = asked.resolve_command(click.Context(asked), words)
-                assert found is not None
-                asked = found
-            asked.make_context("research", list(words))  # an unknown option would be refused
+    for path in sorted((ROOT / "research/figures").glob("*.py")):
+        code = path.read_text(encoding="utf-8")
+        pages = {name: ROOT / base.lower() / page for name, base, page in re.findall(
+            r'(\w+) = (DOCS|RESEARCH) / "(\w+\.md)"', code)}  # fmt: skip
+        for target, base, page, mark in re.findall(
+            r'\breplace\(\s*(?:(PAGE|page)|(DOCS|RESEARCH) / "(\w+\.md)"),\s*"([\w-]+)"', code
+        ):
+            place = pages[target] if target else ROOT / base.lower() / page
+            assert f"<!-- {mark} -->" in place.read_text(encoding="utf-8"), (path.name, place.name, mark)
             count += 1
-    assert count > 15
+    assert count > 40
