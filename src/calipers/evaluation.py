@@ -9,7 +9,14 @@ from typing import TypedDict
 import numpy as np
 
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
-from calipers.collection.judgments import Judgments
+from calipers.collection.judgments import Judgments, JudgmentsDigest
+from calipers.collection.mismatch import (
+    MatchedQueries,
+    Unmatched,
+    check_unmatched,
+    no_query_in_common,
+    unmatched_notes,
+)
 from calipers.collection.run_names import ambiguous_names, distinct_names
 from calipers.collection.runs import FileRun, Run, within_reach
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
@@ -58,6 +65,7 @@ class Policies(TypedDict, total=False):
     precision: Precision | None
     costs: Costs | None
     document_groups: GroupsLike | None
+    unmatched: Unmatched
     jobs: int | None
 
 
@@ -77,6 +85,7 @@ def evaluate(
     columns: ColumnNames | None = None,
     costs: Costs | None = None,
     document_groups: GroupsLike | None = None,
+    unmatched: Unmatched = "error",
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
@@ -106,6 +115,8 @@ def evaluate(
         judged or retrieved by some run for these measures.
     document_groups: the groups that documents belong to, a file of lines `document group` or {document: group}, which
         AWRF and ExposureRatio need; documents without a group count for none. Random rankings as with costs.
+    unmatched: `error` refuses a run none of whose documents is judged, which mostly means that judgments and runs write
+        ids in different ways; `warn` scores it all the same.
     warn: give one CalipersWarning with what `calipers evaluate` warns of, in its words: judged queries that a run
         lacks, ties, unjudged documents, judgments and runs that seem to be exchanged. `Scores.notes` has it in any
         case, `Scores.remarks` what is said beside: conventions, undefined queries, what is sampled.
@@ -121,14 +132,16 @@ def evaluate(
     compared = compared_in(rules, precision)
     counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
     check_depth(depth)
+    check_unmatched(unmatched)
     named = parse_all(measures, rules.defaults)
-    known = rules.judgments(as_judgments(judgments, kind_read(measure for _, measure in named), columns))
+    given = as_judgments(judgments, kind_read(measure for _, measure in named), columns)
+    known = rules.judgments(given)
     systems = [*rules.runs(as_runs(runs, columns=columns))]
     facts = DocumentFacts.read(costs, document_groups)
     if facts is not None:
         asked: Policies = {
             "like": like, "ties": ties, "depth": depth, "condensed": condensed, "empty": empty, "missing": missing,
-            "degenerate": degenerate, "precision": precision, "jobs": jobs,
+            "degenerate": degenerate, "precision": precision, "unmatched": unmatched, "jobs": jobs,
         }  # fmt: skip
         return _by_document(known, systems, dict(named), facts, warn, asked)
     bound = {name: measure.bind(known.pool) for name, measure in named}
@@ -137,7 +150,7 @@ def evaluate(
     reasons = np.zeros(values.shape, np.uint8)
     coverage = Coverage.blank(len(systems), len(known.queries))
     infinite: list[bool] = []
-    other: bytes | None = None  # a query that a run answers, and nobody judged
+    matched: list[MatchedQueries] = []
     swapped = SwappedFiles(known.pool.grade)
     room = JudgingRoom(bound)
     start = 0
@@ -150,24 +163,35 @@ def evaluate(
         part = slice(start, start + len(batch))
         values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, room)
         infinite += [compared == "single" and bool(np.isinf(run.score).any()) for run in batch]
-        other = other or next((run.unjudged[0] for run in batch if len(run.unjudged)), None)
+        matched += [MatchedQueries.of(known, run) for run in batch]
         swapped.look([run for run, system in zip(batch, systems[part], strict=True) if not isinstance(system, FileRun)])
         start += len(batch)
         if progress:
             progress(len(batch))
     refuse_infinite(values, list(bound), known.queries)
     refuse(reasons, bound, known, counting)
+    if depth:  # a run may have judged documents below the cut only
+        matched = [
+            MatchedQueries.of(known, system.retrieved(known)) if seen.few else seen
+            for system, seen in zip(systems, matched, strict=True)
+        ]
     if coverage.missing.all():
-        raise known.not_answered(other)
+        raise no_query_in_common(known, (each.unjudged for each in matched))
+    names = tuple(name for name, _ in distinct_names(systems))
     notes = [
         *notes_on_reading(known, systems),
-        *swapped.notes(),
-        *notes_about(seen_in(coverage, systems, infinite), counting.ties, *room.found()),
+        *unmatched_notes(known, dict(zip(names, systems, strict=True)), matched, unmatched),
+        *swapped.notes(known, systems),
+        *notes_about(
+            seen_in(coverage, systems, infinite, known.queries, [each.unjudged for each in matched]),
+            counting.ties,
+            *room.found(),
+        ),
     ]
     warn_user(notes, warn)
     return Scores(
         measures=tuple(bound),
-        systems=tuple(name for name, _ in distinct_names(systems)),
+        systems=names,
         queries=known.queries,
         values=values,
         reasons=reasons,
@@ -183,6 +207,8 @@ def evaluate(
             "empty_plain": rules.empty,
             "missing": counting.missing,
             "degenerate": degenerate,
+            "judgments": JudgmentsDigest(given),
+            "unmatched": tuple(name for name, seen in zip(names, matched, strict=True) if seen.few),
             "exactness": inexact_measures(bound, coverage.sampled),
             "standard_error": {name: coverage.sampled[m] for m, name in enumerate(bound) if m in coverage.sampled},
         },

@@ -9,7 +9,9 @@ from typing import Any, TypedDict
 import numpy as np
 
 from calipers.batching import batches
+from calipers.collection.column_names import ORDER
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
+from calipers.collection.formats import sniff
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import Judgments
 from calipers.collection.read_ahead import in_order
@@ -198,11 +200,17 @@ def notes_on_reading(judgments: Judgments | None, runs: Iterable[Run]) -> list[s
     return [*(() if judgments is None else judgments.notes), *how_read(runs)]
 
 
+def path_of(run: Run) -> str | None:
+    """Return the file of a run, or None if it has none."""
+    path: str | None = getattr(run, "path", None)
+    return path
+
+
 def how_read(runs: Iterable[Run]) -> list[str]:
     """What is to be known of how runs were read: each note once, with the files that it is about."""
     files: dict[str, list[str]] = {}
     for run in runs:
-        path = str(getattr(run, "path", None) or run.name)
+        path = path_of(run) or run.name
         for note in getattr(run, "notes", ()):
             about = [path] if note.startswith(f"{path}: ") else []
             files.setdefault(note.removeprefix(f"{path}: "), []).extend(about)
@@ -210,7 +218,7 @@ def how_read(runs: Iterable[Run]) -> list[str]:
 
 
 class SwappedFiles:
-    """Whether judgments and runs seem to be exchanged: grades that are no whole numbers, and scores that all are.
+    """Test for judgments and runs in each other's place: grades that are fractions, and scores that are whole numbers.
 
     Formats with a field of their own for a grade or a score tell; JSON and dictionaries do not.
     """
@@ -236,9 +244,20 @@ class SwappedFiles:
             self._low = min(self._low, float(run.score.min(initial=np.inf)))
             self._high = max(self._high, float(run.score.max(initial=-np.inf)))
 
-    def notes(self) -> Iterator[str]:
-        if self._grade is not None and self._whole and -self.LARGEST <= self._low < self._high <= self.LARGEST:
-            yield (
-                f"the judgments look like scores (grade {self._grade:g}) and the scores like grades (whole numbers "
-                f"from {self._low:g} to {self._high:g}): judgments come first, then runs"
+    def notes(self, judgments: Judgments, runs: Iterable[Run]) -> list[str]:
+        """Return a warning if judgments and runs seem to be exchanged. JSON files that seem so are refused."""
+        if self._grade is None or not self._whole or not -self.LARGEST <= self._low < self._high <= self.LARGEST:
+            return []
+        text = (
+            f"the judgments look like scores (grade {self._grade:g}) and the scores like grades (whole numbers "
+            f"from {self._low:g} to {self._high:g}): {ORDER}"
+        )
+        if self._high > 0 and _is_json_file(judgments.name) and any(_is_json_file(path_of(run)) for run in runs):
+            raise CalipersError(
+                f"{text}. If they are right, name grades and scores, as columns of CSV do", file=judgments.name
             )
+        return [text]
+
+
+def _is_json_file(path: str | None) -> bool:
+    return path is not None and os.path.isfile(path) and sniff(path) == "json"

@@ -230,7 +230,7 @@ def test_other_conventions_and_lost_queries_are_said(files: Path, capfd: pytest.
     capfd.readouterr()
     check("new.run", "--baseline", "s.json", "-m", "AP", "--max-drop", "0.01")
     err = capfd.readouterr().err
-    assert "warning: 1 of 1 run lacks judged queries (1 in all, new)" in err
+    assert "warning: 1 of 1 run lacks judged queries (1 in all, new, such as '2')" in err
     assert "warning: 1 query of new is not in old (1); left out" in err
     assert "different conventions: Calipers' own (new) and trec_eval (old)" in err
     assert check("new.run", "--baseline", "s.json", "-m", "AP", "--max-drop", "0.01", "--strict") == 2

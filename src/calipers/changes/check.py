@@ -23,11 +23,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
 from calipers.changes.difference import beyond_rounding
-from calipers.errors import CalipersError, UnknownName, warn_user
+from calipers.collection.judgments import digest_text
+from calipers.errors import CalipersError, CheckFailed, UnknownName, warn_user
 from calipers.lists import Floats
 from calipers.measures.grammar import parse
 from calipers.planning.closed_form_power import power_one_sided, smallest_n
@@ -41,6 +43,8 @@ from calipers.results.tables import Table, four_digits, markdown_text
 from calipers.stats.differences import DIGITS, Differences
 from calipers.stats.equivalence_tests import non_inferiority, non_inferiority_limits
 
+OtherJudgments = Literal["error", "warn"]
+OTHER_JUDGMENTS = get_args(OtherJudgments)
 WORSE, NOT_WORSE, UNDECIDED = "worse", "not worse", "undecided"
 WORST = 5  # queries with the largest loss that are named
 COLUMNS = ("measure", "verdict", "old", "new", "difference", "low", "high", "max_drop", "queries", "needed")
@@ -103,6 +107,7 @@ class Check:
     alpha: float
     power: float
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()  # what is said beside, and is no warning
 
     @property
     def verdict(self) -> str:
@@ -164,7 +169,7 @@ class Check:
                 {name: getattr(each, name) for name in COLUMNS} | {"worst": [vars(loss) for loss in each.worst]}
                 for each in self.decisions
             ],
-            "notes": list(self.notes),
+            "notes": [*self.notes, *self.remarks],
         }  # fmt: skip
         return json.dumps(made, ensure_ascii=False, indent=1) + "\n"
 
@@ -218,6 +223,7 @@ def check(
     alpha: float = 0.05,
     power: float = 0.8,
     worst: int = WORST,
+    other_judgments: OtherJudgments = "error",
     warn: bool = True,
 ) -> Check:
     """Is a new version of a system worse than the old one by more than `max_drop`, under each measure?
@@ -225,7 +231,12 @@ def check(
     new, old: scores of one system each, from `evaluate` or `read_scores`. Queries that only one of them has are left
         out, and counted in the notes; the measures are those of the new one.
     alpha: the chance of each wrong verdict. power: with which the queries that are needed would decide.
-    worst: how many of the largest losses are named. warn: give the notes as one CalipersWarning.
+    worst: how many of the largest losses are named.
+    other_judgments: `error` fails if the two scores were made with different judgments, `warn` compares them. Scores
+        from files in JSON know their judgments, scores from CSV do not.
+    warn: give the notes as one CalipersWarning.
+
+    Scores of a system with hardly any judged document (see `unmatched` of `evaluate`) never pass.
 
     >>> import calipers as cal
     >>> scores = cal.as_scores([[0.50, 0.31, 0.60, 0.42], [0.51, 0.30, 0.60, 0.41]], systems=["new", "old"])
@@ -242,6 +253,10 @@ def check(
     for what, scores in (("new", new), ("old", old)):
         if len(scores.systems) != 1:
             raise CalipersError(f"the {what} scores are of {len(scores.systems)} systems: expected one")
+    if other_judgments not in OTHER_JUDGMENTS:
+        raise CalipersError(f"other_judgments '{other_judgments}' is unknown; expected {' or '.join(OTHER_JUDGMENTS)}")
+    _refuse_unmatched(new, old)
+    changed, remarks = _judgments_of_both(new, old, other_judgments)
     places = [_measure(old, name) for name in new.measures]
     place = {query: q for q, query in enumerate(old.queries)}
     shared = [q for q, query in enumerate(new.queries) if query in place]
@@ -254,9 +269,42 @@ def check(
         _decision(name, of, queries, max_drop, alpha, power, worst)
         for name, of in zip(new.measures, values, strict=True)
     )
-    notes = tuple(_notes(new, old, len(shared)))
+    notes = (*changed, *_notes(new, old, len(shared)))
     warn_user(notes, warn)
-    return Check(old.systems[0], new.systems[0], decisions, max_drop, alpha, power, notes)
+    return Check(old.systems[0], new.systems[0], decisions, max_drop, alpha, power, notes, remarks)
+
+
+def _refuse_unmatched(*both: Scores) -> None:
+    """Fail if a system has hardly any judged document: its scores say nothing."""
+    for scores in both:
+        if scores.systems[0] in scores.metadata.get("unmatched", ()):
+            raise CheckFailed(
+                f"{scores.systems[0]}: hardly any query has a judged document, so that the scores cannot be compared. "
+                "Do judgments and runs write document ids in the same way?"
+            )
+
+
+def _judgments_of_both(
+    new: Scores, old: Scores, other_judgments: OtherJudgments
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return warnings and remarks about the judgments of both scores. Fail if they differ and that is not allowed."""
+    known = [digest_text(scores.metadata.get("judgments")) for scores in (new, old)]
+    if known[0] is not None and known[1] is None:
+        return (), (
+            "the scores of the baseline do not say which judgments they were made with: if the judgments have changed "
+            "since, the comparison is wrong; scores by query in JSON say it",
+        )
+    if None in known or known[0] == known[1]:
+        return (), ()
+    text = (
+        f"{new.systems[0]} and {old.systems[0]} were scored with different judgments "
+        f"(digests {known[0]} and {known[1]})"
+    )
+    if other_judgments == "error":
+        raise CheckFailed(
+            f"{text}: compute the scores of the baseline again, or set other_judgments to 'warn' to compare them anyway"
+        )
+    return (text,), ()
 
 
 def _decision(

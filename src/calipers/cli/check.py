@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.inputs import Inputs, ScoreFiles
-from calipers.cli.option_groups import together
+from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     FILE,
     NOT_NEGATIVE,
@@ -90,6 +90,7 @@ class AllowedLoss:
     alpha: float
     power: float
     worst: int
+    other_judgments: str
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,9 @@ class Reports:
               help="With which the queries that are named would decide.")  # fmt: skip
 @click.option("--worst", type=click.IntRange(min=0), default=5, show_default=True, metavar="N",
               help="Queries with the largest loss that are named for each measure.")  # fmt: skip
+@click.option("--other-judgments", type=LibraryChoice("calipers.changes.check:OTHER_JUDGMENTS"), default="error",
+              show_default=True,
+              help="What to do if the old scores were made with other judgments: fail, or warn and go on.")  # fmt: skip
 @together("reports", Reports)
 @click.option("--fail-undecided", is_flag=True, help="Exit with 1 where it is undecided, too.")
 @click.option("--junit", metavar="FILE", type=OUTPUT, help="Write JUnit's XML as well: one test case per measure.")
@@ -146,8 +150,10 @@ def command(inputs: NewAndOld, limits: AllowedLoss, reports: Reports, lists: Lis
     if reports.annotate and output.file is None and output.format not in READ_BY_PEOPLE:
         raise CalipersError(f"--annotate prints to the screen, where the {output.format} would be: give it a file (-o)")
     new, old = inputs.new_and_old(lists)
-    found = check(new, old, limits.max_drop, alpha=limits.alpha, power=limits.power, worst=limits.worst, warn=False)
+    found = check(new, old, warn=False, **vars(limits))
     warn(found.notes, lists.strict)
+    for text in found.remarks:
+        note(text)
     _write(found, output)
     if reports.junit is not None:
         write_text(found.to_junit(reports.fail_undecided), reports.junit)

@@ -76,7 +76,8 @@ def evaluate_on_spark(
     known = spark.read_judgments(session, inputs.judgments, format=_format(inputs.judgments_as), subtopics=subtopics)
     runs = spark.read_runs(session, _files(inputs.systems), format=_format(inputs.systems_as), ordered=ties == "input")
     observed = {name: spark_sql().Observation() for name in ("runs", "judged")}
-    policies = {name: value for name, value in lists.policies.items() if name not in ("costs", "document_groups")}
+    unknown = ("costs", "document_groups", "unmatched")
+    policies = {name: value for name, value in lists.policies.items() if name not in unknown}
     scores = spark.evaluate(
         known, runs, list(wanted), columns=inputs.columns, intents=probabilities, observed=observed, **policies
     ).persist()

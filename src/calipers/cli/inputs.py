@@ -178,7 +178,8 @@ class Inputs(Runs):
         """Whether the inputs are files of scores rather than judgments and runs."""
         from calipers.results.score_files import is_score_table
 
-        if self.judgments != "-" and is_score_table(self.judgments):
+        said = self.judgments_as or self.columns or self.judgments_columns
+        if self.judgments != "-" and not said and is_score_table(self.judgments):
             return True
         if not self.systems:
             raise CalipersError(

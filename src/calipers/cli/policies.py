@@ -37,6 +37,7 @@ class ListPolicies:
     degenerate: Policy | None = None
     costs: str | None = None
     document_groups: str | None = None
+    unmatched: str = "error"
     strict: bool = False
     jobs: int | None = None
 
@@ -75,6 +76,9 @@ lists = together(
                  help="What a normalised score counts where all rankings score the same."),
     costs_option,
     document_groups_option,
+    click.option("--unmatched", type=LibraryChoice("calipers.collection.mismatch:UNMATCHED"), default="error",
+                 show_default=True,
+                 help="What to do if none of the documents of a run is judged: refuse the run, or warn and score it."),
     strict_option,
     jobs_option,
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,6 +18,31 @@ from calipers.native.columns import Columns, Labels
 from calipers.native.ids import Ids, decode
 from calipers.native.scanner import JudgedIndex
 from calipers.plurals import counted
+
+DIGEST = 16  # hexadecimal digits of a digest
+
+
+class JudgmentsDigest:
+    """Digest of judgments, computed when it is first asked for. It is pickled as text."""
+
+    def __init__(self, judgments: Judgments) -> None:
+        self._judgments = judgments
+
+    @property
+    def text(self) -> str | None:
+        return self._judgments.digest
+
+    def __reduce__(self) -> Any:
+        return _unpickled, (self.text,)
+
+
+def _unpickled(text: str | None) -> str | None:
+    return text
+
+
+def digest_text(found: JudgmentsDigest | str | None) -> str | None:
+    """Return the text of a digest that was read from a file, or is still to be computed."""
+    return found.text if isinstance(found, JudgmentsDigest) else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,13 +222,22 @@ class Judgments:
     def document_names(self) -> list[str]:
         return self.documents.texts() if self.texts is None else self.texts()
 
-    def not_answered(self, query: bytes | None) -> CalipersError:
-        """The error where runs answer none of these queries, with one query of each side."""
-        other = "the runs are empty" if query is None else f"the runs have '{decode(query)}'"
-        return CalipersError(
-            f"no query in common: none of the runs answers a query of {self.name} "
-            f"(the judgments have '{self.queries[0]}', {other})"
-        )
+    @cached_property
+    def digest(self) -> str | None:
+        """Digest of the sorted (query, document, grade) triples: the same for every format and order of the input.
+
+        None for judgments that are no grades (by subtopic, preferences, several judges, samples).
+
+        >>> Judgments.from_dict({"q": {"a": 1, "b": 0}}).digest == Judgments.from_dict({"q": {"b": 0, "a": 1}}).digest
+        True
+        """
+        if self.pool.kind != "grades":
+            return None
+        names = self.pool.place.tolist() if self.names is None else self.document_names
+        queries = [self.queries[q] for q in self.pool.query.tolist()]
+        triples = sorted(zip(queries, map(str, names), (self.pool.grade + 0.0).tolist(), strict=True))
+        text = "".join(f"{query}\0{document}\0{grade!r}\n" for query, document, grade in triples)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """As {query: {document: grade}}."""

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.judgments import Judgments
+from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.fusion.allowed_orders import Above, Found, best_order
@@ -36,7 +37,7 @@ from calipers.fusion.combine import FusedRun, fused, several
 from calipers.fusion.pairwise import places, sorted_by_votes
 from calipers.inputs import as_judgments
 from calipers.lists import SAID_OF, Floats, Ints
-from calipers.native.ids import encode
+from calipers.native.ids import Ids, encode
 
 BOUNDS = ("naive", "pareto", "majoritarian")
 RULES = {"pareto": "unanimity", "majoritarian": "the majority"}  # that an oracle respects; naive respects nothing
@@ -114,7 +115,7 @@ def judged(ballots: Ballots, judgments: Judgments) -> Ballots:
     place = [index.query(encode(query)) for query in ballots.queries]
     kept = [q for q, at in enumerate(place) if at >= 0]
     if not kept:
-        raise judgments.not_answered(encode(ballots.queries[0]) if len(ballots.queries) else None)
+        raise no_query_in_common(judgments, [Ids.of(ballots.queries)])
     if len(kept) < len(ballots.queries):
         ballots, place = ballots.of_queries(kept), [place[q] for q in kept]
     query = np.repeat(place, np.diff(ballots.offsets)).tolist()

@@ -68,7 +68,8 @@ def filled_scores(
     people = panel.given[0][view.chosen]
     known, seen = view.judgments, [view.run(run) for run in runs]
     whole = evaluate(known, seen, measures, warn=False, **policies)
-    return whole, evaluate(known, [SeenByPeople(run, people) for run in seen], measures, warn=False, **policies)
+    partial: Policies = {**policies, "unmatched": "warn"}
+    return whole, evaluate(known, [SeenByPeople(run, people) for run in seen], measures, warn=False, **partial)
 
 
 def filled_table(

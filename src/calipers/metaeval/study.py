@@ -465,7 +465,7 @@ def meta_evaluate(
         if name in HALVES:
             half = halves[name]
             parts = [half.run(system) for system in systems]
-            condensed: Policies = {**policies, "condensed": True}
+            condensed: Policies = {**policies, "condensed": True, "unmatched": "warn"}
             source = evaluate(half.judgments, parts, names, warn=False, **condensed)
         elif name in BY_GRADES:
             places = by_grades[name]

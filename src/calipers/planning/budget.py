@@ -166,7 +166,8 @@ def plan_budget(
     rows: list[tuple[Any, ...]] = []
     for depth in at:
         half = HalfOfDocuments(known, reached <= depth)
-        scores = evaluate(half.judgments, [half.run(run) for run in remembered], names, warn=False, **policies)
+        partial: Policies = {**policies, "unmatched": "warn"}
+        scores = evaluate(half.judgments, [half.run(run) for run in remembered], names, warn=False, **partial)
         per_query = float(size[depth].mean())
         for share in SHARES:
             n = min(int(share * budget / per_query), MOST_QUERIES) if per_query else 0

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from calipers.plurals import counted, verb
 
 if TYPE_CHECKING:
     from calipers.collection.runs import Run
+    from calipers.native.ids import Ids
     from calipers.results.scores import Coverage
+
+
+NAMED = 3  # queries that a note names
 
 
 class RunSummary(NamedTuple):
@@ -22,9 +27,21 @@ class RunSummary(NamedTuple):
     tied_lists: int
     unjudged_share: float  # of the documents in the top 10
     infinite: bool = False  # a score is infinite in single precision
+    unjudged: tuple[str, ...] = ()  # names of some queries without judgments, where they are known
+    missing: tuple[str, ...] = ()  # names of some judged queries that it lacks
 
 
-def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | None = None) -> list[RunSummary]:
+def seen_in(
+    coverage: Coverage,
+    runs: Sequence[Run],
+    infinite: Sequence[bool] | None = None,
+    queries: Sequence[str] = (),
+    unjudged: Sequence[Ids] | None = None,
+) -> list[RunSummary]:
+    """Return a summary of each run.
+
+    queries: the names of the judged queries. unjudged: the queries of each run that have no judgments.
+    """
     from calipers.collection.run_names import distinct_names
 
     columns = (
@@ -33,6 +50,8 @@ def seen_in(coverage: Coverage, runs: Sequence[Run], infinite: Sequence[bool] | 
         (coverage.tied > 0).sum(axis=1).tolist(),
         coverage.unjudged_share_at_10().tolist(),
         [False] * len(runs) if infinite is None else infinite,
+        [()] * len(runs) if unjudged is None else [tuple(names[:NAMED].texts()) for names in unjudged],
+        [tuple(queries[q] for q in row.nonzero()[0][:NAMED]) if queries else () for row in coverage.missing],
     )
     return [RunSummary(*run) for run in zip(*zip(*distinct_names(runs), strict=True), *columns, strict=True)]
 
@@ -50,13 +69,13 @@ def notes_about(
     if unjudged := [run.unjudged_queries for run in seen if run.unjudged_queries]:
         yield (
             f"{len(unjudged)} of {counted(total, 'run')} {verb(len(unjudged), 'answers', 'answer')} queries without "
-            f"judgments (at most {max(unjudged)}); ignored"
+            f"judgments (at most {max(unjudged)}{_such_as(run.unjudged for run in seen)}); ignored"
         )
     if missing := [run for run in seen if run.missing_queries]:
         lacking = sum(run.missing_queries for run in missing)
         yield (
             f"{len(missing)} of {counted(total, 'run')} {verb(len(missing), 'lacks', 'lack')} judged queries "
-            f"({lacking} in all, {some([run.name for run in missing])})"
+            f"({lacking} in all, {some([run.name for run in missing])}{_such_as(run.missing for run in seen)})"
         )
     if infinite := [run.name for run in seen if run.infinite]:
         yield (
@@ -84,6 +103,12 @@ def notes_about(
             + (f", by {mean:.3f} on average" if total > 1 else "")
             + "; calipers ranges tells more"
         )
+
+
+def _such_as(queries: Iterable[Sequence[str]]) -> str:
+    """Name the first queries of several runs, each once."""
+    named = [*dict.fromkeys(chain.from_iterable(queries))][:NAMED]
+    return f", such as {', '.join(repr(name) for name in named)}" if named else ""
 
 
 def some(names: Sequence[str]) -> str:

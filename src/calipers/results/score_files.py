@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from calipers.collection.column_names import NAMES, plain_name
 from calipers.collection.frames import is_frame
+from calipers.collection.judgments import digest_text
 from calipers.errors import CalipersError, warn_user
 from calipers.extras import load
 from calipers.lists import Floats
@@ -22,9 +23,10 @@ from calipers.results.scores import Reason, Scores
 
 QUERY_NAMES = frozenset({"", "query", "query_id", "topic", "topic_id", "qid"})
 DOCUMENT_NAMES = frozenset(plain_name(name) for names in NAMES["document"] for name in names)
+NUMBER_NAMES = frozenset(plain_name(n) for role in ("grade", "score", "rank") for names in NAMES[role] for n in names)
 OPPOSITE = {"query": "system", "system": "query"}
 FRAME = "the frame"  # in messages, where a file would be named
-ABOUT = ("like", "exactness", "standard_error")  # what a table in JSON says of each row beside its cells
+ABOUT = ("like", "judgments", "exactness", "standard_error")  # what a table in JSON says of each row beside its cells
 UNDEFINED = frozenset({"", "na", "nan", "n/a", "null", "none", "-"})
 
 
@@ -176,13 +178,20 @@ def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:
         definitions if len(definitions) == len(names) else (),
         None,
         {**first.metadata, "left_out": left_out},
-        notes=(f"{_counts(left_out)} not in all files of scores; left out",) if any(left_out.values()) else (),
+        notes=(*_left_out(left_out), *_different_judgments(parts)),
     )
 
 
-def _counts(left_out: Mapping[str, int]) -> str:
+def _left_out(left_out: Mapping[str, int]) -> Iterator[str]:
     nouns = {"queries": "query", "systems": "system"}
-    return " and ".join(counted(left_out[what], noun) for what, noun in nouns.items() if left_out[what])
+    if any(left_out.values()):
+        counts = " and ".join(counted(left_out[what], noun) for what, noun in nouns.items() if left_out[what])
+        yield f"{counts} not in all files of scores; left out"
+
+
+def _different_judgments(parts: Sequence[Scores]) -> Iterator[str]:
+    if len({digest for part in parts if (digest := digest_text(part.metadata.get("judgments")))}) > 1:
+        yield "the files of scores were made with different judgments"
 
 
 def is_score_table(path: str) -> bool:
@@ -198,9 +207,17 @@ def is_score_table(path: str) -> bool:
     header, row = next(csv.reader(lines[:1])), next(csv.reader(lines[1:]))
     if len(header) < 2 or len(row) != len(header):
         return False
+    if _is_table_of_documents(header):
+        return False
     start = 2 if _is_long(header) else 1
     named = all(_number(cell) is None for cell in header[start:])
     return named and all(_number(cell) is not None or cell.strip().lower() in UNDEFINED for cell in row[start:])
+
+
+def _is_table_of_documents(header: Sequence[str]) -> bool:
+    """Return True if the columns are those of judgments or of a run: a document, and its grade, score or rank."""
+    names = {*map(plain_name, header)}
+    return bool(names & DOCUMENT_NAMES) and bool(names & NUMBER_NAMES)
 
 
 def are_stored_scores(path: str) -> bool:
@@ -264,8 +281,9 @@ def _read_json(path: str, max_unpacked: int | None) -> Scores:
             raise CalipersError(f"object {number} has other names than the first", file=path)
         cells = ["" if each[name] is None else str(each[name]) for name in header]
         rows.append((number, cells))
-    like = objects[0].get("like")
-    return replace(_long(path, header, rows), metadata={"like": like if isinstance(like, str) else None})
+    about = {name: objects[0].get(name) for name in ("like", "judgments")}
+    texts = {name: value if isinstance(value, str) else None for name, value in about.items()}
+    return replace(_long(path, header, rows), metadata=texts)
 
 
 def _read(path: str, max_unpacked: int | None) -> Scores:

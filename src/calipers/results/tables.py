@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
+from calipers.collection.judgments import digest_text
 from calipers.errors import UnknownName, place_of
 from calipers.extras import load
 from calipers.record import Record
@@ -114,12 +115,13 @@ class Table(Record):
         """A list of objects, one per row.
 
         Where scores follow another tool's conventions, each says whose, and where some are not exact, which and why.
+        Scores by query have a digest of the judgments that they were made with.
         """
         import json
 
-        like = {"like": self.metadata["like"]} if self.metadata.get("like") else {}
+        about = self._about()
         rows = [
-            like
+            about
             | {
                 name: None if isinstance(cell, float) and not math.isfinite(cell) else cell
                 for name, cell in zip(self.columns, row, strict=True)
@@ -128,6 +130,13 @@ class Table(Record):
             for row in self.rows
         ]
         return json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+
+    def _about(self) -> dict[str, Any]:
+        """Return what each row says of all scores: whose conventions they follow, and which judgments were used."""
+        found = {"like": self.metadata.get("like")}
+        if self.columns[:2] == ("system", "query"):
+            found["judgments"] = digest_text(self.metadata.get("judgments"))
+        return {name: value for name, value in found.items() if value}
 
     def _exactness(self, row: tuple[Cell, ...]) -> dict[str, Any]:
         """What is not exact about a row: of its measure, or of all measures where they are columns."""

@@ -83,7 +83,7 @@ def retrieval_scores(summaries: Summaries, measures: Sequence[str], judgments: J
                 f"{asked}: nobody says which documents are relevant: 'relevant' of questions, or --judgments FILE",
                 file=summaries.name,
             )
-    found = evaluate(judgments, runs, list(measures), warn=False)
+    found = evaluate(judgments, runs, list(measures), unmatched="warn", warn=False)
     answered = np.array([[query in runs[system] for query in found.queries] for system in found.systems])
     notes = replace(found, reasons=np.where(answered, found.reasons, 0).astype(np.uint8)).remarks
     shape = (len(found.measures), len(summaries.systems), len(summaries.documents))

@@ -86,7 +86,8 @@ def measure(measure: str | Measure, **policies: Unpack[Policies]) -> Any:
             lists = {query: lists.get(query, {}) for query in known}
             if not any(lists.values()):
                 return
-            scores = with_infinite_scores(lambda run: evaluate(known, run, ours, warn=False, **used), lists)
+            lenient: Policies = {**used, "unmatched": "warn"}
+            scores = with_infinite_scores(lambda run: evaluate(known, run, ours, warn=False, **lenient), lists)
             for query, score in zip(scores.queries, scores.values[0, 0].tolist(), strict=True):
                 yield library.Metric(query_id=query, measure=self, value=score)
 
@@ -287,7 +288,7 @@ class _Part(NamedTuple):
         if not shared:
             return
         known = {query: self.judged[query] for query in shared}
-        policies: Policies = {"like": RULES}
+        policies: Policies = {"like": RULES, "unmatched": "warn"}
         if leaves_out:
             policies |= {"empty": "skip", "missing": "skip"}
         if graded:

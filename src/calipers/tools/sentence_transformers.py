@@ -68,7 +68,8 @@ def retrieval_evaluator(
                 for query, hits in zip(self.queries_ids, queries_result_list, strict=True)
             }
             known = {query: judged[query] for query in self.queries_ids}
-            row = evaluate(known, run, [measure for _, measure in named], warn=False, **policies).mean().rows[0]
+            lenient: Policies = {**policies, "unmatched": "warn"}
+            row = evaluate(known, run, [measure for _, measure in named], warn=False, **lenient).mean().rows[0]
             return {typed: as_number(value) for (typed, _), value in zip(named, row[1:], strict=True)}
 
         def output_scores(self, scores: Mapping[str, float]) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from calipers.collection.document_facts import DocumentFacts
 from calipers.collection.id_codes import as_words
 from calipers.collection.judgments import Judgments
+from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.errors import CalipersError
@@ -227,7 +228,7 @@ def read_open_lists(
                 progress(1)
     if not any(len(found.query) for found in retrieved):
         unjudged = (found.unjudged for found in retrieved)
-        raise judgments.not_answered(next((queries[0] for queries in unjudged if len(queries)), None))
+        raise no_query_in_common(judgments, unjudged)
     lists = Lists.of(judgments.pool, retrieved)
     systems = tuple(name for name, _ in distinct_names(runs))
     ranks = UnjudgedRanks.of(lists, options.ties)

@@ -21,6 +21,7 @@ from calipers.collection.formats.json import Gathering
 from calipers.collection.json_values import gather, is_json, shown
 from calipers.collection.table_rows import Rows
 from calipers.errors import CalipersError
+from calipers.plurals import counted, verb
 
 QUERY = ("query_id", "qid", "query", "id")  # what the query is called beside a response
 _RESPONSE = re.compile(rb'"(?:hits|docs)"\s*:\s*\[|"responses"\s*:\s*\[\s*[{\]]')
@@ -50,6 +51,7 @@ class _Responses(Gathering):
     ids: Sequence[str] | None = None  # of the queries, in the order of the responses
     met: int = 0  # responses
     ordered: int = field(default=0)  # documents without a score
+    partial: list[str] = field(default_factory=list)  # queries whose responses the engine calls incomplete
 
     def add(self, item: Any, number: int | None) -> None:
         """Take a response, several of them, or {query: response}."""
@@ -76,6 +78,8 @@ class _Responses(Gathering):
             raise self.error(f"{place}: there are no hits (hits.hits) or documents (response.docs): {said}", number)
         if query is None:
             query = self._next_id(place, number)
+        if _is_partial(response):
+            self.partial.append(query)
         for rank, document in enumerate(_documents(response) or (), 1):
             if not isinstance(document, dict):
                 raise self.error(f"{place}: expected a document, found {shown(document)}", number)
@@ -111,6 +115,12 @@ class _Responses(Gathering):
     def rows(self) -> Rows:
         if self.ids is not None and self.met < len(self.ids):
             raise CalipersError(f"{self.met} responses for {len(self.ids)} ids of queries", file=self.file)
+        if self.partial:
+            self.notes.append(
+                f"{self.file}: {len(self.partial)} of {counted(self.met, 'response')} "
+                f"{verb(len(self.partial), 'is', 'are')} incomplete: a search timed out, or shards failed "
+                f"(query {', '.join(self.partial[:3])}{' ...' if len(self.partial) > 3 else ''})"
+            )
         if self.ordered:
             if self.ordered < len(self.values):
                 raise CalipersError("some documents have a score, and some have none", file=self.file)
@@ -131,6 +141,14 @@ def _documents(item: dict[str, Any]) -> list[Any] | None:
             found: list[Any] = item[outer][inner]
             return found
     return None
+
+
+def _is_partial(response: Mapping[str, Any]) -> bool:
+    """Return True if the engine says that a search did not see all documents."""
+    shards, header = response.get("_shards"), response.get("responseHeader")
+    failed = isinstance(shards, dict) and bool(shards.get("failed"))
+    solr = isinstance(header, dict) and header.get("partialResults") in (True, "true")
+    return response.get("timed_out") is True or failed or solr
 
 
 def _inner(item: Any) -> dict[str, Any] | None:

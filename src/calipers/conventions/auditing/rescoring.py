@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.collection.judgments import Judgments
+from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.conventions import PLAIN, Convention
@@ -48,7 +49,7 @@ class Rescorer:
     def __post_init__(self) -> None:
         first = self.retrieved(PLAIN)
         if all(not len(run.query) for run in first):
-            raise self.judgments.not_answered(next((run.unjudged[0] for run in first if len(run.unjudged)), None))
+            raise no_query_in_common(self.judgments, (run.unjudged for run in first))
 
     @cached_property
     def systems(self) -> tuple[str, ...]:

@@ -1,0 +1,192 @@
+"""Judgments and runs whose ids do not match: find it, and guess the reason."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, islice
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from calipers.collection.chunks import parsed
+from calipers.collection.files import start_of
+from calipers.collection.judgments import Judgments
+from calipers.collection.runs import FileRun, Run
+from calipers.errors import CalipersError
+from calipers.lists import Ints
+from calipers.native.columns import Retrieved
+from calipers.native.ids import Ids
+from calipers.plurals import counted
+
+Unmatched = Literal["error", "warn"]
+UNMATCHED = get_args(Unmatched)
+LOW_SHARE = 0.05  # of a run's queries with a judged document, below which a warning is given
+EXAMPLES = 1000  # documents of a run that are compared with the judged ones
+
+
+class NearMiss(NamedTuple):
+    """Two ids that differ only in how they are written."""
+
+    judged: str
+    retrieved: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"'{self.judged}' is judged and '{self.retrieved}' is retrieved: {self.reason}"
+
+
+Reasons = tuple[tuple[str, Callable[[str], str]], ...]
+REASONS: Reasons = (
+    ("upper and lower case differ", str.casefold),
+    ("there are spaces around one of them", str.strip),
+    ("leading zeros are missing in one of them, as after a spreadsheet has read them as numbers",
+     lambda name: name.lstrip("0")),
+    ("one of them ends in .0, as after a table has read them as fractions", lambda name: name.removesuffix(".0")),
+)  # fmt: skip
+DOCUMENT_REASONS: Reasons = (
+    *REASONS,
+    ("one of them is a passage of the other (see rollup)", lambda name: name.partition("#")[0]),
+    ("one of them is a path or an address that ends in the other", lambda name: name.rpartition("/")[2]),
+    ("one of them has a file ending", lambda name: os.path.splitext(name)[0]),
+)
+
+
+def near_misses(judged: Sequence[str], retrieved: Sequence[str], reasons: Reasons = REASONS) -> list[NearMiss]:
+    """Return pairs of different ids that become equal if one detail of their spelling is ignored.
+
+    All pairs have the same reason: the first one that explains any pair.
+
+    >>> near_misses(["002419", "7"], ["2419", "8"])[0].retrieved
+    '2419'
+    >>> near_misses(["a"], ["a", "b"])
+    []
+    """
+    known = set(judged)
+    for reason, simplified in reasons:
+        spelled = {simplified(name): name for name in reversed(judged)}
+        pairs = [
+            NearMiss(spelled[plain], name, reason)
+            for name in retrieved
+            if name not in known and (plain := simplified(name)) and plain in spelled
+        ]
+        if pairs:
+            return pairs
+    return []
+
+
+class MatchedQueries(NamedTuple):
+    """How many queries of one run have judged documents, among those that the run answers."""
+
+    answered: int  # judged queries with at least one judged document
+    matched: int  # queries for which the run retrieves a judged document
+    unjudged: Ids  # queries of the run without judgments
+    answers: Ints  # places of the judged queries that the run answers
+
+    @classmethod
+    def of(cls, judgments: Judgments, run: Retrieved) -> MatchedQueries:
+        answered = int(np.count_nonzero(judgments.pool.size[run.query]))
+        return cls(answered, int(np.count_nonzero(np.diff(run.offsets))), run.unjudged, run.query)
+
+    @property
+    def none(self) -> bool:
+        """True if the run has documents, but none of them is judged."""
+        return not self.matched and bool(self.answered or len(self.unjudged))
+
+    @property
+    def few(self) -> bool:
+        """True if less than 5% of the queries that the run answers have a judged document, or none has one."""
+        return self.none or self.matched < LOW_SHARE * self.answered
+
+
+def check_unmatched(given: str) -> None:
+    """Refuse a value that is not a choice of `unmatched`."""
+    if given not in UNMATCHED:
+        raise CalipersError(f"unmatched '{given}' is unknown; expected {' or '.join(UNMATCHED)}")
+
+
+def unmatched_notes(
+    judgments: Judgments, runs: Mapping[str, Run], matched: Sequence[MatchedQueries], unmatched: Unmatched
+) -> list[str]:
+    """Return a warning for each named run that has hardly any judged document. Raise an error if it has none.
+
+    unmatched: "warn" makes the error a warning.
+    """
+    if not len(judgments):
+        return []
+    notes = _query_notes(judgments, runs, matched)
+    for (name, run), seen in zip(runs.items(), matched, strict=True):
+        if seen.none:
+            text = f"{name}: none of its documents is judged{_explained(judgments, run, seen)}"
+            if unmatched == "error":
+                raise CalipersError(f"{text}. To count such a run as it is, set unmatched to 'warn'")
+            notes.append(text)
+        elif seen.few:
+            notes.append(
+                f"{name}: only {seen.matched} of {counted(seen.answered, 'query')} have a judged document"
+                f"{_explained(judgments, run, seen)}"
+            )
+    return notes
+
+
+def _query_notes(judgments: Judgments, runs: Iterable[str], matched: Iterable[MatchedQueries]) -> list[str]:
+    """Name judged queries that a run lacks, but may have under another spelling."""
+    found: dict[str, NearMiss] = {}
+    for name, seen in zip(runs, matched, strict=True):
+        if len(seen.unjudged) and len(seen.answers) < len(judgments.queries):
+            answered = {judgments.queries[q] for q in seen.answers.tolist()}
+            lacking = [query for query in judgments.queries if query not in answered]
+            if pairs := near_misses(lacking, seen.unjudged.texts()):
+                found[name] = pairs[0]
+    if not found:
+        return []
+    name, pair = next(iter(found.items()))
+    several = f" (and so in {counted(len(found) - 1, 'other run')})" if len(found) > 1 else ""
+    return [f"{name}: the judged query '{pair.judged}' may be its query '{pair.retrieved}': {pair.reason}{several}"]
+
+
+def _explained(judgments: Judgments, run: Run, seen: MatchedQueries) -> str:
+    """Return one id of each side, and a guess at the reason if there is one."""
+    if not seen.answered:
+        return f" ({_queries_of_both(judgments, seen.unjudged.texts())})"
+    retrieved = _some_documents(run)
+    pairs = near_misses(judgments.document_names, retrieved, DOCUMENT_REASONS)
+    if pairs:
+        return f" ({pairs[0]})"
+    judged = set(judgments.document_names)
+    other = next((name for name in retrieved if name not in judged), None)
+    return "" if other is None else f" ('{judgments.document_names[0]}' is judged and '{other}' is retrieved)"
+
+
+def no_query_in_common(judgments: Judgments, answered: Iterable[Ids]) -> CalipersError:
+    """Return the error for runs that answer none of the judged queries. answered: the queries of each run."""
+    queries = next((found.texts() for found in answered if len(found)), [])
+    return CalipersError(
+        f"no query in common: none of the runs answers a query of {judgments.name} "
+        f"({_queries_of_both(judgments, queries)})"
+    )
+
+
+def _queries_of_both(judgments: Judgments, answered: Sequence[str]) -> str:
+    """Return the first three queries of each side, and a guess at the reason if there is one."""
+    there = f"the judgments have {_first(judgments.queries)}"
+    if not answered:
+        return f"{there}, the runs are empty"
+    pairs = near_misses(judgments.queries, answered)
+    return f"{there}, the runs have {_first(answered)}" + (f"; {pairs[0].reason}" if pairs else "")
+
+
+def _first(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names[:3]) + (" ..." if len(names) > 3 else "")
+
+
+def _some_documents(run: Run) -> list[str]:
+    """Return ids of a run's first documents. Reads only the start of a TREC file."""
+    names: Iterable[str]
+    if isinstance(run, FileRun):
+        start = start_of(run.path, max_unpacked=run.max_unpacked)
+        columns, _ = parsed(start[: start.rfind(b"\n") + 1] or start, "run", first=True)
+        names = columns.documents.texts()
+    else:
+        names = chain.from_iterable(run.documents().values())
+    return [*islice(names, EXAMPLES)]
