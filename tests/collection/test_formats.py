@@ -11,6 +11,7 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
+from calipers.cli import commands
 from calipers.collection import files
 from calipers.collection import table_rows as rows
 from calipers.collection.formats import FORMATS, sniff
@@ -144,6 +146,9 @@ def test_ids_that_are_no_text(tmp_path: Path, write: Callable[..., str]) -> None
     path = write(b"caf\xe9 Q0 \xff\xfe 1 2.5 t\n")
     want = cal.read_run(path).documents()
     for ending in ENDINGS:
+        if ending in ("csv", "tsv"):
+            assert "ids that are not text" in refusal(cal.write_run, cal.read_run(path), tmp_path / f"a.{ending}")
+            continue
         cal.write_run(cal.read_run(path), tmp_path / f"a.{ending}")
         assert cal.read_run(tmp_path / f"a.{ending}").documents() == want
 
@@ -327,10 +332,10 @@ def test_shapes_of_json(text: str, write: Callable[..., str]) -> None:
         ('{"1": [1, 2]}', "there is no column for the query .*; the columns are '1'"),
         ('{"1": {"a": 1}, "2": 3}', "expected .query: .document: number.., or rows"),
         ("[{}, 1]", "row 1: expected"),
-        ('{"1": {"a": {"b": 1}}}', "score .* of document .a., query .1., is not a number"),
-        ('{"1": {"a": "x"}}', 'score "x" of document .a., query .1., is not a number'),
-        ('{"1": {"a": true}}', "score true of document .a., query .1., is not a number"),
-        ('{"1": {"a": null}}', "score null of document .a., query .1., is not a number"),
+        ('{"1": {"a": {"b": 1}}}', "score of query .1., document .a.: .* is not a number"),
+        ('{"1": {"a": "x"}}', 'score of query .1., document .a.: "x" is not a number'),
+        ('{"1": {"a": true}}', "score of query .1., document .a.: true is not a number"),
+        ('{"1": {"a": null}}', "score of query .1., document .a.: there is no value"),
         ('{"1": {"a": NaN}}', "NaN is not a finite number"),
         ('{"1": {"a": 1e999}}', "is not a finite number"),
         ('{"1": {"a": 1' + "0" * 400 + "}}", "is not a finite number"),
@@ -339,8 +344,8 @@ def test_shapes_of_json(text: str, write: Callable[..., str]) -> None:
         ('{"1": {"a": 1}}\n{"qid": 1, "docno": 2, "score": 3}', ":2: expected"),
         ('{"qid": 1, "docno": 2, "score": 3}\n{"1": {"a": 1}}', ":2: expected"),
         ('{"qid": 1, "docno": 2, "score": 3}\n{"qid": 1, "docno": 2}', ":2: there is no 'score'"),
-        ('{"qid": 1.5, "docno": 2, "score": 3}', "the query 1.5 is neither text nor a whole number"),
-        ('{"qid": 1, "docno": null, "score": 3}', "the document null is neither text nor a whole number"),
+        ('{"qid": 1.5, "docno": 2, "score": 3}', "column 'qid': the id 1.5 is neither text nor a whole number"),
+        ('{"qid": 1, "docno": null, "score": 3}', "column 'docno': the id null is neither text nor a whole number"),
         ('{"1": {"a": 1}', ":1: not JSON"),
         ('{"1": {"a": 1}}\n{"2": \n', ":2: not JSON"),
         ('{"1": {"a": 1}} {"2": {"a": 1}}\n', ":1: not JSON: something follows"),
@@ -395,7 +400,8 @@ def test_parquet_that_is_no_judgments(tmp_path: Path) -> None:
     path = table(tmp_path / "file", graded | {"label": [1, 0, 1]})
     assert cal.read_qrels(path).to_dict() == {"1": {"a": 1, "b": 0}}
     path = table(tmp_path / "file", graded | {"label": [1, None, 1]})
-    assert "column 'label', row 2" in refusal(cal.read_qrels, path)
+    assert cal.read_qrels(path).to_dict() == {"1": {"a": 1}}
+    assert cal.read_qrels(path).notes == (f"{path}: 1 row without a grade in 'label'; left out",)
     assert "there is no column for the score" in refusal(cal.read_runs, path)
     assert "the columns are 'qid', 'docno', 'label'" in refusal(cal.read_runs, path)
 
@@ -431,11 +437,11 @@ def test_empty_and_damaged_tables(tmp_path: Path, write: Callable[..., str]) -> 
         ("qid,docno,score\n1,a,3\n1,b,x\n", "column 'score', row 2: 'x' is not a number"),
         ("qid,docno,score\n1,a,3\n1,b,\n", "column 'score', row 2: there is no value"),
         ("qid,docno,score\n1,a,3\n,b,2\n", "column 'qid', row 2: there is no value"),
-        ("qid,docno,score\n1,a,nan\n", "column 'score', row 1: nan is not a finite number"),
-        ("qid,docno,score\n1,a,1e999\n", "column 'score', row 1: inf is not a finite number"),
+        ("qid,docno,score\n1,a,nan\n", "column 'score', row 1: 'nan' is not a finite number"),
+        ("qid,docno,score\n1,a,1e999\n", "column 'score', row 1: '1e999' is not a finite number"),
         ("qid,docno,score\n1,a,0x10\n", "column 'score', row 1: '0x10' is not a number"),
         ("qid,docno,score\n1,a,1_0\n", "column 'score', row 1: '1_0' is not a number"),
-        ("qid,docno,score\n1,a,3\n1,b\n", "not well-formed: .*Expected 3 columns, got 2"),
+        ("qid,docno,score\n1,a,3\n1,b\n", "row 2: expected 3 cells, as in the first line, found 2"),
         ("qid,docno,score\n1,a,3\n1,a,2\n", "row 2: document 'a' appears twice for query '1'"),
     ],
 )
@@ -615,7 +621,6 @@ def test_judgments_of_ir_datasets(tmp_path: Path, require: Any) -> None:
     [
         ("lz4.frame", lambda folder: cal.read_run(folder / "run.lz4"), "packed"),
         ("backports.zstd", lambda folder: cal.read_run(folder / "run.txt.zst"), "packed"),
-        ("pyarrow", lambda folder: cal.read_run(folder / "run.csv").documents(), "frames"),
         ("pyarrow.parquet", lambda folder: cal.read_run(folder / "run.parquet"), "frames"),
         ("narwhals", lambda folder: cal.read_run(pa.table(GOOD)), "frames"),
         ("ir_datasets", lambda folder: cal.read_judgments("irds:x"), "irds"),
@@ -694,3 +699,73 @@ def test_no_text_makes_the_reader_fail_otherwise(text: str, tmp_path_factory: py
         for value in ("score", "grade"):
             with suppress(CalipersError):
                 FORMATS[form].read(str(path), value=value)  # type: ignore[call-arg]  # which tables take
+
+
+# -- CSV and TSV: the standard library reads them ----------------------------------------------------
+
+WITHOUT_EXTRAS = """
+import sys
+for name in ("pyarrow", "narwhals", "pandas", "polars"):
+    sys.modules[name] = None
+import calipers as cal
+for ending, delimiter in (("csv", ","), ("tsv", "\\t"), ("txt", ";")):
+    for header in (True, False):
+        lines = [["1", "d 1", "1"], ["1", "d,2", "0"], ["2", '"d;3"', "1"]]
+        table = ([["query", "doc", "{}"]] if header else []) + lines
+        for number in ("grade", "score"):
+            quoted = [[f'"{c}"' if delimiter in c and c[0] != '"' else c for c in row] for row in table]
+            text = "\\n".join(map(delimiter.join, quoted))
+            open(f"{number}.{ending}", "w").write(text.format(number) + "\\n")
+        scores = cal.evaluate(f"grade.{ending}", f"score.{ending}", "AP", warn=False)
+        assert scores["AP"].tolist() == [[1.0, 1.0]], scores["AP"]
+"""
+
+
+def test_csv_without_extras(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("rows", [1, 1000])
+def test_text_that_is_not_utf_8_is_refused_with_its_line(
+    rows: int, write: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The law: a table in another encoding is an error with the line, and reads alike where the encoding is named."""
+    monkeypatch.setattr("calipers.collection.files.BLOCK", 512)
+    monkeypatch.setattr("calipers.collection.table_rows.AT_ONCE", 64)
+    text = "query,doc,{}\n" + "".join(f"q,plain{i},1\n" for i in range(rows)) + "q,caf\u00e9,2\n"
+    want = cal.read_judgments(write(text.format("grade").encode(), "utf8.csv")).to_dict()
+    for encoding in ("cp1252", "latin-1"):
+        path = write(text.format("grade").encode(encoding), "other.csv")
+        message = refusal(cal.read_judgments, path)
+        assert f"{path}:{rows + 2}: not text in UTF-8" in message
+        assert "name its encoding" in message
+        assert cal.read_judgments(path, encoding=encoding).to_dict() == want
+    run = write(text.format("score").encode("cp1252"), "run.csv")
+    assert f"{run}:{rows + 2}: not text in UTF-8" in refusal(lambda: cal.read_run(run).documents())
+    assert cal.read_run(run, encoding="cp1252").documents()["q"]["caf\u00e9"] == 2
+    trec = write("".join(f"q Q0 {d} 1 {s} t\n" for d, s in want["q"].items()).encode("cp1252"), "run.txt")
+    assert cal.read_run(trec, encoding="cp1252").documents()["q"] == want["q"]
+    assert cal.evaluate(want, cal.read_run(trec, encoding="cp1252"), "NumRet", warn=False)["NumRet"] == rows + 1
+    assert "unknown encoding 'cp9999'" in refusal(lambda: cal.read_judgments(path, encoding="cp9999"))
+    assert commands.run(["evaluate", path, run, "-m", "P@1", "--encoding", "cp1252"]) == 0
+    assert commands.run(["evaluate", path, run, "-m", "P@1"]) == 2
+
+
+@given(
+    st.lists(st.tuples(any_id, any_id, st.floats(-1e300, 1e300)), min_size=1, max_size=40),
+    st.sampled_from(["csv", "tsv"]),
+)
+def test_csv_is_read_as_python_writes_it(rows: list[tuple[str, str, float]], ending: str) -> None:
+    """Ids of any text, in any order of queries, are read back as they were, in pieces of any size."""
+    run: dict[str, dict[str, float]] = {}
+    for query, document, score in rows:
+        run.setdefault(query, {})[document] = score
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("calipers.collection.formats.csv.AT_ONCE", 3)
+        cal.write_run(run, Path(folder) / f"run.{ending}")
+        assert cal.read_run(Path(folder) / f"run.{ending}").documents() == run
+
+
+def test_empty_ids_are_not_written_to_csv(tmp_path: Path) -> None:
+    assert "cannot write an empty id" in refusal(cal.write_run, {"q": {"": 1.0}}, tmp_path / "run.csv")

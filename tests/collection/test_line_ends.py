@@ -77,7 +77,7 @@ def expected(known: Judgments, found: list[Row]) -> Any:
         run[name][document] = float(score)
     if not set(run) & set(known.queries):
         return "no query in common"
-    return evaluate(known, run, MEASURES, ties="docid", warn=False).values.tolist()
+    return evaluate(known, run, MEASURES, ties="docid", unmatched="warn", warn=False).values.tolist()
 
 
 def outcome(read: Callable[[], Any]) -> Any:
@@ -89,7 +89,9 @@ def outcome(read: Callable[[], Any]) -> Any:
 
 
 def of_run(known: Judgments, run: Any, jobs: int = 1) -> Any:
-    return outcome(lambda: evaluate(known, [run], MEASURES, ties="docid", jobs=jobs, warn=False).values.tolist())
+    return outcome(
+        lambda: evaluate(known, [run], MEASURES, ties="docid", unmatched="warn", jobs=jobs, warn=False).values.tolist()
+    )
 
 
 def retrieved(path: Path, index: Any, jobs: int) -> Any:

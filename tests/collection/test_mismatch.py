@@ -158,7 +158,7 @@ def test_documents_below_the_cut_count_as_matching() -> None:
 
 def test_the_choice_is_checked() -> None:
     with pytest.raises(CalipersError, match="unmatched 'ignore' is unknown; expected error or warn"):
-        cal.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "AP", unmatched="ignore")  # type: ignore[arg-type]
+        cal.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "AP", unmatched="ignore")
 
 
 def test_other_tools_keep_their_zeros(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

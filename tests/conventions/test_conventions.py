@@ -277,7 +277,7 @@ def test_mean_ndcg_is_the_mean_over_the_cutoffs(ideal: str, ties: str) -> None:
         n = len(run) if ideal == "list" else len(pool)
 
         def score(name: str, pool: Any = pool, run: Any = run) -> float:
-            options: dict[str, Any] = {"ties": ties, "empty": "skip", "missing": "skip"}
+            options: dict[str, Any] = {"ties": ties, "empty": "skip", "missing": "skip", "unmatched": "warn"}
             return float(cal.evaluate({"q": pool}, {"q": run}, [name], **options).values[0, 0, 0])
 
         cuts = [score(f"nDCG(ideal={ideal})@{k}") for k in range(1, n + 1)]

@@ -307,7 +307,7 @@ def test_weighted_ric_by_counting(grades: list[float], weight: str, ties: bool) 
 def test_weighted_ric_is_ric_where_weights_do_not_matter() -> None:
     pool, runs = drawn_case(3, 4, [0, 1], ties=True)
     names = ["RIC", "RIC(weight=gain)", "RIC(signed=True)", "RIC(weight=gain,signed=True)"]
-    plain, gain, signed, both = cal.evaluate({"q": pool}, named(runs), names).values[:, :, 0]
+    plain, gain, signed, both = cal.evaluate({"q": pool}, named(runs), names, unmatched="warn").values[:, :, 0]
     assert gain == pytest.approx(plain, abs=NEAR)
     assert both == pytest.approx(signed, abs=NEAR)
     for bad, words in (("weight=best", "weight=best of 'RIC'"), ("weight=top,p=1", "p=1 of 'RIC'")):
@@ -384,7 +384,7 @@ def test_ric_can_be_normalised() -> None:
 def test_undefined_ric() -> None:
     pools = {"q1": {"a": 1, "b": 1}, "q2": {"a": 0, "b": 0}, "q3": {"a": 1, "b": 0}}
     run = {q: {"a": 2.0, "b": 1.0} for q in pools}
-    found = cal.evaluate(pools, run, ["RIC"], empty="skip").values.ravel()
+    found = cal.evaluate(pools, run, ["RIC"], empty="skip", unmatched="warn").values.ravel()
     assert found.tolist() == pytest.approx([math.nan, math.nan, 1], nan_ok=True)
     assert ric_of(BINARY, {"a": 1.0}) == 0
     assert ric_of(BINARY, {"unknown": 1.0}) == 0

@@ -149,7 +149,11 @@ def library(
             warnings.simplefilter("ignore")
             parse_all(case.measures)  # a wrong name is refused before anything is read
             judgments, runs = sources(case, folder)
-            return of_scores(cal.evaluate(judgments, runs, case.measures, ties=case.ties, depth=case.depth, **options))
+            return of_scores(
+                cal.evaluate(
+                    judgments, runs, case.measures, ties=case.ties, depth=case.depth, unmatched="warn", **options
+                )
+            )
     except CalipersError as error:
         return refused(error, folder)
 
@@ -182,7 +186,7 @@ def arguments_of(case: Collection, folder: Path, *more: str) -> list[str]:
         asked += ["--ties", case.ties]
     if case.depth:
         asked += ["--depth", str(case.depth)]
-    return [*asked, *more]
+    return [*asked, "--unmatched", "warn", *more]
 
 
 def in_command(run: Callable[[list[str]], int], *more: str) -> Callable[[Collection, Path], Outcome | None]:
@@ -669,7 +673,7 @@ def trec_difference(case: Collection, folder: Path, taken: Taken | None = None) 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scores = cal.evaluate(judged, run, TREC, like="trec_eval-9")
+            scores = cal.evaluate(judged, run, TREC, like="trec_eval-9", unmatched="warn")
         answers["like trec_eval-9"] = {
             query: {name: float(scores[name][0, q]) for name in TREC}
             for q, query in enumerate(scores.queries)

@@ -11,6 +11,7 @@ from calipers.cli.options import (
     OUTPUT,
     columns_option,
     combine_option,
+    encoding_option,
     max_unpacked_option,
     query_ids_option,
     rollup_options,
@@ -28,6 +29,7 @@ from calipers.errors import CalipersError
 @combine_option
 @rollup_options
 @query_ids_option
+@encoding_option
 @max_unpacked_option
 def command(source: str, output: str, what: str | None, name: str | None, reading: Reading) -> None:
     """Write judgments or a run in another format.

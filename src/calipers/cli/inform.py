@@ -222,7 +222,7 @@ def difference(
     graded = known.judgments if isinstance(known, Preferences) else known
     scores = evaluate(
         graded, runs, f"AP(rel={lists.rel:g})", ties=lists.ties, depth=lists.depth, empty="skip", jobs=lists.jobs,
-        warn=False,
+        unmatched="warn", warn=False,
     )  # fmt: skip
     with progress(len(known.queries), "queries") as advance:
         found = difference_of(rankings, scores.values[0], advance, lists.jobs)

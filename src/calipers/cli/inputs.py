@@ -43,6 +43,7 @@ class Reading:
     rollup: str | None = None
     rollup_by: str | None = None
     query_ids: str | None = None
+    encoding: str | None = None
     max_unpacked: int | None = None
     memory: int | None = None
 
@@ -60,6 +61,7 @@ class Reading:
             format=self.judgments_format(measures),
             columns=_together(self.columns, self.judgments_columns),
             combine=self.combine_grades,
+            encoding=self.encoding,
             max_unpacked=self.max_unpacked,
         )
         for text in known.notes:
@@ -102,6 +104,7 @@ class Reading:
             columns=_together(self.columns, self.systems_columns),
             rollup=self._rollup(),
             query_ids=self.query_ids,
+            encoding=self.encoding,
             max_unpacked=self.max_unpacked,
             memory=self.memory,
         )

@@ -200,6 +200,10 @@ query_ids_option = click.option(
     "--query-ids", metavar="FILE", type=FILE,
     help="The queries of search responses that do not name them, in their order: what each line starts with.",
 )  # fmt: skip
+encoding_option = click.option(
+    "--encoding", metavar="NAME",
+    help="Encoding of text files that are not in UTF-8, for example cp1252 for files of Windows programs.",
+)  # fmt: skip
 memory_option = click.option(
     "--memory", type=GIGABYTES, metavar="GB",
     help="What a run may take whose queries are in no order; a larger one is sorted on disk [default: a quarter of "
@@ -213,6 +217,7 @@ how_to_read_files = declared(
     columns_apart,
     rollup_options,
     query_ids_option,
+    encoding_option,
     max_unpacked_option,
     memory_option,
 )  # fmt: skip

@@ -1,15 +1,14 @@
-"""Arrow's columns into ours: whole arrays, most of them without a copy."""
+"""Columns of Arrow tables: whole arrays, most of them without a copy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.column_names import number_role
-from calipers.collection.table_rows import Rows, by_appearance, by_rank
+from calipers.collection.table_rows import by_appearance
 from calipers.errors import CalipersError
 from calipers.extras import load
 from calipers.native.ids import Ids
@@ -19,37 +18,41 @@ def arrow() -> Any:
     return load("pyarrow", extra="frames", what="tables")
 
 
-def rows_of(
-    column: Mapping[str, Any], names: Mapping[str, str], value: str, file: str | None, before: int | None = None
-) -> Rows:
-    """The rows of a table whose column for each role is given, with the name that errors call it.
+@dataclass(frozen=True, eq=False)
+class ArrowColumn:
+    """One column of an Arrow table, with the name that errors call it."""
 
-    Pieces of a table say how many rows come `before` them; their queries are in any order.
-    """
-    ordered, before = before is None, before or 0
-    for role, content in column.items():
-        check_nulls(content, names[role], file, before)
-    number = number_role(names, value)
-    if not len(column[number]):
-        raise CalipersError("there are no rows", file=file)
-    queries, query = coded(column["query"], names["query"], file, ordered)
-    systems, system = coded(column["system"], names["system"], file) if "system" in column else (None, None)
-    found = numbers(column[number], names[number], number, file, before)
-    return Rows(
-        queries=queries,
-        query=query,
-        documents=ids(column["document"], names["document"], file),
-        value=-found if number == "rank" else found,
-        systems=() if systems is None else tuple(systems.texts()),
-        system=system,
-        file=file,
-        notes=rank_notes(names, file),
-    )
+    column: Any
+    name: str
+    file: str | None = None
+    before: int = 0  # rows of the table that come before
+    ordered: bool = True  # distinct values are needed in order of first appearance, each once
 
+    def __len__(self) -> int:
+        return len(self.column)
 
-def rank_notes(names: Mapping[str, str], file: str | None) -> tuple[str, ...]:
-    """What is to be said where ranks stand for scores."""
-    return (by_rank(names["rank"], file),) if "rank" in names else ()
+    def empty(self) -> NDArray[np.bool_]:
+        """Return True for rows without a value."""
+        return np.asarray(self.column.is_null(), bool) if self.column.null_count else np.zeros(len(self), bool)
+
+    def where(self, kept: NDArray[np.bool_]) -> ArrowColumn:
+        """Return the column of these rows."""
+        return replace(self, column=self.column.filter(arrow().array(kept)))
+
+    def ids(self) -> Ids:
+        """Return the cells as ids."""
+        check_nulls(self.column, self.name, self.file, self.before)
+        return ids(self.column, self.name, self.file)
+
+    def codes(self) -> tuple[Ids, NDArray[np.int32]]:
+        """Return the distinct cells as ids, and which of them each row has."""
+        check_nulls(self.column, self.name, self.file, self.before)
+        return coded(self.column, self.name, self.file, self.ordered)
+
+    def numbers(self, what: str) -> NDArray[np.float64]:
+        """Return the cells as finite numbers. what: the role of the column, for errors."""
+        check_nulls(self.column, self.name, self.file, self.before)
+        return numbers(self.column, self.name, what, self.file, self.before)
 
 
 def ids(column: Any, name: str, file: str | None = None) -> Ids:

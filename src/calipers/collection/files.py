@@ -8,11 +8,12 @@ few blocks.
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import stat
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from io import BytesIO
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -309,11 +310,41 @@ def blocks(
         else:
             source = plain_blocks(file, size)
         empty = True
-        for block in _as_utf8(source):
+        for block in _as_utf8(source, encoding_of(path)):
             empty = False
             yield block
         if empty:
             raise CalipersError("the file is empty")
+
+
+class EncodedPath(str):
+    """Path of a text file in another encoding than UTF-8. Whoever reads its blocks gets UTF-8."""
+
+    encoding: str
+
+    def __new__(cls, path: str, encoding: str) -> EncodedPath:
+        import codecs
+
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise CalipersError(f"unknown encoding '{encoding}'; others are utf-8, cp1252 and latin-1") from None
+        made = super().__new__(cls, path)
+        made.encoding = encoding
+        return made
+
+    def __str__(self) -> str:
+        return self
+
+
+def in_encoding(path: Path, encoding: str | None) -> str:
+    """Return the path of a file whose text is in this encoding. None stands for UTF-8."""
+    return os.fspath(path) if encoding is None else EncodedPath(os.fspath(path), encoding)
+
+
+def encoding_of(path: Path) -> str | None:
+    """Return the encoding that was named for a file, or None."""
+    return path.encoding if isinstance(path, EncodedPath) else None
 
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -324,25 +355,62 @@ def is_utf_16(start: bytes) -> bool:
     return start[:2] in _UTF_16 and b"\0" in start
 
 
-def _as_utf8(source: Iterator[Block]) -> Iterator[Block]:
-    """The same blocks, those of UTF-16 decoded."""
+def _as_utf8(source: Iterator[Block], encoding: str | None) -> Iterator[Block]:
+    """Yield blocks of UTF-8, from text in the encoding that was named or in UTF-16."""
     first = next(source, None)
     if first is None:
         return
-    if not is_utf_16(bytes(first[:64])):
+    if encoding is None and not is_utf_16(bytes(first[:64])):
         yield first
         yield from source
         return
+    for text in _decoded(chain([bytes(first)], source), encoding or "utf-16"):
+        yield text.encode("utf-8", "surrogatepass")
+
+
+def _decoded(source: Iterable[Block], encoding: str) -> Iterator[str]:
+    """Yield the text of blocks. An error names the line."""
     from codecs import getincrementaldecoder
 
-    decoder = getincrementaldecoder("utf-16")()
+    decoder, line = getincrementaldecoder(encoding)(), 1
     try:
-        for block in chain([bytes(first)], source):
+        for block in source:
             if text := decoder.decode(bytes(block)):
-                yield text.encode()
+                yield text
+                line += text.count("\n")
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        raise CalipersError(f"the UTF-16 text is damaged ({error.reason})") from None
+        line += error.object[: error.start].decode(encoding, "replace").count("\n")
+        hint = ": name its encoding, for example cp1252 for files of Windows programs" if encoding == "utf-8" else ""
+        raise CalipersError(f"not text in {encoding.upper()} ({error.reason}){hint}", line=line) from None
+
+
+class _BlockFile(io.RawIOBase):
+    """A file that consists of blocks."""
+
+    def __init__(self, source: Iterator[Block]) -> None:
+        self._source, self._rest = source, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer, /):  # type: ignore[no-untyped-def]  # any buffer
+        self._rest = self._rest or bytes(next(self._source, b""))
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
+def text_lines(path: Path, *, max_unpacked: int | None = None) -> Iterator[str]:
+    """Yield the lines of a text file with their ends. Text that is not UTF-8, or as was named, is an error."""
+    source = io.BufferedReader(_BlockFile(blocks(path, max_unpacked=max_unpacked)), BLOCK)
+    try:
+        yield from io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
+    except UnicodeDecodeError:
+        with FileErrors(path):
+            for _ in _decoded(blocks(path, max_unpacked=max_unpacked), "utf-8"):  # which knows the line
+                pass
+        raise
 
 
 def start_of(path: Path, *, max_unpacked: int | None = None) -> bytes:

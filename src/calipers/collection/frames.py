@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from calipers.collection.arrow import arrow, rows_of
+from calipers.collection.arrow import ArrowColumn, arrow
 from calipers.collection.column_names import columns_of
 from calipers.collection.judgments import Judgments
-from calipers.collection.table_rows import Rows, RowsRun, runs_of
+from calipers.collection.table_rows import Rows, RowsRun, rows_of, runs_of
 from calipers.errors import CalipersError
 from calipers.extras import load
 
@@ -44,7 +44,8 @@ def _rows(frame: Any, value: str, columns: Mapping[str, str] | None) -> Rows:
     if isinstance(known, nw.LazyFrame):
         known = known.collect()
     table = _table(known)
-    return rows_of({role: table.column(name) for role, name in names.items()}, names, value, None)
+    cells = {role: ArrowColumn(table.column(name), name) for role, name in names.items()}
+    return rows_of(cells, names, value, None)
 
 
 def _table(frame: Any) -> Any:

@@ -181,12 +181,15 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _some_documents(run: Run) -> list[str]:
-    """Return ids of a run's first documents. Reads only the start of a TREC file."""
+    """Return ids of a run's first documents, as far as it can tell. Reads only the start of a TREC file."""
     names: Iterable[str]
     if isinstance(run, FileRun):
         start = start_of(run.path, max_unpacked=run.max_unpacked)
         columns, _ = parsed(start[: start.rfind(b"\n") + 1] or start, "run", first=True)
         names = columns.documents.texts()
     else:
-        names = chain.from_iterable(run.documents().values())
+        try:
+            names = chain.from_iterable(run.documents().values())
+        except CalipersError:  # a view of a run, which cannot tell its documents
+            return []
     return [*islice(names, EXAMPLES)]

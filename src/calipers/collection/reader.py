@@ -23,6 +23,7 @@ from calipers.collection.files import (
     FileErrors,
     Path,
     blocks,
+    encoding_of,
     is_utf_16,
     packing_of,
     plain_blocks,
@@ -291,7 +292,7 @@ def _parts(path: Path, jobs: int, smallest: int) -> list[Part]:
         size = os.fstat(file.fileno()).st_size
         count = min(jobs, size // max(1, smallest))
         start = file.read(64)
-        if count < 2 or packing_of(start) or is_utf_16(start):
+        if count < 2 or packing_of(start) or is_utf_16(start) or encoding_of(path):
             return [(0, size)]
         targets = [size * k // count for k in range(count + 1)]
         starts = [0]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from calipers.collection.column_names import columns_of, number_role
-from calipers.collection.table_rows import Rows, by_rank
+from calipers.collection.cells import Cells
+from calipers.collection.column_names import columns_of
+from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
-from calipers.native.ids import Ids
 
 
 def is_ranx(value: object) -> bool:
@@ -39,11 +39,19 @@ def plain_nested(nested: Mapping[Any, Any]) -> Mapping[str, Any]:
         return nested
     try:
         return {
-            _id(query, "query"): {_id(document, "document"): float(number) for document, number in inner.items()}
+            _id(query): {_id(document): float(number) for document, number in inner.items()}
             for query, inner in nested.items()
         }
     except (TypeError, ValueError, AttributeError, OverflowError):
         return nested  # which will be refused
+
+
+def _id(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(value)
 
 
 def holds_records(source: Any) -> bool:
@@ -61,56 +69,31 @@ def rows_of_records(source: Any, value: str, columns: Mapping[str, str] | None =
         return None
     if not is_ranx(source):
         return rows_of_tuples(source, value, columns)
-    nested: Mapping[str, Mapping[str, float]] = source.to_dict()
-    return _rows([(query, *item) for query, inner in nested.items() for item in inner.items()], False)
+    return _rows_of_nested(source.to_dict(), value)
 
 
 def rows_of_tuples(found: Iterable[Any], value: str, columns: Mapping[str, str] | None = None) -> Rows:
-    """The rows of named tuples, which are all of one kind."""
+    """Return the rows of named tuples, which are all of one kind."""
     tuples = [*found]
     fields: tuple[str, ...] = tuples[0]._fields
     names = columns_of(fields, value, columns)
-    number = number_role(names, value)
     for row, each in enumerate(tuples, 1):
         if getattr(each, "_fields", None) != fields:
             raise CalipersError(f"row {row}: expected {', '.join(fields)}, found {each!r:.60}")
-    places = [fields.index(names[role]) for role in ("query", "document", number)]
-    rows = [tuple(each[place] for place in places) for each in tuples]
-    made = _rows(rows, number == "rank", names.get("rank", ""))
-    if "system" not in names:
-        return made
-    place = fields.index(names["system"])
-    codes: dict[str, int] = {}
-    system = np.array([codes.setdefault(str(each[place]), len(codes)) for each in tuples], np.int32)
-    return replace(made, systems=tuple(codes), system=system)
+    cells = {
+        role: Cells([each[place] for each in tuples], partial(_error, name))
+        for role, name in names.items()
+        for place in (fields.index(name),)
+    }
+    return rows_of(cells, names, value, None)
 
 
-def _rows(rows: Sequence[tuple[Any, ...]], ranked: bool, column: str = "") -> Rows:
-    if not rows:
-        raise CalipersError("there are no rows")
-    codes: dict[str, int] = {}
-    query = [codes.setdefault(_id(row[0], "query", number), len(codes)) for number, row in enumerate(rows, 1)]
-    documents = [_id(row[1], "document", number) for number, row in enumerate(rows, 1)]
-    value = np.array([_number(row[2], number) for number, row in enumerate(rows, 1)], np.float64)
-    notes = (by_rank(column, None),) if ranked else ()
-    value = -value if ranked else value
-    return Rows(Ids.of(codes), np.array(query, np.int32), Ids.of(documents), value, notes=notes)
+def _rows_of_nested(nested: Mapping[str, Mapping[str, float]], value: str) -> Rows:
+    triples = [(query, *item) for query, inner in nested.items() for item in inner.items()]
+    names = {role: role for role in ("query", "document", value)}
+    cells = {role: Cells([row[place] for row in triples], partial(_error, role)) for place, role in enumerate(names)}
+    return rows_of(cells, names, value, None)
 
 
-def _id(value: Any, role: str, row: int | None = None) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return str(value)
-    place = "" if row is None else f"row {row}: "
-    raise CalipersError(f"{place}the {role} {value!r:.40} is neither text nor a whole number")
-
-
-def _number(value: Any, row: int) -> float:
-    try:
-        found = float(value) if not isinstance(value, str) else None
-    except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None or not np.isfinite(found):
-        raise CalipersError(f"row {row}: {value!r:.40} is not a finite number")
-    return found
+def _error(column: str, message: str, row: int) -> CalipersError:
+    return CalipersError(f"column '{column}', row {row + 1}: {message}")

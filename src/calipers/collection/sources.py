@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 from numpy.typing import NDArray
 
 from calipers.collection.column_names import ORDER, check_roles
-from calipers.collection.files import Path, start_of
+from calipers.collection.files import Path, encoding_of, in_encoding, start_of
 from calipers.collection.first_line import first_fields
 from calipers.collection.formats import FORMATS, RUN_TABLES, TABLES, names_of, sniff, table_format
 from calipers.collection.formats.letor import read_letor as read_labels
@@ -58,6 +58,7 @@ def read_judgments(
     format: str | None = None,
     columns: ColumnNames | None = None,
     combine: str | None = None,
+    encoding: str | None = None,
     max_unpacked: int | None = None,
 ) -> Judgments:
     """Judgments from a file, a frame, named tuples, ranx's Qrels, or a dataset of ir_datasets (`irds:DATASET_ID`).
@@ -67,7 +68,8 @@ def read_judgments(
     `columns` names the columns of a table, as {"query": "topic_id", "document": "url", "grade": "stars"}; those of a
     table without a header are "1", "2", ...
     `combine` makes one grade of several judgments of a document: max, min, mean, median or last; without it they are
-    refused. `max_unpacked` is the most bytes that a packed file may unpack to.
+    refused. `encoding` is that of a text file which is not in UTF-8, as `cp1252`. `max_unpacked` is the most bytes that
+    a packed file may unpack to.
     """
     check_roles(columns)
     source = taken(source)
@@ -78,6 +80,7 @@ def read_judgments(
     name = str(source)
     if name.startswith(PREFIX):
         return read_irds(name, combine)
+    name = in_encoding(name, encoding)
     format = format or sniff(name, max_unpacked=max_unpacked)
     if combine is not None and format not in ("qrels", *TABLES):
         raise CalipersError(f"combine ({combine}) is for qrels and tables, not for {_a(format)}", file=name)
@@ -111,11 +114,12 @@ def read_qrels(
     format: str | None = None,
     columns: ColumnNames | None = None,
     combine: str | None = None,
+    encoding: str | None = None,
     max_unpacked: int | None = None,
 ) -> Judgments:
     """Judgments from a TREC qrels file (query, iteration, document, grade), or from a table."""
     check_roles(columns)
-    name = str(source)
+    name = in_encoding(str(source), encoding or encoding_of(source))
     format = format or table_format(name, max_unpacked=max_unpacked) or "qrels"
     if format not in JUDGMENT_FORMATS:
         raise _no_judgments(format, name)
@@ -168,12 +172,13 @@ def read_run(
     columns: ColumnNames | None = None,
     rollup: Rollup | str | None = None,
     query_ids: QueryIds | None = None,
+    encoding: str | None = None,
     max_unpacked: int | None = None,
     name: str | None = None,
     memory: int | None = None,
 ) -> Run:
     """One run from a file or a frame; a file is read when it is used. The options are those of `read_runs`."""
-    reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), max_unpacked, name, memory)
+    reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), encoding, max_unpacked, name, memory)
     runs = reading.runs(taken(source))
     if len(runs) > 1:
         raise CalipersError(
@@ -190,6 +195,7 @@ def read_runs(
     columns: ColumnNames | None = None,
     rollup: Rollup | str | None = None,
     query_ids: QueryIds | None = None,
+    encoding: str | None = None,
     max_unpacked: int | None = None,
     name: str | None = None,
     memory: int | None = None,
@@ -201,11 +207,12 @@ def read_runs(
     of tables, as {"query": "topic_id", "document": "url", "score": "bm25", "system": "model"}; those of a table without
     a header are "1", "2", ... `rollup` makes passages into documents: a `Rollup`, or max, sum or first for ids like
     `document#passage`. `query_ids` are the queries of responses that do not name them, in their order: a list, or a
-    file that starts each line with one. A run goes by its file's stem, or by its tag where that
-    is the end of the stem; "name=path" or `name` gives it another name. `memory` is how many bytes a run may take whose
-    queries are in no order, by default a quarter of the machine's: a larger one is sorted on disk.
+    file that starts each line with one. `encoding` is that of text files which are not in UTF-8, as `cp1252`. A run
+    goes by its file's stem, or by its tag where that is the end of the stem; "name=path" or `name` gives it another
+    name. `memory` is how many bytes a run may take whose queries are in no order, by default a quarter of the
+    machine's: a larger one is sorted on disk.
     """
-    reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), max_unpacked, name, memory)
+    reading = _RunReading(format, columns, _rollup(rollup), _query_ids(query_ids), encoding, max_unpacked, name, memory)
     source = taken(source)
     several = not (isinstance(source, str | os.PathLike) or is_frame(source) or holds_records(source))
     named: Iterable[Any] = cast("Iterable[Any]", source) if several else [source]
@@ -227,6 +234,7 @@ class _RunReading:
     columns: ColumnNames | None
     rollup: Rollup | None
     query_ids: Sequence[str] | None
+    encoding: str | None
     max_unpacked: int | None
     name: str | None
     memory: int | None
@@ -245,7 +253,7 @@ class _RunReading:
         if (rows := rows_of_records(source, "score", self.columns)) is not None:
             name = self.name or getattr(source, "name", None)
             return [*runs_of(rows.systems, lambda: rows, name=name, notes=rows.notes)]
-        path = str(source)
+        path = in_encoding(str(source), self.encoding)
         format = self.format or sniff(path, max_unpacked=self.max_unpacked)
         if self.query_ids is not None and format != "responses":
             raise CalipersError(f"query_ids are for search responses, and this is {_a(format)}", file=path)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.collection.column_names import number_role
 from calipers.collection.judgments import Judgments
 from calipers.collection.reader import in_threads, joined, usual_memory
 from calipers.collection.run_names import stem_of
@@ -30,6 +32,27 @@ AT_ONCE = 1 << 17  # rows that go through the scanner in one call: few enough to
 SMALLEST_PART = 1 << 18  # rows that are worth a thread of their own
 
 Parts = Sequence[Callable[[], Iterable["Rows"]]]  # of a run, to be read side by side; a query is in one of them only
+
+
+class Column(Protocol):
+    """One column of a table: cells that can be read as ids or as numbers."""
+
+    def __len__(self) -> int: ...
+
+    def empty(self) -> NDArray[np.bool_]:
+        """Return True for rows without a value."""
+
+    def where(self, kept: NDArray[np.bool_]) -> Column:
+        """Return the column of these rows."""
+
+    def ids(self) -> Ids:
+        """Return the cells as ids."""
+
+    def codes(self) -> tuple[Ids, NDArray[np.int32]]:
+        """Return the distinct cells as ids, and which of them each row has."""
+
+    def numbers(self, what: str) -> NDArray[np.float64]:
+        """Return the cells as finite numbers. what: the role of the column, for errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +133,75 @@ class Rows:
             yield self.between(place, min(place + AT_ONCE, stop))
 
 
-def by_rank(column: str, file: str | None) -> str:
-    """What is said of a run that has ranks and no scores."""
-    return f"{file + ': ' if file else ''}there is no score: documents are ordered by '{column}' (score = -rank)"
+def rows_of(
+    columns: Mapping[str, Column],
+    names: Mapping[str, str],
+    value: str,
+    file: str | None,
+    number: NDArray[np.int64] | None = None,
+    lines: bool = False,
+) -> Rows:
+    """Return the rows of a table whose column for each role is given. All tables become rows here.
+
+    Ranks stand for scores where there are none. Rows of judgments without a grade are left out, and counted in a note.
+    names: the name of each role's column. number, lines: as of `Rows`.
+    """
+    role = number_role(names, value)
+    notes = rank_notes(names, file)
+    if not len(columns[role]):
+        raise CalipersError("there are no rows", file=file)
+    if value == "grade" and 0 < (count := int((empty := columns[role].empty()).sum())) < len(empty):
+        columns = {role: column.where(~empty) for role, column in columns.items()}
+        number = np.flatnonzero(~empty) + 1 if number is None else number[~empty]
+        place = f"{file}: " if file else ""
+        notes = (f"{place}{counted(count, 'row')} without a grade in '{names[role]}'; left out", *notes)
+    queries, query = columns["query"].codes()
+    systems, system = columns["system"].codes() if "system" in columns else (Ids.of([]), None)
+    found = columns[role].numbers(role)
+    return Rows(
+        queries=queries,
+        query=query,
+        documents=columns["document"].ids(),
+        value=-found if role == "rank" else found,
+        systems=tuple(systems.texts()),
+        system=system,
+        number=number,
+        lines=lines,
+        file=file,
+        notes=notes,
+    )
+
+
+def rank_notes(names: Mapping[str, str], file: str | None) -> tuple[str, ...]:
+    """Return a note if ranks stand for scores."""
+    if "rank" not in names:
+        return ()
+    place = f"{file}: " if file else ""
+    return (f"{place}there is no score: documents are ordered by '{names['rank']}' (score = -rank)",)
+
+
+def joined_rows(pieces: Sequence[Rows]) -> Rows:
+    """Return the rows of several pieces of a table, one after another."""
+    queries: dict[bytes, int] = {}
+    systems: dict[str, int] = {}
+    query, system = [], []
+    for piece in pieces:
+        place = np.array([queries.setdefault(name, len(queries)) for name in piece.queries], np.int32)
+        query.append(place[piece.query])
+        if piece.system is not None:
+            place = np.array([systems.setdefault(name, len(systems)) for name in piece.systems], np.int32)
+            system.append(place[piece.system])
+    first = pieces[0]
+    return replace(
+        first,
+        queries=Ids.of(queries),
+        query=np.concatenate(query),
+        documents=Ids.joined([piece.documents for piece in pieces]),
+        value=np.concatenate([piece.value for piece in pieces]),
+        systems=tuple(systems),
+        system=np.concatenate(system) if system else None,
+        number=None if first.number is None else np.concatenate([piece.number for piece in pieces]),
+    )
 
 
 def by_appearance(code: NDArray[np.integer], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -205,18 +205,31 @@ def _json_lines(content: Nested, file: BinaryIO, value: str, name: str | None) -
 def _delimited(delimiter: str) -> Callable[[Nested, BinaryIO, str, str | None], None]:
     def write(content: Nested, file: BinaryIO, value: str, name: str | None) -> None:
         buffer = io.StringIO(newline="")
-        # Text is quoted: then an empty id is not a missing one, and no id can break a line.
+        # Text is quoted, so that no id can break a line.
         writer = csv.writer(buffer, delimiter=delimiter, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         buffer.write(delimiter.join(["query_id", "doc_id", value] + ([] if name is None else ["system"])) + "\n")
         for row in _rows(content, value, name):
+            _refuse_empty(row)
             writer.writerow(row.values())
             if buffer.tell() > 1 << 20:
-                file.write(buffer.getvalue().encode("utf-8", "surrogateescape"))
+                file.write(_text(buffer))
                 buffer.seek(0)
                 buffer.truncate()
-        file.write(buffer.getvalue().encode("utf-8", "surrogateescape"))
+        file.write(_text(buffer))
 
     return write
+
+
+def _refuse_empty(row: Mapping[str, Any]) -> None:
+    if not row["query_id"] or not row["doc_id"]:
+        raise CalipersError("cannot write an empty id to CSV, where it would be a missing value: write JSON or Parquet")
+
+
+def _text(buffer: io.StringIO) -> bytes:
+    try:
+        return buffer.getvalue().encode()
+    except UnicodeEncodeError:
+        raise CalipersError("cannot write ids that are not text (UTF-8) to CSV: write TREC, JSON or Parquet") from None
 
 
 def _parquet(content: Nested, file: BinaryIO, value: str, name: str | None) -> None:

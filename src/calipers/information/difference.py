@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import evaluate
+from calipers.evaluation import Policies, evaluate
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, in_parallel
 from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Ints
@@ -140,7 +140,8 @@ def information_difference(
     # The same judgments, so that no run is read twice.
     of = judgments if isinstance(judgments, Preferences) else known
     rankings = Rankings.of(of, systems, rel, ties, depth, jobs)
-    scores = evaluate(known, systems, f"AP(rel={rel:g})", ties=ties, depth=depth, empty="skip", jobs=jobs, warn=False)
+    lenient: Policies = {"ties": ties, "depth": depth, "empty": "skip", "unmatched": "warn", "jobs": jobs}
+    scores = evaluate(known, systems, f"AP(rel={rel:g})", warn=False, **lenient)
     warn_user(rankings.notes, warn)
     return difference_of(rankings, scores.values[0], progress, jobs)
 

@@ -90,7 +90,16 @@ def ric_study(
     judged = "NumRet(judged_only=True)"
     wanted = [f"RIC(rel={rel:g})", f"RIC(rel={rel:g},signed=True)", f"AP(rel={rel:g})", "nDCG", "GAP", judged]
     scores = evaluate(
-        known, runs, wanted, ties=ties, depth=depth, empty="skip", jobs=jobs, progress=progress, warn=False
+        known,
+        runs,
+        wanted,
+        ties=ties,
+        depth=depth,
+        empty="skip",
+        unmatched="warn",
+        jobs=jobs,
+        progress=progress,
+        warn=False,
     )
     counted = np.flatnonzero(~np.isnan(scores.values[0]).any(axis=0))
     if not len(counted):

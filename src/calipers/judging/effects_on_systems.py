@@ -249,7 +249,8 @@ def scored(
 ) -> Scores:
     """The scores under one judge's labels, on the queries that this judge judged."""
     view = panel.view(judge)
-    return evaluate(view.judgments, [view.run(run) for run in runs], measures, warn=False, **policies)
+    partial: Policies = {**policies, "unmatched": "warn"}  # a judge may have labelled few of the documents
+    return evaluate(view.judgments, [view.run(run) for run in runs], measures, warn=False, **partial)
 
 
 # -- pieces ------------------------------------------------------------------------------------------

@@ -39,6 +39,13 @@ class Ids(Sequence[bytes]):
         np.cumsum(lengths, out=offsets[1:])
         return cls(np.frombuffer(data, np.uint8), offsets)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Ids]) -> Ids:
+        """Return the ids of several columns, one after another."""
+        sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
+        data = [part.data[part.offsets[0] : part.offsets[-1]] for part in parts]
+        return cls(np.concatenate([np.zeros(0, np.uint8), *data]), np.cumsum(sizes))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -253,7 +253,8 @@ def _lines(path: str, max_unpacked: int | None, most: int | None = None) -> list
     except UnicodeDecodeError as error:
         if most is not None:
             raise
-        raise CalipersError(f"is not text in UTF-8 (byte {error.start})", file=path) from None
+        line = text[: error.start].count(b"\n") + 1
+        raise CalipersError(f"not text in UTF-8 ({error.reason})", file=path, line=line) from None
     return lines if most is None else lines[:most]
 
 

@@ -2,110 +2,47 @@
 
 from __future__ import annotations
 
+import csv
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
-import numpy as np
-
-from calipers.collection.arrow import arrow, coded, rank_notes, rows_of
-from calipers.collection.column_names import columns_of, number_role
-from calipers.collection.files import Path, plain_file, shown_name, start_of
+from calipers.collection.cells import TextCells
+from calipers.collection.column_names import columns_of
+from calipers.collection.files import Path, shown_name, start_of, text_lines
 from calipers.collection.first_line import cells_of, first_content, has_control, is_number
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.table_rows import Rows
+from calipers.collection.table_rows import AT_ONCE, Parts, Rows, joined_rows, rank_notes, rows_of
 from calipers.errors import CalipersError
-from calipers.extras import load
 
 
 def read_csv(
     path: Path, *, value: str = "score", columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Rows:
-    """All rows, with `value` ("score" or "grade") as the number. Rows of judgments without a grade are left out."""
-    header = Header.of(path, max_unpacked)
-    names = columns_of(header.columns, value, columns, file=shown_name(path))
-    return rows_under(path, header, names, value, max_unpacked)
-
-
-def rows_under(path: Path, header: Header, names: Mapping[str, str], value: str, max_unpacked: int | None) -> Rows:
-    """The rows under a header, where it is known which of its columns is what."""
-    number = names[number_role(names, value)]
-    pa = arrow()
-    few, text = pa.dictionary(pa.int32(), pa.binary()), pa.large_binary()
-    types = {name: text if role == "document" else few for role, name in names.items()} | {number: pa.float64()}
-    table = _table(path, header, types, number, max_unpacked)
-    empty = table.column(number).null_count if value == "grade" else 0
-    filled = table.column(number).is_valid() if 0 < empty < len(table) else None
-    if filled is not None:
-        table = table.filter(filled)
-    rows = rows_of({role: table.column(name) for role, name in names.items()}, names, value, shown_name(path))
-    if filled is None:
-        return rows
-    note = f"{shown_name(path)}: {empty} row{'s' * (empty > 1)} without a grade in '{number}'; left out"
-    return replace(rows, number=np.flatnonzero(np.asarray(filled)) + 1, notes=(note,))
+    """Return all rows, with `value` ("score" or "grade") as the number."""
+    return TextTable.with_header(path, value, columns, max_unpacked).rows()
 
 
 def contents_of_csv(
     path: Path, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
 ) -> Contents:
-    """The systems that a file of runs names, if it does."""
-    header = Header.of(path, max_unpacked)
-    names = columns_of(header.columns, "score", columns, file=shown_name(path))
-    return Contents(systems_under(path, header, names, max_unpacked), rank_notes(names, shown_name(path)))
+    """Return the systems that a file of runs names, and notes on how it is read."""
+    table = TextTable.with_header(path, "score", columns, max_unpacked)
+    return Contents(table.systems(), rank_notes(table.names, table.file))
 
 
-def systems_under(path: Path, header: Header, names: Mapping[str, str], max_unpacked: int | None) -> tuple[str, ...]:
-    if "system" not in names:
-        return ()
-    pa = arrow()
-    column = _table(path, header, {names["system"]: pa.dictionary(pa.int32(), pa.binary())}, None, max_unpacked)[0]
-    if column.null_count:  # reading the file will say where
-        return ()
-    return tuple(coded(column, names["system"], shown_name(path))[0].texts())
-
-
-def _table(path: Path, header: Header, types: dict[str, Any], number: str | None, max_unpacked: int | None) -> Any:
-    pa = arrow()
-    try:
-        return _read(path, header, types, max_unpacked)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error)
-    # One thread knows in which row it is.
-    try:
-        texts = types if number is None else types | {number: pa.string()}
-        table = _read(path, header, texts, max_unpacked, threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise CalipersError(f"not well-formed: {_short(str(error))}", file=shown_name(path)) from None
-    if number is not None:
-        for row, text in enumerate(table.column(number).to_pylist()):
-            if text is not None and not is_number(text.strip().lstrip("+")):
-                raise CalipersError(
-                    f"column '{number}', row {row + 1}: '{_short(text)}' is not a number", file=shown_name(path)
-                )
-    raise CalipersError(f"cannot be read: {_short(reason)}", file=shown_name(path))
-
-
-def _read(path: Path, header: Header, types: dict[str, Any], max_unpacked: int | None, threads: bool = True) -> Any:
-    pc = load("pyarrow.csv", extra="frames", what="CSV files")
-    return pc.read_csv(
-        plain_file(path, max_unpacked=max_unpacked),
-        read_options=pc.ReadOptions(skip_rows=header.line, column_names=header.distinct, use_threads=threads),
-        parse_options=pc.ParseOptions(delimiter=header.delimiter, newlines_in_values=True),
-        convert_options=pc.ConvertOptions(
-            include_columns=[*types],
-            column_types=types,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-        ),
-    )
+def parts_of_csv(
+    path: Path, _: int, *, columns: Mapping[str, str] | None = None, max_unpacked: int | None = None
+) -> Parts:
+    """Return one part that reads a run piece by piece: Python reads text in one thread."""
+    return [TextTable.with_header(path, "score", columns, max_unpacked).pieces]
 
 
 @dataclass(frozen=True)
 class Header:
-    """The names of columns, what is between cells, and how many lines come before the rows."""
+    """Names of the columns of a text table, its delimiter, and the number of lines before its rows."""
 
     columns: Sequence[str]
     delimiter: str
@@ -113,20 +50,94 @@ class Header:
 
     @classmethod
     def of(cls, path: Path, max_unpacked: int | None) -> Header:
+        """Read the header of a file."""
         start = start_of(path, max_unpacked=max_unpacked)
         line = first_content(start)
         columns, delimiter = cells_of(line)
         return cls(columns, delimiter, start[: start.index(line)].count(b"\n") + 1)
 
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of cells between delimiters, whose columns are known. It is read some rows at a time."""
+
+    path: Path
+    header: Header
+    names: Mapping[str, str]  # of the column for each role
+    value: str
+    max_unpacked: int | None
+
+    @classmethod
+    def with_header(
+        cls, path: Path, value: str, columns: Mapping[str, str] | None, max_unpacked: int | None
+    ) -> TextTable:
+        """Open a file that starts with a header."""
+        header = Header.of(path, max_unpacked)
+        names = columns_of(header.columns, value, columns, file=shown_name(path))
+        return cls(path, header, names, value, max_unpacked)
+
     @property
-    def distinct(self) -> list[str]:
-        """Names that tell columns apart; only one that is there twice, and is not asked for, gets another."""
-        times = Counter(self.columns)
-        return [name if times[name] == 1 else f"{name}#{i}" for i, name in enumerate(self.columns)]
+    def file(self) -> str:
+        return shown_name(self.path)
+
+    def rows(self) -> Rows:
+        """Return all rows."""
+        pieces = [*self.pieces()]
+        if not pieces:
+            raise CalipersError("there are no rows", file=self.file)
+        return joined_rows(pieces)
+
+    def systems(self) -> tuple[str, ...]:
+        """Return the systems that rows name, if there is a column for them."""
+        if "system" not in self.names:
+            return ()
+        column = self.header.columns.index(self.names["system"])
+        return tuple({row[column]: None for rows in self._cells() for row in rows if row[column]})
+
+    def pieces(self) -> Iterator[Rows]:
+        """Yield the rows, some at a time."""
+        before = 0
+        for rows in self._cells():
+            columns = {
+                role: TextCells([row[place] for row in rows], partial(self._error, name, before))
+                for role, name in self.names.items()
+                for place in (self.header.columns.index(name),)
+            }
+            yield rows_of(columns, self.names, self.value, self.file)
+            before += len(rows)
+
+    def _error(self, column: str, before: int, message: str, row: int) -> CalipersError:
+        return CalipersError(f"column '{column}', row {before + row + 1}: {message}", file=self.file)
+
+    def _cells(self) -> Iterator[list[list[str]]]:
+        """Yield the cells of the rows, some rows at a time; all rows have as many cells as the header."""
+        lines = islice(text_lines(self.path, max_unpacked=self.max_unpacked), self.header.line, None)
+        reader = csv.reader(lines, delimiter=self.header.delimiter, strict=True)
+        width, before = len(self.header.columns), 0
+        filled = filter(None, reader)
+        while True:
+            try:
+                rows = [*islice(filled, AT_ONCE)]
+            except csv.Error as error:
+                line = self.header.line + reader.line_num
+                raise CalipersError(f"not well-formed: {error}", file=self.file, line=line) from None
+            if not rows:
+                return
+            if {*map(len, rows)} != {width}:
+                row = next(row for row, cells in enumerate(rows) if len(cells) != width)
+                raise CalipersError(
+                    f"row {before + row + 1}: expected {width} cells, as in the first line, found {len(rows[row])}",
+                    file=self.file,
+                )
+            yield rows
+            before += len(rows)
 
 
 def _is_csv(start: bytes) -> bool:
-    """A header: cells between delimiters, none of them a number. A line of TREC or LETOR always holds one."""
+    """Return True for a header: cells between delimiters, none of them a number.
+
+    A line of TREC or LETOR always holds a number.
+    """
     return _misfit(start)[0] == 0
 
 
@@ -156,4 +167,5 @@ CSV = Format(
     misfit=_misfit,
     read=read_csv,
     contents=contents_of_csv,
+    parts=parts_of_csv,
 )

@@ -17,7 +17,7 @@ import numpy as np
 from calipers.collection.column_names import columns_of
 from calipers.collection.files import Path, shown_name, start_of
 from calipers.collection.first_line import BLANKS, cells_of, fields_of, first_content, headerless
-from calipers.collection.formats.csv import Header, rows_under, systems_under
+from calipers.collection.formats.csv import Header, TextTable
 from calipers.collection.formats.format import Contents, Format
 from calipers.collection.reader import scan
 from calipers.collection.table_rows import Rows
@@ -41,7 +41,7 @@ def read_headerless(
     header = _header(path, max_unpacked)
     names = _names(header, value, columns, shown_name(path))
     if len(header.columns) != 3 or names["query"] != "1" or names["document"] != "2":
-        return rows_under(path, header, names, value, max_unpacked)
+        return TextTable(path, header, names, value, max_unpacked).rows()
     rows = _triples(path, header, max_unpacked)
     if columns is None:
         return _told(rows, value)
@@ -55,7 +55,7 @@ def contents_of_headerless(
     header = _header(path, max_unpacked)
     names = _names(header, "score", columns, shown_name(path))
     if "system" in names:
-        return Contents(systems_under(path, header, names, max_unpacked))
+        return Contents(TextTable(path, header, names, "score", max_unpacked).systems())
     if columns:
         return Contents()
     return Contents.of(read_headerless(path, max_unpacked=max_unpacked))
@@ -84,16 +84,17 @@ def _names(header: Header, value: str, columns: Mapping[str, str] | None, file: 
 
 
 def _triples(path: Path, header: Header, max_unpacked: int | None) -> Rows:
-    """Query, document and number: between blanks by the scanner, else as CSV, which knows texts with blanks in them."""
+    """Read query, document and number: between blanks by the scanner, else as CSV, whose cells may hold blanks."""
+    table = TextTable(path, header, _ROLES["score", 3], "score", max_unpacked)
     if header.delimiter not in (BLANKS, "\t"):
-        return rows_under(path, header, _ROLES["score", 3], "score", max_unpacked)
+        return table.rows()
     try:
         found = scan(path, lambda: ColumnScanner("triples"), max_unpacked=max_unpacked)
     except CalipersError as error:
         if header.delimiter == BLANKS:
             raise
         try:
-            return rows_under(path, header, _ROLES["score", 3], "score", max_unpacked)
+            return table.rows()
         except CalipersError:
             raise error from None
     return Rows(

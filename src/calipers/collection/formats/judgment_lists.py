@@ -44,14 +44,14 @@ class _Ratings(Gathering):
     def _take(self, entry: Any, number: int | None) -> None:
         if not isinstance(entry, dict) or not isinstance(entry.get("ratings"), list) or "query" not in entry:
             raise self.error(f"expected a query and its ratings, found {shown(entry)}", number)
-        query = self.id_of(entry["query"], "query", number)
+        query = entry["query"]
         for rating in entry["ratings"]:
             if not isinstance(rating, dict) or "docId" not in rating or "rating" not in rating:
                 raise self.error(f"query '{query}': expected docId and rating, found {shown(rating)}", number)
             grade = rating["rating"]
             if isinstance(grade, str) and is_number(grade):
                 grade = float(grade)
-            self.add_document(query, self.id_of(rating["docId"], "document", number), grade, len(self.values) + 1)
+            self.add_document(query, rating["docId"], grade, 0)
 
     def rows(self) -> Rows:
         self.line = []  # a rating has no line of its own

@@ -62,11 +62,10 @@ class _Predictions(Gathering):
                     f"{subset}, {split}: expected {{query: {{document: score}}}}, found {shown(found)}", number
                 )
             name = str(model) if model and len(splits) == 1 else f"{model or 'mteb'}:{subset}:{split}"
-            system = self.systems.setdefault(name, len(self.systems)) if model or len(splits) > 1 else None
             for query, ranked in found.items():
                 self.add_ranked(query, ranked, None)
-                if system is not None:
-                    self.system += [system] * len(ranked)
+                if model or len(splits) > 1:
+                    self.cells.setdefault("system", []).extend([name] * len(ranked))
 
 
 MTEB = Format(

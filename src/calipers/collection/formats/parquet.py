@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection.arrow import arrow, check_nulls, coded, rank_notes, rows_of
+from calipers.collection.arrow import ArrowColumn, arrow
 from calipers.collection.column_names import columns_of
 from calipers.collection.files import RATIO, ROOM, Path, plain_file, shown_name
 from calipers.collection.formats.format import Contents, Format
-from calipers.collection.table_rows import AT_ONCE, SMALLEST_PART, Parts, Rows
+from calipers.collection.table_rows import AT_ONCE, SMALLEST_PART, Parts, Rows, rank_notes, rows_of
 from calipers.errors import CalipersError
 from calipers.extras import load
 
@@ -194,9 +194,9 @@ class _Opened:
             table = self._file.read([*dict.fromkeys(self.names.values())])
         except self._errors as error:
             raise self._damaged(error) from None
-        column = {role: table.column(name) for role, name in self.names.items()}
+        columns = {role: ArrowColumn(table.column(name), name, self._name) for role, name in self.names.items()}
         with self._reading():
-            return rows_of(column, self.names, self._value, self._name)
+            return rows_of(columns, self.names, self._value, self._name)
 
     def systems(self) -> tuple[str, ...]:
         name = self.names.get("system")
@@ -207,8 +207,7 @@ class _Opened:
         except self._errors as error:
             raise self._damaged(error) from None
         with self._reading():
-            check_nulls(column, name, self._name)
-            return tuple(coded(column, name, self._name)[0].texts())
+            return tuple(ArrowColumn(column, name, self._name).codes()[0].texts())
 
     def pieces(self, group: int) -> Iterator[Rows]:
         """The rows of a row group, some at a time."""
@@ -217,8 +216,11 @@ class _Opened:
         try:
             for batch in self._batches(group, [*dict.fromkeys(names.values())]):
                 if len(batch):
-                    column = {role: batch.column(name) for role, name in names.items()}
-                    yield rows_of(column, names, self._value, self._name, before)
+                    columns = {
+                        role: ArrowColumn(batch.column(name), name, self._name, before, ordered=False)
+                        for role, name in names.items()
+                    }
+                    yield rows_of(columns, names, self._value, self._name)
                     before += len(batch)
         except self._errors as error:
             raise self._damaged(error) from None
@@ -238,8 +240,7 @@ class _Opened:
         except self._errors as error:
             raise self._damaged(error) from None
         with self._reading():
-            check_nulls(column, name, self._name, sum(self.group_sizes[:group]))
-            queries, query = coded(column, name, self._name)
+            queries, query = ArrowColumn(column, name, self._name, sum(self.group_sizes[:group])).codes()
         last: bytes = queries[int(query[-1])]
         return last
 

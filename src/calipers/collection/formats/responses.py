@@ -70,7 +70,7 @@ class _Responses(Gathering):
         if not isinstance(item, dict):
             raise self.error(f"{place}: expected a response, found {shown(item)}", number)
         if (query is None) and (named := _query_of(item)) is not None:
-            query = self.id_of(named, "query", number)
+            query = str(named)
         response = _inner(item)
         if response is None:
             why = item.get("error")
@@ -98,7 +98,7 @@ class _Responses(Gathering):
             raise self.error(f"more responses than the {len(self.ids)} ids of queries", number)
         return self.ids[self.met - 1]
 
-    def _document(self, document: dict[str, Any], place: str, number: int | None) -> str:
+    def _document(self, document: dict[str, Any], place: str, number: int | None) -> Any:
         name = (self.columns or {}).get("document")
         inner = document.get("_source")
         found: Any = None
@@ -110,7 +110,7 @@ class _Responses(Gathering):
             found = found[0]
         if found is None:
             raise self.error(f"{place}: a document has no '{name or '_id'}' ({shown(document)})", number)
-        return self.id_of(found, "document", number)
+        return found
 
     def rows(self) -> Rows:
         if self.ids is not None and self.met < len(self.ids):
@@ -122,9 +122,9 @@ class _Responses(Gathering):
                 f"(query {', '.join(self.partial[:3])}{' ...' if len(self.partial) > 3 else ''})"
             )
         if self.ordered:
-            if self.ordered < len(self.values):
+            if self.ordered < len(self.line):
                 raise CalipersError("some documents have a score, and some have none", file=self.file)
-            self.values = [-rank for rank in self.line]
+            self.cells[self.value] = [-rank for rank in self.line]
             self.notes.append(f"{self.file}: the documents have no score: their order counts (score = -rank)")
         self.line = []
         return super().rows()
