@@ -98,7 +98,7 @@ def drawn_case(seed: int, systems: int, grades: list[float], ties: bool) -> tupl
 
 
 def ric_of(pool: Pool, ranked: Ranked, name: str = "RIC", **options: Any) -> float:
-    return float(cal.evaluate({"q": pool}, {"q": ranked}, [name], **options).values[0, 0, 0])
+    return float(cal.evaluate({"q": pool}, {"q": ranked}, [name], unmatched="warn", **options).values[0, 0, 0])
 
 
 def in_order(documents: str | list[str]) -> Ranked:

@@ -256,3 +256,22 @@ def test_what_prels_cannot_tell(tmp_path: Path) -> None:
             cal.read_samples(file, format="prels")
     with pytest.raises(CalipersError, match="unknown format 'qrels'"):
         cal.read_samples(file, format="qrels")
+
+
+def test_sums_of_samples_have_the_right_mean_where_pairs_are_known() -> None:
+    """What the manual says of estimates: with one document drawn of several, statAP is too low; infNDCG may exceed 1."""
+    grades = {"a": 1, "b": 1, "c": 0}
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    means = []
+    for drawn in (1, 2, 3):
+        sums, shares = [], []
+        for sample in combinations(grades, drawn):
+            strata = {"q": {"s": {d: grade if d in sample else -1 for d, grade in grades.items()}}}
+            known = cal.SampledJudgments.from_strata(strata)
+            found = cal.evaluate(known, run, ["statAP", "infNDCG"], empty=0.0, warn=False).values[:, 0, 0]
+            sums.append(found[0] * sum(grades[d] for d in sample) * len(grades) / drawn)
+            shares.append(found[1])
+        means.append(sum(sums) / len(sums))
+        assert (max(shares) > 1) == (drawn < 3)
+    assert means[0] < 2 - 0.1
+    assert means[1:] == pytest.approx([2, 2])
