@@ -136,7 +136,7 @@ def test_any_id_survives_all_but_trec(run: Nested, tmp_path_factory: pytest.Temp
 def test_trec_refuses_what_would_break_its_lines(bad: str, tmp_path: Path) -> None:
     for content in ({bad: {"d": 1.0}}, {"q": {bad: 1.0}}):
         for write in (cal.write_run, cal.write_qrels):
-            assert "field of TREC's formats" in refusal(write, content, tmp_path / "file")
+            assert "to a TREC file: ids must not" in refusal(write, content, tmp_path / "file")
     assert "name" in refusal(cal.write_run, RUN, tmp_path / "file", name="my run")
     assert "skipped" in refusal(cal.write_run, {"#1": {"d": 1.0}}, tmp_path / "file")
     assert [*tmp_path.iterdir()] == []

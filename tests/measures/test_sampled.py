@@ -259,7 +259,7 @@ def test_what_prels_cannot_tell(tmp_path: Path) -> None:
 
 
 def test_sums_of_samples_have_the_right_mean_where_pairs_are_known() -> None:
-    """What the manual says of estimates: with one document drawn of several, statAP is too low; infNDCG may exceed 1."""
+    """Where one document of several was drawn, statAP is too low on average; infNDCG may exceed 1."""
     grades = {"a": 1, "b": 1, "c": 0}
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     means = []

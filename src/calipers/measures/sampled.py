@@ -11,7 +11,9 @@ and r_s(i) relevant; e = 0.00001.
 
 statAP counts a relevant document above, of another stratum, N / n times, and of the same one (N - 1) / (n - 1) times:
 then its numerator has the right mean over all samples in which no stratum of several documents has only one drawn. In
-such a stratum no pair of documents is known, and the mean is too low. Estimates may exceed 1. Prels give the chance of each document to be judged: 1 / chance
+such a stratum no pair of documents is known, and the mean is too low. Estimates may exceed 1.
+
+Prels give the chance of each document to be judged: 1 / chance
 is N / n, for a document above too, which is right where documents are drawn one by one.
 
 Yilmaz, Kanoulas & Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008
