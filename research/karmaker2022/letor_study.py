@@ -67,7 +67,7 @@ class RankerStudy:
 
     @cached_property
     def figures(self) -> LetorStudy:
-        """The figures of the papers' tables, as `calipers reproduce` computes them."""
+        """Figures of the tables of the papers, as `python -m research reproduce` computes them."""
         made = {(each.name, family, False): meta for each in self.collections for family, meta in each.families.items()}
         return LetorStudy(Path(), tuple(each.name for each in self.collections), made)
 
@@ -214,7 +214,7 @@ def _judged(judgments: Judgments, scores: dict[str, Floats], family: str, size: 
 
 
 def _write_pooled(folder: Path, judgments: Judgments, scores: dict[str, Floats]) -> None:
-    """The test sets of all folds as one, in the form that `calipers reproduce --data` reads."""
+    """Join the test sets of all folds, in the form that `python -m research reproduce --data` reads."""
     grade = judgments.pool.grade
     order = np.arange(len(grade)) if judgments.row is None else judgments.row
     lines = [""] * len(grade)
