@@ -33,6 +33,7 @@ from calipers.lists import Lists, Pool
 from calipers.measures import values
 from calipers.measures.forms import free
 from calipers.native.scan_error import ScanError
+from calipers.results.averages import known_mean
 
 JUDGED = {"q": {"a": 1, "b": 0, "c": 2}, "r": {"a": 1}}
 RUN = {"q": {"a": 3.0, "x": 3.0, "b": 2.0}, "r": {"a": 1.0}}
@@ -100,6 +101,8 @@ def write(tmp_path: Path) -> Callable[[bytes], str]:
         ("11pt_avg(points=3)", "not a list"),
         ("utility(weights=zipf)", "not a list"),
         ("SetF(beta=1e200)", "above 1e"),
+        ("INSQ(T=1e300)", "not above 0 and at most 1e+100"),
+        ("INST(T=1e308)", "at most 1e+100"),
         ("INST(max_rel=1000000000)", "above 1,000"),
         ("GAP(max_grade=1000000)", "more than 1000 levels"),
         ("V2(AP,population=collection(99999999999))", "above 150,000,000"),
@@ -635,3 +638,26 @@ def test_a_dictionary_that_lacks_what_a_row_names_is_damaged(index: int) -> None
     column = arrow.DictionaryArray.from_arrays(indices, arrow.array(["q", "p"]), safe=False)
     with pytest.raises(CalipersError, match="column 'query' is damaged"):
         coded(arrow.chunked_array([column]), "query", None, ordered=True)
+
+
+# ----------------------------------------------------------------------------------------------- found by drawn options
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_gains_whose_squares_are_no_numbers_warn_of_nothing() -> None:
+    found = cal.bounds({"q": {"a": 1e300, "b": 0, "c": 1}}, "DCG@5 nDCG@5")
+    assert found.ideal["nDCG@5"].tolist() == [1.0]
+    message = refusal(lambda: cal.ranges({"q": {"a": 1e300, "b": 0}}, {"q": {"a": 1.0, "x": 0.5}}, "nDCG@5"))
+    assert "the largest grade, 1e+300, is not a number from 0 to 10,000" in message
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_means_over_queries_that_are_all_undefined_warn_of_nothing() -> None:
+    means = known_mean(np.array([[1.0, math.nan], [3.0, math.nan]]), axis=0)
+    assert means.tolist() == pytest.approx([2.0, math.nan], nan_ok=True)
+
+
+@pytest.mark.parametrize("command", [["inform", "joint", "qrels", "a.run", "b.run"], ["judges", "qrels", "b.qrels"]])
+def test_draws_without_end_are_refused(command: list[str]) -> None:
+    with pytest.raises(commands.click.BadParameter, match="range"):
+        commands.root.main([*command, "--draws", "4294967296"], standalone_mode=False)

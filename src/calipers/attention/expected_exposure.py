@@ -20,6 +20,7 @@ from calipers.measures.forms.exposure import SUMS, TERMS, ExposureSum, Readers, 
 from calipers.measures.forms.group_exposure import GroupExposure, groups_of, shares, wanted_shares
 from calipers.native.columns import Retrieved
 from calipers.plurals import counted, verb
+from calipers.results.averages import known_mean
 from calipers.results.tables import Table
 
 
@@ -45,7 +46,7 @@ class Exposure:
     def table(self) -> Table:
         """system, EE-L, EE-D, EE-R, and AWRF where there are groups: means over queries."""
         columns = self._columns()
-        rows = zip(self.systems, *(np.nanmean(values, axis=1).tolist() for values in columns.values()), strict=True)
+        rows = zip(self.systems, *(known_mean(values, axis=1).tolist() for values in columns.values()), strict=True)
         return Table(("system", *columns), tuple(rows))
 
     def per_query(self) -> Table:

@@ -127,7 +127,9 @@ def _note_wrong_way_round(study: RicStudy) -> None:
 @command.command("joint")
 @inputs(measures=False)
 @_lists
-@click.option("--draws", type=click.IntRange(min=2), default=20, show_default=True, help="Draws of the null value.")
+@click.option(
+    "--draws", type=click.IntRange(2, 100_000), default=20, show_default=True, help="Draws of the null value."
+)
 @seed_option
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
 @output

@@ -157,7 +157,7 @@ class JudgesTables:
 )
 @click.option(
     "--draws",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 100_000),
     metavar="N",
     help="Resamples of queries [default: 1000], of labels for chances [200], of shuffled lists for knowledge [5].",
 )

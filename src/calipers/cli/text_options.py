@@ -188,7 +188,7 @@ rouge_options = declared(
     click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
                  help="Upper bound: 1, what a summary of this length can reach (ROUGE), or what a person reaches: each "
                       "reference against the others."),
-    click.option("--draws", type=click.IntRange(min=2), default=1000, show_default=True,
+    click.option("--draws", type=click.IntRange(2, 100_000), default=1000, show_default=True,
                  help="Random summaries, where an expected ROUGE-N or ROUGE-L of words is sampled."),
     seed_option,
 )  # fmt: skip

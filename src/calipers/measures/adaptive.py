@@ -20,7 +20,7 @@ from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.browsing import Patient
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.registry import LARGEST, measure
-from calipers.measures.user_models import check_ranks, worth_of
+from calipers.measures.user_models import LARGEST_TARGET, check_ranks, worth_of
 from calipers.measures.values import Value
 from calipers.record import Record
 
@@ -28,8 +28,8 @@ from calipers.record import Record
 @measure("INST", T=1, rel=1, gain=None, max_grade=LARGEST, ranks=None)
 def inst(T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | None) -> Form:
     """INSQ for a reader who expects T relevant documents and goes on longer until they are found."""
-    if T < 0.5:
-        raise CalipersError(f"T={T} of 'INST' is below 0.5")
+    if not 0.5 <= T <= LARGEST_TARGET:
+        raise CalipersError(f"T={T} of 'INST' is not at least 0.5 and at most {LARGEST_TARGET:g}")
     value = worth_of(rel, gain, max_grade)
     return Worthy(Deterministic(Adaptive(float(T), value, check_ranks("INST", ranks))), value)
 

@@ -63,13 +63,16 @@ def rank_biased_residual(cutoff: int | None, p: float) -> Form:
     return Complement(Linear(_persistence(p).up_to(cutoff), Judged()))
 
 
+LARGEST_TARGET = 1e100  # of documents that a reader wants; its square has to be a number
+
+
 @measure("INSQ", cutoff=None, T=1, rel=1, gain=None, max_grade=LARGEST, ranks=None)
 def inverse_squares(
     cutoff: int | None, T: float, rel: float, gain: Any, max_grade: float | None, ranks: int | None
 ) -> Form:
     """RBP for a reader who wants T relevant documents and grows more persistent on the way down."""
-    if T <= 0:
-        raise CalipersError(f"T={T} of 'INSQ' is not above 0")
+    if not 0 < T <= LARGEST_TARGET:
+        raise CalipersError(f"T={T} of 'INSQ' is not above 0 and at most {LARGEST_TARGET:g}")
     value = worth_of(rel, gain, max_grade)
     if check_ranks("INSQ", ranks) is None:
         return Linear(Weights(InverseSquare(T), cutoff), value)

@@ -39,6 +39,7 @@ from calipers.checks import check_alpha, check_level
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.plurals import counted
+from calipers.results.averages import known_mean
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.scores import Reason, Scores
 from calipers.results.tables import Cell, Table
@@ -249,7 +250,7 @@ def repeated_runs(
         b=b,
         outcomes=tuple(outcomes),
         p_adjusted=CORRECTIONS[correct](np.array([outcome.p for outcome in outcomes])),
-        means=np.nanmean(means, axis=2),
+        means=known_mean(means, axis=2),
         alpha=alpha,
         metadata=about,
     )

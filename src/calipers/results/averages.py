@@ -11,6 +11,10 @@ import math
 from collections.abc import Sequence
 from itertools import chain
 
+import numpy as np
+
+from calipers.lists import Floats
+
 
 def expansion(values: Sequence[float]) -> list[float]:
     """A few numbers with exactly the same sum.
@@ -39,6 +43,18 @@ def mean(values: Sequence[float], count: int | None = None) -> float:
     """
     count = len(values) if count is None else count
     return _divided(values, count) if count else math.nan
+
+
+def known_mean(values: Floats, axis: int) -> Floats:
+    """Return the mean along an axis of the values that are not NaN. NaN where all are.
+
+    >>> known_mean(np.array([[1.0, np.nan], [2.0, np.nan]]), axis=0)
+    array([1.5, nan])
+    """
+    known = ~np.isnan(values)
+    count = known.sum(axis=axis)
+    sums = np.where(known, values, 0.0).sum(axis=axis)
+    return np.divide(sums, count, out=np.full(np.shape(sums), np.nan), where=count > 0)
 
 
 def _divided(values: Sequence[float], count: int) -> float:

@@ -295,6 +295,7 @@ def possible_grades(judgments: Judgments, max_grade: float | None) -> Floats:
     known = judgments.pool.grade
     top = judgments.pool.largest_grade if max_grade is None else max_grade
     if isinstance(top, bool) or not isinstance(top, int | float) or not 0 <= top <= 10_000:
-        raise CalipersError(f"max_grade={max_grade} is not a number from 0 to 10,000")
+        what = f"the largest grade, {top:g}," if max_grade is None else f"max_grade={max_grade}"
+        raise CalipersError(f"{what} is not a number from 0 to 10,000")
     occurring = known[(known >= 0) & (known <= top)]
     return np.unique(np.concatenate([np.arange(int(top) + 1.0), occurring, [float(top)]]))

@@ -69,8 +69,8 @@ class Linear(Form):
         value = population.shuffled.worth(self.value)
         members = np.repeat(np.arange(len(n)), population.judged)
         total = np.bincount(members, value, len(n))
-        squares = np.bincount(members, value**2, len(n))
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # gains beyond 1e154 have no variance
+            squares = np.bincount(members, value**2, len(n))
             spread = squares / n - (total / n) ** 2
             weight = self.weight.of_ranks(int(n.max(initial=0)))
             shown = np.minimum(population.size, len(weight)).astype(np.int64)

@@ -118,7 +118,10 @@ class Quotient(Wrapper, final=False):
 
     def variance(self, population: Population) -> Floats | None:
         variance = self.of.variance(population)
-        return None if variance is None else variance / self._divisor(population.shuffled) ** 2
+        if variance is None:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):  # as the variance of what is divided
+            return np.asarray(variance / self._divisor(population.shuffled) ** 2)
 
     def published(self, population: Population, what: Literal["ideal", "expected"]) -> Floats:
         return self.of.published(population, what) / self._divisor(population.shuffled)

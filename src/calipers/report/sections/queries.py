@@ -15,6 +15,7 @@ from calipers.report.embedded_data import all_rounded, rounded
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number
 from calipers.report.section import Detail, Section, by_measure
+from calipers.results.averages import known_mean
 
 # On the page a type is not called as the ideal ranking is, with which it has nothing to do.
 NAMES = {"ideal": "telling"}
@@ -125,5 +126,5 @@ def _short(grade: float | None) -> float | int | None:
 
 
 def _of_query(bound: Any) -> Any:
-    """Bounds of what each system retrieved are averaged for the page."""
-    return np.nanmean(bound, axis=0) if bound.ndim == 2 else bound
+    """Return the bounds of each query, averaged over systems where each system has its own."""
+    return known_mean(bound, axis=0) if bound.ndim == 2 else bound
