@@ -239,6 +239,34 @@ class Judgments:
         text = "".join(f"{query}\0{document}\0{grade!r}\n" for query, document, grade in triples)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
 
+    @cached_property
+    def rows_by_name(self) -> Ints:
+        """The rows of the pool in the order of the names of their queries and documents.
+
+        What is sampled is drawn over this order, so that no result depends on the order of lines. Documents without
+        ids keep their order.
+        """
+        queries = sorted(range(len(self.queries)), key=self.queries.__getitem__)
+        return np.concatenate([np.zeros(0, np.int64), *map(self.rows_of, queries)])
+
+    def by_name(self) -> Judgments:
+        """Return the same judgments with queries and documents in the order of their names."""
+        rows = self.rows_by_name
+        queries = sorted(range(len(self.queries)), key=self.queries.__getitem__)
+        offsets = np.concatenate([[0], np.cumsum(self.pool.size[queries])])
+        row = rows if self.row is None else self.row[rows]
+        names = None if self.names is None else lambda: self.documents.take(rows)
+        pool = Pool(offsets, self.pool.grade[rows])
+        ordered = tuple(self.queries[q] for q in queries)
+        return replace(self, queries=ordered, pool=pool, names=names, texts=None, row=row)
+
+    def rows_of(self, query: int) -> Ints:
+        """Return the rows of one query, given by its place, in the order of the names of its documents."""
+        rows = range(*self.pool.offsets[query : query + 2].tolist())
+        if self.names is None and self.texts is None:
+            return np.array(rows, np.int64)
+        return np.array(sorted(rows, key=self.document_names.__getitem__), np.int64)
+
     def to_dict(self) -> dict[str, dict[str, float]]:
         """As {query: {document: grade}}."""
         offsets, grade = self.pool.offsets.tolist(), self.pool.grade.tolist()

@@ -171,7 +171,7 @@ def joint_of(
         pattern, count, opposite = tally(query, query.until_last_relevant()).counts()
         singles = alone_of(pattern, count, len(rankings.systems))
         null = [known_together(query, each) for each in _shuffled(query, draws, seed)]
-        random = np.random.default_rng([seed, query.place, 1])
+        random = np.random.default_rng([seed, query.draw, 1])
         dealt = (query.rank[:, random.permutation(query.rank.shape[1])] for _ in range(DEALS))
         chance = [known_together(query, query.until_last_relevant(each)) for each in dealt]
         return query.query, told(count, opposite), singles, null, float(np.mean(chance))
@@ -242,6 +242,6 @@ def alone_of(pattern: Ints, count: Ints, lists: int) -> Floats:
 
 def _shuffled(query: QueryRankings, draws: int, seed: int) -> Iterator[NDArray[np.int32]]:
     """Copies of the systems, each with its ranks shuffled among the judged documents by itself."""
-    random = np.random.default_rng([seed, query.place])
+    random = np.random.default_rng([seed, query.draw])
     for _ in range(draws):
-        yield query.until_last_relevant(random.permuted(query.rank, axis=1))
+        yield query.until_last_relevant(query.shuffled(random))

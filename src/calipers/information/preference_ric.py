@@ -85,8 +85,8 @@ def preference_ric_of(
     """The same of rankings that are read already."""
 
     def of_query(query: QueryRankings) -> tuple[str, Floats, Floats]:
-        random = np.random.default_rng([seed, query.place])
-        shuffled = [_signed(query, random.permuted(query.rank, axis=1)) for _ in range(draws)]
+        random = np.random.default_rng([seed, query.draw])
+        shuffled = [_signed(query, query.shuffled(random)) for _ in range(draws)]
         return query.query, _signed(query, query.rank), np.abs(np.array(shuffled))
 
     found = list(in_parallel(of_query, rankings.queries(), jobs))

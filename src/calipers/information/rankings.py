@@ -23,6 +23,7 @@ from calipers.inputs import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
 from calipers.plurals import counted, verb
 from calipers.results.notes import some
+from calipers.results.scores import order_of
 
 MISSING = np.iinfo(np.int32).max  # the rank of what is not retrieved, or was cut off
 PAIRS_AT_ONCE = 1_000_000
@@ -68,6 +69,11 @@ class Rankings:
         return cls(known, tuple(name for name, _ in distinct_names(systems)), rank, rel, preferences)
 
     @cached_property
+    def by_name(self) -> Ints:
+        """The places of the systems in the order of their names."""
+        return np.array(order_of(self.systems), np.int64)
+
+    @cached_property
     def notes(self) -> tuple[str, ...]:
         """What is to be known of the runs."""
         return notes_on_silent(self.finds_nothing, len(self.systems))
@@ -79,21 +85,27 @@ class Rankings:
         return [system for system, some in zip(self.systems, found.tolist(), strict=True) if not some]
 
     def queries(self) -> Iterator[QueryRankings]:
-        """The queries whose judgments tell some documents apart and call some relevant, one by one."""
+        """Yield the queries whose judgments tell some documents apart and call some relevant.
+
+        Documents are in the order of their names, over which ranks are shuffled.
+        """
         pool = self.judgments.pool
+        draws = np.argsort(order_of(self.judgments.queries)).tolist()
         for q, name in enumerate(self.judgments.queries):
-            rows = np.arange(pool.offsets[q], pool.offsets[q + 1])
+            rows = self.judgments.rows_of(q)
             grade = pool.grade[rows]
             rows, grade = rows[grade >= 0], grade[grade >= 0]
             relevant = grade >= self.rel
             if not relevant.any():
                 continue
             if self.preferences is not None:
-                pairs: tuple[Pairs, ...] = (Pairs(*self.preferences.pairs_of(q), crossed=False),)
+                within = np.argsort(rows)  # the places of the documents, which pairs number in the order of the pool
+                better, worse = (within[each] for each in self.preferences.pairs_of(q))
+                pairs: tuple[Pairs, ...] = (Pairs(better, worse, crossed=False),)
             else:
                 pairs = pairs_of_grades(grade)
             if pairs:
-                yield QueryRankings(name, q, self.rank[:, rows], relevant, pairs)
+                yield QueryRankings(name, q, self.rank[:, rows], relevant, pairs, draws[q], self.by_name)
 
 
 def notes_on_silent(systems: Sequence[str], runs: int) -> tuple[str, ...]:
@@ -137,6 +149,15 @@ class QueryRankings:
     rank: NDArray[np.int32]  # [system, document]
     relevant: NDArray[np.bool_]
     pairs: tuple[Pairs, ...]
+    draw: int = 0  # its place in the order of names, for the seed of what is drawn
+    by_name: Ints | None = None  # the places of the systems in the order of their names; as they are, if None
+
+    def shuffled(self, random: np.random.Generator) -> NDArray[np.int32]:
+        """Return the ranks of each system, shuffled among the documents. Drawn over the systems by name."""
+        order = np.arange(len(self.rank)) if self.by_name is None else self.by_name
+        found = np.empty_like(self.rank)
+        found[order] = random.permuted(self.rank[order], axis=1)
+        return found
 
     @cached_property
     def size(self) -> int:

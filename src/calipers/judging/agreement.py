@@ -27,6 +27,7 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.judging.panel import Panel
 from calipers.lists import Floats
+from calipers.results.scores import order_of
 from calipers.results.tables import Cell, Table
 from calipers.stats.row_ranks import times_drawn
 from calipers.stats.significance import SEED
@@ -225,7 +226,7 @@ class Confusion:
         """Every statistic in so many resamples of the queries with replacement: undefined where a resample is."""
         size = len(self.queries)
         random = np.random.default_rng(seed)
-        flat = self.by_query.reshape(size, -1)
+        flat = self.by_query[order_of(self.queries)].reshape(size, -1)
         parts: list[dict[str, Floats]] = []
         step = max(1, CELLS_AT_ONCE // max(flat.shape[1], size))
         for start in range(0, draws, step):

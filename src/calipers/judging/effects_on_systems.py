@@ -69,9 +69,9 @@ class Effects:
         return tuple(f"{judge}: no test can be made on fewer than two queries in common" for judge in few)
 
     def common(self, judge: str) -> tuple[Scores, Scores]:
-        """The scores under the human's and under this judge's labels, on the queries that both judged."""
+        """Return the scores under the human's and under this judge's labels, on the queries that both judged."""
         ours, theirs = self.scores[0], self.scores[self.names.index(judge)]
-        queries = [query for query in ours.queries if query in set(theirs.queries)]
+        queries = sorted({*ours.queries} & {*theirs.queries})  # samples are drawn over the order of names
         return on_queries(ours, queries), on_queries(theirs, queries)
 
     # -- the order of systems ----------------------------------------------------------------------

@@ -31,6 +31,7 @@ from calipers.inputs import as_judgments
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
+from calipers.results.scores import order_of
 from calipers.results.tables import Cell, Table
 from calipers.stats.significance import SEED
 
@@ -82,10 +83,9 @@ def knowledge_of(
     check_whole("draws", draws)
     check_seed(seed)
     rankings = Rankings.of(panel.whole, runs, **how)
-    offsets = panel.whole.pool.offsets.tolist()
     bits, null, counted = [], [], 0
-    for q, name in enumerate(panel.queries):
-        span = slice(offsets[q], offsets[q + 1])
+    for draw, q in enumerate(order_of(panel.queries)):
+        name, span = panel.queries[q], panel.whole.rows_of(q)
         labels = panel.grade[:, span]
         labels = np.where(labels >= 0, labels, np.nan)  # a grade below 0 is none
         if np.isnan(labels).all(axis=1).any():
@@ -94,9 +94,9 @@ def knowledge_of(
         pairs = OrderedByJudges.of(labels)
         if pairs is not None and relevant.any():
             counted += 1
-            seen = QueryRankings(name, q, rankings.rank[:, span], relevant, ())
+            seen = QueryRankings(name, q, rankings.rank[:, span], relevant, (), draw, rankings.by_name)
             bits.append(pairs.told(seen.until_last_relevant()))
-            null.append(_told_by_chance(pairs, seen, draws, [seed, q]))
+            null.append(_told_by_chance(pairs, seen, draws, [seed, draw]))
         if progress:
             progress(1)
     if not counted:
@@ -145,7 +145,7 @@ def information_of_judges(
     graded = {
         name: (judge.judgments if isinstance(judge, Preferences) else judge).to_dict() for name, judge in known.items()
     }
-    shared = [query for query in next(iter(graded.values())) if all(query in each for each in graded.values())]
+    shared = sorted(set.intersection(*(set(each) for each in graded.values())))  # draws are made over this order
     whole = {
         query: {d: float(any(each[query].get(d, -1.0) >= rel for each in graded.values())) for d in documents}
         for query in shared
@@ -174,7 +174,7 @@ def information_of_judges(
                 line = np.where(line >= 0, line, np.nan)
                 said.append(np.sign(np.nan_to_num(line[one] - line[other])))
         pairs = OrderedByJudges.of_signs(one, other, np.array(said, np.int8))
-        seen = QueryRankings(query, q, rankings.rank[:, span], together.pool.grade[span] >= 1, ())
+        seen = QueryRankings(query, q, rankings.rank[:, span], together.pool.grade[span] >= 1, (), q, rankings.by_name)
         if pairs is not None and seen.relevant.any():
             bits.append(pairs.told(seen.until_last_relevant()))
             null.append(_told_by_chance(pairs, seen, draws, [seed, q]))
@@ -255,5 +255,5 @@ class OrderedByJudges:
 def _told_by_chance(pairs: OrderedByJudges, seen: QueryRankings, draws: int, seed: list[int]) -> list[Floats]:
     """What the same rankings tell about the judges' pairs after their ranks were shuffled, draw by draw."""
     random = np.random.default_rng(seed)
-    shuffled = (random.permuted(seen.rank, axis=1) for _ in range(draws))
+    shuffled = (seen.shuffled(random) for _ in range(draws))
     return [pairs.told(seen.until_last_relevant(rank)) for rank in shuffled]

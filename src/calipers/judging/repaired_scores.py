@@ -93,7 +93,7 @@ def _split(effects: Effects, judge: str, m: int) -> tuple[Floats, Floats, Floats
     ours, theirs = effects.common(judge)
     known = effects.scores[effects.names.index(judge)]
     human = set(effects.scores[0].queries)
-    rest = on_queries(known, [query for query in known.queries if query not in human])
+    rest = on_queries(known, sorted({*known.queries} - human))
     y, f, others = ours.values[m], theirs.values[m], rest.values[m]
     both = ~(np.isnan(y) | np.isnan(f)).any(axis=0)
     return y[:, both], f[:, both], others[:, ~np.isnan(others).any(axis=0)]

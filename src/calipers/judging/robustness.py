@@ -261,7 +261,11 @@ def drawn_labels(panel: Panel, judge: str | int, draws: int = DRAWS, seed: int =
     labels = panel.labels(judge)
     place = np.minimum(np.searchsorted(found.columns, labels), len(found.columns) - 1)
     line = np.where(np.array(found.columns)[place] == labels, place, len(found.columns))
-    random = np.random.default_rng(seed).random((draws, len(labels)))
+    given = np.zeros(len(panel.whole), np.int64)
+    given[panel.given[panel.place(judge)]] = np.arange(len(labels))
+    rows = panel.whole.rows_by_name
+    random = np.empty((draws, len(labels)))
+    random[:, given[rows[panel.given[panel.place(judge)][rows]]]] = np.random.default_rng(seed).random(random.shape)
     drawn = np.zeros(random.shape, np.int64)
     for step in range(below.shape[1]):
         drawn += random >= below[line, step]

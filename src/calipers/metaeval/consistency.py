@@ -100,7 +100,7 @@ def split_half_swap_rate(
     >>> split_half_swap_rate(np.array([[0.9, 0.8, 0.7, 0.8], [0.1, 0.2, 0.1, 0.2]])).rate
     0.0
     """
-    scores = matrix(scores)
+    scores = matrix(scores.by_name() if isinstance(scores, Scores) else scores)
     systems, queries = scores.shape
     if systems < 2:
         raise CalipersError("there is only one system: nothing can swap")
@@ -166,7 +166,8 @@ def stability(
     >>> stability(np.array([[0.9, 0.8, 0.7, 0.8], [0.1, 0.2, 0.1, 0.2]]), ("good", "bad")).high.tolist()
     [1.0, 2.0]
     """
-    if systems is None and isinstance(scores, Scores):
+    if isinstance(scores, Scores):
+        scores = scores.by_name()
         systems = scores.systems
     scores = matrix(scores)
     count, queries = scores.shape

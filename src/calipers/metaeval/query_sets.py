@@ -23,6 +23,7 @@ from calipers.errors import CalipersError
 from calipers.limits.query_types import QueryTypes
 from calipers.lists import Ints, Pool
 from calipers.native.columns import Precision, Retrieved
+from calipers.results.scores import order_of
 from calipers.stats.significance import SEED
 
 BY_DIFFERENCE = ("uninformative", "ideal", "hard", "easy")
@@ -65,7 +66,8 @@ def broad_and_focused(judgments: Judgments, *, seed: int = SEED) -> dict[str, In
     """
     pool = judgments.pool
     broad = (pool.count(pool.grade >= 2) >= 0.5 * pool.size) & (pool.size > 0)
-    found = {"broad": np.flatnonzero(broad), "focused": np.flatnonzero(~broad & (pool.size > 0))}
+    in_order = np.array(order_of(judgments.queries), np.int64)  # of their names, over which queries are drawn
+    found = {"broad": in_order[broad[in_order]], "focused": in_order[(~broad & (pool.size > 0))[in_order]]}
     size = min(map(len, found.values()))
     random = np.random.default_rng(seed)
     return {name: np.sort(random.permutation(places)[:size]) for name, places in found.items()}
@@ -74,11 +76,14 @@ def broad_and_focused(judgments: Judgments, *, seed: int = SEED) -> dict[str, In
 def document_halves(judgments: Judgments, seed: int = SEED) -> dict[str, HalfOfDocuments]:
     """Two random halves of the judged documents of each query."""
     pool = judgments.pool
-    order = np.lexsort((np.random.default_rng(seed).random(len(pool.grade)), pool.query))
+    chance = np.empty(len(pool.grade))
+    chance[judgments.rows_by_name] = np.random.default_rng(seed).random(len(chance))
+    order = np.lexsort((chance, pool.query))
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order)) - np.repeat(pool.offsets[:-1], pool.size)
     # Of an odd number of documents, the left half of every second query gets one more.
-    left = place < (pool.size[pool.query] + pool.query % 2) // 2
+    second = np.argsort(order_of(judgments.queries)) % 2
+    left = place < (pool.size + second)[pool.query] // 2
     return {name: HalfOfDocuments(judgments, chosen) for name, chosen in (("left", left), ("right", ~left))}
 
 

@@ -195,7 +195,8 @@ class MetaEvaluation:
         Scores are averaged over the cutoffs of the family.
         """
         view = self.views[name or self.main_set][place_in(self.families, family)]
-        return stability(view.values.mean(axis=0), self.systems, samples, seed=self.choices.seed)
+        view = view.by_name()
+        return stability(view.values.mean(axis=0), view.systems, samples, seed=self.choices.seed)
 
     def answers(self, samples: int = 1000) -> list[str]:
         """Say which measure tells most systems apart, and which orders them most stably, on the main set."""
@@ -322,7 +323,7 @@ class MetaEvaluation:
             for family, view in zip(self.families, parts, strict=True):
                 if len(view.queries) < 2:
                     continue
-                found = split_half_swap_rate(view.values.mean(axis=0), seed=self.choices.seed)
+                found = split_half_swap_rate(view.by_name().values.mean(axis=0), seed=self.choices.seed)
                 rows.append((name, family.name, found.size, found.rate, found.needed()))
         return Table(("set", "measure", "queries", "swap rate", "difference at 5%"), tuple(rows), self._about())
 
@@ -337,7 +338,7 @@ class MetaEvaluation:
                 width = float(np.mean(found.high - found.low))
                 best = int(np.argmin(found.rank))
                 rows.append(
-                    (name, family.name, found.tau, found.swaps, width, self.systems[best], float(found.first[best]))
+                    (name, family.name, found.tau, found.swaps, width, found.systems[best], float(found.first[best]))
                 )
         columns = ("set", "measure", "tau", "swap rate", "rank interval", "best", "best in")
         return Table(columns, tuple(rows), self._about())

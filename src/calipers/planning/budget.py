@@ -168,6 +168,7 @@ def plan_budget(
         half = HalfOfDocuments(known, reached <= depth)
         partial: Policies = {**policies, "unmatched": "warn"}
         scores = evaluate(half.judgments, [half.run(run) for run in remembered], names, warn=False, **partial)
+        scores = scores.by_name()
         per_query = float(size[depth].mean())
         for share in SHARES:
             n = min(int(share * budget / per_query), MOST_QUERIES) if per_query else 0

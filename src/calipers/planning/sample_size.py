@@ -142,7 +142,7 @@ def plan(
     AP           0.1000  0.1493  0.8000  0.0500      1       20      0.3177
     <BLANKLINE>
     """
-    scores = as_scores(scores)
+    scores = as_scores(scores).by_name()
     _check(scores, difference, power, alpha, queries, design, upper, samples, seed)
     count = len(scores.systems)
     tests = _pairs(pairs, count, design)

@@ -272,6 +272,22 @@ class Scores:
         """The same scores where a path, or the like, has said which of several systems a name is for."""
         return replace(self, ambiguous={})
 
+    def by_name(self) -> Scores:
+        """Return the same scores with systems and queries in the order of their names.
+
+        What is sampled is drawn over this order, so that no result depends on the order of lines or files.
+        """
+        systems, queries = order_of(self.systems), order_of(self.queries)
+        cells = np.ix_(range(len(self.measures)), systems, queries)
+        return replace(
+            self,
+            systems=tuple(self.systems[s] for s in systems),
+            queries=tuple(self.queries[q] for q in queries),
+            values=self.values[cells],
+            reasons=self.reasons[cells],
+            coverage=None,
+        )
+
     def of_measures(self, measures: Sequence[str]) -> Scores:
         """The scores under these measures only."""
         place = [chosen_measure(measure, self.measures) for measure in measures]
@@ -323,6 +339,15 @@ def _geometric(values: Floats, floor: float = 1e-5) -> float:
 
 def _arithmetic(values: Floats) -> float:
     return mean(values.tolist())
+
+
+def order_of(names: Sequence[str]) -> list[int]:
+    """Return the places of names in alphabetical order.
+
+    >>> order_of(("b", "a"))
+    [1, 0]
+    """
+    return sorted(range(len(names)), key=names.__getitem__)
 
 
 def all_equal(values: Floats) -> bool:

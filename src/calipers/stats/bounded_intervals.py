@@ -23,7 +23,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.registry import Measure
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.scores import Scores, all_equal
+from calipers.results.scores import Scores, all_equal, order_of
 from calipers.results.tables import Table
 from calipers.stats.row_ranks import times_drawn
 from calipers.stats.significance import SEED
@@ -80,8 +80,9 @@ def mean_intervals(
     scores = as_scores(scores)
     level, seed, samples = check_level(level), check_seed(seed), check_whole("samples", samples)
     method = check_choice("interval", method, METHODS)
+    in_order = order_of(scores.queries)  # of their names, over which samples are drawn
     ends = np.array([
-        _bca(values, level, samples, seed)
+        _bca(values[:, in_order], level, samples, seed)
         if method == "bca"
         else _students(values, level, method, range_of_scores(scores, m))
         for m, values in enumerate(scores.values)

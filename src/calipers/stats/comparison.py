@@ -16,7 +16,7 @@ from calipers.extras import load
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted, verb
 from calipers.results.score_files import ScoresLike, as_scores
-from calipers.results.scores import Scores, means
+from calipers.results.scores import Scores, means, order_of
 from calipers.results.tables import PValue, Table
 from calipers.stats import bayesian
 from calipers.stats.correction import CORRECTIONS, TIMES_TESTS, correction_name
@@ -117,7 +117,8 @@ def compare(
         tests = 1 if correct == "none" else len(a)
         chosen = samples_for(name, tests, len(scores.queries), alpha) if samples is None else samples
     settings = Settings(level, chosen, seed, rope)
-    outcomes = [TESTS[name](values, a, b, settings) for values in scores.values]
+    place = np.argsort(order_of(scores.systems))  # in the order of names, over which samples are drawn
+    outcomes = [TESTS[name](values, place[a], place[b], settings) for values in scores.by_name().values]
     if size != "d":
         found = (EFFECTS[size](values, a, b) for values in scores.values)
         outcomes = [replace(outcome, effect=each) for outcome, each in zip(outcomes, found, strict=True)]

@@ -22,7 +22,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.random_rankings import SEED
 from calipers.metaeval.distance import percentage_absolute_increase
-from calipers.results.scores import Scores
+from calipers.results.scores import Scores, order_of
 from calipers.results.tables import Cell, Table
 
 LEVELS = ("system", "summary", "pooled")
@@ -87,6 +87,12 @@ def drawn_documents(random: np.random.Generator, documents: int, samples: int) -
     return random.multinomial(documents, np.full(documents, 1 / documents), size=samples).astype(np.float64)
 
 
+def by_name(scores: Scores, human: Mapping[str, Floats]) -> tuple[Scores, dict[str, Floats]]:
+    """Return scores and human judgments with systems and documents in the order of names, over which draws are made."""
+    cells = np.ix_(order_of(scores.systems), order_of(scores.queries))
+    return scores.by_name(), {aspect: judged[cells] for aspect, judged in human.items()}
+
+
 def interval(values: Floats, confidence: float = 0.95) -> tuple[float, float]:
     """Return the percentile interval of resampled values, or NaN if none is defined."""
     known = values[~np.isnan(values)]
@@ -117,6 +123,7 @@ def human_correlation(
     1.0
     """
     check_choices(levels, coefficients, confidence)
+    scores, human = by_name(scores, human)
     documents = len(scores.queries)
     drawn = drawn_documents(np.random.default_rng(seed), documents, samples)
     weights = np.concatenate([np.ones((1, documents)), drawn])  # the first row is the documents as they are

@@ -13,7 +13,7 @@ from calipers.measures.random_rankings import SEED
 from calipers.results.tables import Cell, PValue, Table
 from calipers.stats.correction import CORRECTIONS, correction_name
 from calipers.stats.differences import all_pairs
-from calipers.text.human_agreement import COEFFICIENTS, LEVELS, both_defined, drawn_documents, interval
+from calipers.text.human_agreement import COEFFICIENTS, LEVELS, both_defined, by_name, drawn_documents, interval
 from calipers.text.measure_tests import SAMPLES, agreement_of, check_agreement, permutation_test, williams_test
 from calipers.text.scoring import TextScores
 from calipers.text.tie_calibration import (
@@ -57,8 +57,9 @@ class TextMetaEvaluation:
         """
         if samples < 1:
             raise CalipersError(f"samples {samples} is not a whole number of at least 1")
-        values = found.scores.values * found.scores.signs[:, None, None]
-        return cls(found.scores.measures, values, human, samples, seed, resamples)
+        scores, people = by_name(found.scores, human)
+        values = scores.values * scores.signs[:, None, None]
+        return cls(scores.measures, values, people, samples, seed, resamples)
 
     def agreement(self, levels: Sequence[str] = LEVELS) -> Table:
         """Return correlations, pairwise accuracy with tie calibration and soft accuracy per measure, aspect and level.

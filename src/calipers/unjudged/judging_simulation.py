@@ -84,9 +84,9 @@ def simulate_judging(
     named = parse_all(measure)
     if len(named) != 1:
         raise CalipersError("a simulation is of one measure")
-    known = as_judgments(judgments)
+    known = as_judgments(judgments).by_name()  # orders of judging that tie go by name
     name, definition = named[0][0], named[0][1].bind(known.pool)
-    read = as_runs(runs)
+    read = sorted(as_runs(runs), key=lambda run: run.name)
     warn_user(notes_on_reading(known, read), warn)
     weighted_sum_of(name, definition)  # refuses other measures
     opened, _ = read_open_lists(known, read, ListOptions(), jobs)
