@@ -36,12 +36,12 @@ from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision
+from calipers.possible_gain import PossibleGains
 from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import Coverage, Scores
 from calipers.scoring import (
     DESCRIBED,
     Counting,
-    JudgingRoom,
     Policy,
     check_depth,
     compared_in,
@@ -152,7 +152,7 @@ def evaluate(
     infinite: list[bool] = []
     matched: list[MatchedQueries] = []
     swapped = SwappedFiles(known.pool.grade)
-    room = JudgingRoom(bound)
+    possible = PossibleGains(bound)
     start = 0
     reach = deepest(measure.form for measure in bound.values())
     if reach is None or compared == "single" or condensed or swapped.looking:  # which ask about whole lists
@@ -161,7 +161,7 @@ def evaluate(
         read = [within_reach(system, max(reach, DESCRIBED)) for system in systems]
     for batch in in_batches(read, known, depth or 0, compared, jobs):
         part = slice(start, start + len(batch))
-        values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, room)
+        values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, possible)
         infinite += [compared == "single" and bool(np.isinf(run.score).any()) for run in batch]
         matched += [MatchedQueries.of(known, run) for run in batch]
         swapped.look([run for run, system in zip(batch, systems[part], strict=True) if not isinstance(system, FileRun)])
@@ -185,7 +185,8 @@ def evaluate(
         *notes_about(
             seen_in(coverage, systems, infinite, known.queries, [each.unjudged for each in matched]),
             counting.ties,
-            *room.found(),
+            possible.measure,
+            possible.means,
         ),
     ]
     warn_user(notes, warn)

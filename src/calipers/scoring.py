@@ -18,8 +18,8 @@ from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.forms.base import deepest
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
+from calipers.possible_gain import PossibleGains
 from calipers.record import Record
-from calipers.results.averages import mean
 from calipers.results.scores import Coverage, Reason
 
 DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
@@ -62,7 +62,7 @@ class Counting(Record):
         measures: Iterable[Measure],
         coverage: Coverage,
         part: slice,
-        room: JudgingRoom | None = None,
+        possible: PossibleGains | None = None,
     ) -> tuple[Floats, Any]:
         """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
         lists = Lists.of(pool, batch)
@@ -71,8 +71,8 @@ class Counting(Record):
         if self.condensed:
             lists = lists.condensed()
         ranked = lists.under(self.ties)
-        if room is not None:
-            room.look(ranked, len(batch))
+        if possible is not None:
+            possible.add(ranked, len(batch))
         pairs = [
             scored(measure, ranked, self.empty, self.missing, self.degenerate, self.empty_plain) for measure in measures
         ]
@@ -156,25 +156,6 @@ def describe(
     for row, run in zip(range(part.start, part.stop), batch, strict=True):
         coverage.tied[row, run.query] = run.tied
         coverage.unjudged_queries[row] = run.unjudged_queries
-
-
-class JudgingRoom:
-    """How far judging could raise the mean of each run: of the first measure for which the lists alone tell."""
-
-    def __init__(self, measures: Mapping[str, Measure]) -> None:
-        self._measures = measures
-        self._name: str | None = None
-        self._means: list[float] = []
-
-    def look(self, lists: Lists, runs: int) -> None:
-        for name, measure in self._measures.items():
-            if self._name in (None, name) and (room := measure.form.room(lists)) is not None:
-                self._name = name
-                self._means += [mean(row) for row in room.reshape(runs, -1).tolist()]
-                return
-
-    def found(self) -> tuple[str | None, list[float]]:
-        return self._name, self._means
 
 
 def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, counting: Counting) -> None:

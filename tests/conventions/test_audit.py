@@ -25,6 +25,7 @@ from calipers.conventions import CONVENTIONS, TOOLS, Convention, LabelRange
 from calipers.conventions.auditing.attribution import SWITCHES, shapley, turned
 from calipers.conventions.auditing.multiverse import multiverse
 from calipers.conventions.auditing.rescoring import Rescorer
+from calipers.conventions.auditing.terms import order_reach
 from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError
 from calipers.inputs import as_runs
@@ -528,7 +529,7 @@ def test_lists_are_scored_the_same_where_their_top_is_enough(ties: str, precisio
     for short in ("pad", "zero"):
         rules = Convention("one", ideal="list", ties=ties, precision=precision, short=short)
         measure = rescorer.measure("nDCG@3", rules)
-        assert (measure.form.reach, measure.form.order_reach) == (None, 3)
+        assert (measure.form.reach, order_reach(measure.form)) == (None, 3)
         whole = Lists.of(rescorer.known(rules).pool, rescorer.retrieved(rules)).under(ties)
         np.testing.assert_array_equal(
             rescorer.scores("nDCG@3", rules).values[0].ravel(), scored(measure, whole, None, 0.0, None, rules.empty)[0]

@@ -13,28 +13,42 @@ import pytest
 
 from calipers.axioms.proofs import proofs, proofs_of_division
 from calipers.axioms.readers import reader
+from calipers.conventions.auditing.terms import best_lists, gains_and_weights, inner_form
 from calipers.measures.forms import Denominator, Form
+from calipers.measures.forms.browsing import browsing_model
+from calipers.measures.forms.search_by_intent import gain_alone, search_part
 from calipers.measures.registry import declared
+from calipers.possible_gain import possible_gain
+from calipers.unjudged.extreme_grades import extreme_grades, grade_increments, growth_of
 
 Rules = Callable[..., Any]
-OTHER_JUDGMENTS = "properties are examined on judgments of one grade per document"
+OTHER_JUDGMENTS = "asked of judgments with one grade per document"
+UNKNOWN_FUNCTION = "nothing is known of a function"
 PAIRS_OF_DOCUMENTS = {"AsManyNonRelevant", "NumberOfPairs", "ShareByDocuments", "ShareByJudge", "ShareOfPairs"}
 BY_INTENT = {"IntentAware", "IntentShare", "OfGlobalGain", "Sharp"}
+OTHERS = {*PAIRS_OF_DOCUMENTS, *BY_INTENT, "GroupExposure", "OverJudges", "WeighedGains"}
 COUNTS = {"Counted", "GradesBetween", "OfPool", "Unjudged"}
 FUNCTIONS = {"Deterministic", "Free", "Pairwise", "Worthy"}
+BLENDED = {"Blended", "FirstBlended", "Preferred", "RankBiasedBlended"}
+SUMS = {"Cascade", "Linear", "Paired"}
+INFORMATION = {"PairInformation", "WeightedPairInformation"}
+FORMS = {
+    *BLENDED, *SUMS, *INFORMATION, "BinaryPreference", "Browsed", "ExposureSum", "JudgedPairs", "MeanOverCutoffs",
+    "Mixture", "Peak", "RelevantPrefix", "SelfNormalisedGain", "SelfNormalisedPrecision",
+}  # fmt: skip
+WRAPPERS = {"Complement", "JudgedOnly", "Normalised", "Share", "ZeroIfShort"}
 
 WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     proofs: {
-        OTHER_JUDGMENTS: {*PAIRS_OF_DOCUMENTS, *BY_INTENT, "GroupExposure", "OverJudges", "WeighedGains"},
-        "nothing is known of a function": FUNCTIONS,
+        OTHER_JUDGMENTS: OTHERS,
+        UNKNOWN_FUNCTION: FUNCTIONS,
         "no proof was written; the search decides": {
-            *COUNTS, "Blended", "MeanOverCutoffs", "PairInformation", "RankBiasedBlended", "RelevantPrefix",
-            "WeightedPairInformation",
+            *COUNTS, *INFORMATION, "Blended", "MeanOverCutoffs", "RankBiasedBlended", "RelevantPrefix",
         },
         "what rises in a form falls in its complement": {"Complement"},
     },
     proofs_of_division: {
-        "nothing is known of a function": {"GivenDenominator"},
+        UNKNOWN_FUNCTION: {"GivenDenominator"},
         "no proof was written; the search decides": {
             "EstimatedIdeal", "EstimatedRelevant", "FOUND", "GeometricTotal", "GreedyIdeal", "IdealToTheEnd",
             "OwnRelevant",
@@ -42,6 +56,53 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
     },
     reader: {
         "no reader is declared": {*BY_INTENT, *COUNTS - {"Counted"}, "Mixture", "OverJudges", "WeighedGains"},
+    },
+    inner_form: {
+        "scores by itself": {*FORMS, *COUNTS, *FUNCTIONS, *OTHERS},
+        "shown as what it divides, and by what": {"Share"},
+        "its terms are one minus those inside, which no line shows": {"Complement"},
+    },
+    gains_and_weights: {
+        "no sum of gains times weights": {*FORMS - {"Linear", "MeanOverCutoffs"}, *COUNTS, *FUNCTIONS, *OTHERS},
+        "the form inside is asked": WRAPPERS,
+    },
+    best_lists: {
+        "no score of a ranking": {
+            "CUTOFF", "EstimatedIdeal", "EstimatedRelevant", "FOUND", "GeometricTotal", "GivenDenominator",
+            "OwnRelevant", "PrefixDepth", "RELEVANT", "Smaller", "TotalValue", "TotalWeight", "WeightedDepth",
+        },
+    },
+    gain_alone: {"no measure by intent is made of it": {*FORMS - SUMS, *COUNTS, *FUNCTIONS, *OTHERS, *WRAPPERS}},
+    search_part: {"no measure by intent is made of it": {*FORMS - SUMS, *COUNTS, *FUNCTIONS, *OTHERS, *WRAPPERS}},
+    browsing_model: {
+        OTHER_JUDGMENTS: OTHERS,
+        "no reader goes on from each rank with some probability": {
+            *FORMS - SUMS - {"Browsed", "SelfNormalisedPrecision"}, *COUNTS,
+        },
+        "its score is not the expected utility of the reader inside": WRAPPERS - {"Share"},
+    },
+    possible_gain: {
+        "no bound that is cheap": {*FORMS - {"Linear"}, *COUNTS, *OTHERS, *WRAPPERS - {"Share"}},
+        UNKNOWN_FUNCTION: FUNCTIONS,
+    },
+    extreme_grades: {
+        OTHER_JUDGMENTS: OTHERS,
+        UNKNOWN_FUNCTION: FUNCTIONS,
+        "no closed form is known; few gradings are all tried": {
+            *FORMS - SUMS - {"Peak"}, *COUNTS - {"Unjudged"}, "Normalised",
+        },
+        "unjudged documents are not read": {"JudgedOnly"},
+    },
+    growth_of: {
+        "no closed form is known; few gradings are all tried": {
+            "EstimatedIdeal", "EstimatedRelevant", "GeometricTotal", "GivenDenominator", "GreedyIdeal",
+            "IdealToTheEnd", "OwnIdeal", "OwnRelevant", "PrefixDepth", "TotalValue",
+        },
+    },
+    grade_increments: {
+        "no closed form is known; few gradings are all tried": {
+            *FORMS - {"Linear", "Paired"}, *COUNTS, *FUNCTIONS, *OTHERS, *WRAPPERS,
+        },
     },
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ import pytest
 import calipers as cal
 from calipers.axioms.examined_measures import walk
 from calipers.axioms.proofs import is_best_when_sorted, proofs
+from calipers.conventions.auditing.terms import best_lists, deepest_rank, gains_and_weights, inner_form
 from calipers.inputs import as_judgments, as_runs
 from calipers.limits.normalisation import Normalised
 from calipers.lists import Lists
@@ -20,7 +21,8 @@ from calipers.measures.forms.base import OPAQUE, Form
 from calipers.measures.forms.free import Deterministic
 from calipers.measures.forms.global_gain import OfGlobalGain
 from calipers.measures.forms.intents import Blend, IntentAware
-from calipers.measures.forms.shares import Denominator
+from calipers.measures.forms.linear import weighted_sum
+from calipers.measures.forms.shares import Denominator, numerator_and_divisor
 from calipers.measures.registry import examples
 from calipers.measures.values import Discount, GivenDiscount, GivenWorth, Worth
 
@@ -56,8 +58,8 @@ def test_a_form_has_a_formula_or_is_known_to_have_none(form: Form) -> None:
 def test_a_form_that_cuts_says_how_deep_it_reads(form: Any) -> None:
     """A cutoff of its own: then it says how deep it reads, or at least from where on nothing is added."""
     if getattr(form, "cutoff", None) is not None:
-        assert own(form, "reach") or own(form, "deepest_rank")
-        assert form.deepest_rank == form.cutoff
+        assert own(form, "reach") or deepest_rank.dispatch(type(form)) is not deepest_rank.dispatch(object)
+        assert deepest_rank(form) == form.cutoff
 
 
 COLLECTION = (
@@ -78,19 +80,20 @@ def test_what_a_form_says_it_is_made_of_gives_its_score(form: Form) -> None:
         return
     lists = collection()
     score = form.score(lists)
-    weighed = form.weighed(lists)
+    weighed = gains_and_weights(form, lists)
     if weighed is not None:
         assert lists.sum(weighed[0] * weighed[1]) == pytest.approx(score, nan_ok=True)
-    assert (form.weighted_sum is None) == (form.numerator.weighted_sum is None)
-    if form.divisor is not None:
-        by = np.asarray(form.divisor(form.numerator, lists), np.float64)
-        whole = form.numerator.score(lists)
+    numerator, divisor = numerator_and_divisor(form)
+    assert (weighted_sum(form) is None) == (weighted_sum(numerator) is None)
+    if divisor is not None:
+        by = np.asarray(divisor(numerator, lists), np.float64)
+        whole = numerator.score(lists)
         assert np.where(by > 0, whole / np.where(by > 0, by, 1.0), np.nan) == pytest.approx(score, nan_ok=True)
-        best = form.divisor.best_lists(form.numerator, lists)
-        if best is not None and not type(form.divisor).__name__.endswith("ToTheEnd"):
-            assert form.numerator.score(best) == pytest.approx(np.broadcast_to(by, score.shape))
-        assert form.divisor.constant is None or np.unique(by).tolist() == [form.divisor.constant]
-    inner = form.inner(lists)
+        best = best_lists(divisor, numerator, lists)
+        if best is not None and not type(divisor).__name__.endswith("ToTheEnd"):
+            assert numerator.score(best) == pytest.approx(np.broadcast_to(by, score.shape))
+        assert divisor.constant is None or np.unique(by).tolist() == [divisor.constant]
+    inner = inner_form(form, lists)
     if inner is not None and not inner.values:  # a rule about another form, which need not apply here
         assert inner.form.score(inner.lists) == pytest.approx(score, nan_ok=True)
 

@@ -33,7 +33,7 @@ from calipers.limits.populations import (
     collection_size,
 )
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form, Inner, inexact
+from calipers.measures.forms.base import Exactness, Form, inexact
 from calipers.measures.grammar import parse
 from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
@@ -173,11 +173,6 @@ class Normalised(Form):
     population: str = DEFAULT_POPULATION
     published_expected: bool = False
     published_ideal: bool = False
-
-    def inner(self, lists: Lists) -> Inner:
-        limits = self.limits(lists)
-        values = (("ideal", limits.ideal), ("expected", limits.expected))
-        return Inner(self.base, lists, tuple((f"{what}, of the measure inside", float(of[0])) for what, of in values))
 
     @property
     def population_of_bounds(self) -> str:

@@ -292,7 +292,7 @@ def _rows_that_matter(pool: Pool, form: Form, sd: str) -> NDArray[np.bool_] | No
     closed = (form.exactness, form.extremes) == ("exact", "exact") and not form.may_draw_ties and not form.rests_on
     if pool.kind != "grades" or not closed or not (form.has_variance or sd == "exact"):
         return None
-    if form.ignores_unjudged or form.reads_judged_only or form.reads_costs:
+    if form.ignores_unjudged or form.reads_costs:
         return None
     matters, worth = form.matters(pool.grade), np.asarray(form.worth(pool.grade), np.float64)
     apart = worth[matters].min(initial=np.inf) > worth[~matters].max(initial=-np.inf)

@@ -41,6 +41,7 @@ from calipers.measures.forms.browsing import (
     Foraging,
     SatisfiedReader,
     above_zero,
+    browsing_model,
     ranks_read,
     read,
 )
@@ -53,7 +54,7 @@ DEPTH = 1000  # ranks that a reader is followed down, as in cwl_eval
 
 def browser_of(measure: Measure) -> Browser:
     """The reader of a measure; refused where it has none."""
-    found = measure.form.browser if measure.reads == "grades" else None
+    found = browsing_model(measure.form) if measure.reads == "grades" else None
     if found is None:
         raise CalipersError(
             f"{measure!r} has neither falling weights of ranks nor a chance of going on from each, as RBP and INST"

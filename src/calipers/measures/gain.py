@@ -29,6 +29,7 @@ from calipers.measures.forms import (
     SelfNormalisedGain,
     ZeroIfShort,
 )
+from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.registry import NEEDED, alias, measure
 from calipers.measures.values import discount_of, gain_of
 
@@ -54,8 +55,9 @@ def ndcg(cutoff: int | None, short: str, ideal: str, averaged: str, **parameters
             raise CalipersError(f"{name}={value} of 'nDCG' is not one of {', '.join(choices)}")
     gained = dcg(cutoff=cutoff, **parameters)
     if averaged == "cutoffs":
-        assert gained.weighted_sum is not None
-        return MeanOverCutoffs(gained.weighted_sum, own=ideal == "list")
+        linear = weighted_sum(gained)
+        assert linear is not None
+        return MeanOverCutoffs(linear, own=ideal == "list")
     if ideal == "list":
         share = gained / OwnIdeal()
     else:

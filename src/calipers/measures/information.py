@@ -67,9 +67,9 @@ class PairInformation(Form, final=False):
 
     exactness: ClassVar[Exactness] = "sampled"
     extremes: ClassVar[Exactness] = "sorted"
+    ignores_unjudged = True
     rel: float
     signed: bool = False
-    reads_judged_only = True
 
     @property
     def can_be_negative(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from calipers.errors import CalipersError
 from calipers.lists import SAID_OF, Floats, Lists, Pool
 from calipers.measures.dialects import refusal
-from calipers.measures.forms import Form, JudgedOnly
+from calipers.measures.forms import Form
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.free import Free
 from calipers.measures.name_lists import shortened
@@ -108,7 +108,11 @@ def measure(
         def build(judged_only: bool, **parameters: Any) -> Form:
             result = function(**parameters)
             form = result if isinstance(result, Form) else Free(result)
-            return form.wrapped(JudgedOnly) if judged_only and not form.reads_judged_only else form
+            if not judged_only:
+                return form
+            from calipers.measures.judged_only import judged_only as without_unjudged  # knows forms of some families
+
+            return without_unjudged(form)
 
         declaration = Declaration(
             name=name,

@@ -326,10 +326,6 @@ class Unjudged(Form):
         return np.minimum(lists.length, self.cutoff) - judged
 
     @property
-    def deepest_rank(self) -> int:
-        return self.cutoff
-
-    @property
     def worth(self) -> Value:
         return Negative(AtLeast(0))
 

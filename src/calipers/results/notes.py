@@ -57,11 +57,11 @@ def seen_in(
 
 
 def notes_about(
-    seen: Sequence[RunSummary], ties: str, measure: str | None = None, room: Sequence[float] = ()
+    seen: Sequence[RunSummary], ties: str, measure: str | None = None, gains: Sequence[float] = ()
 ) -> Iterator[str]:
     """Each note once, counted over all systems.
 
-    measure, room: how far judging could raise the mean of each run under one of the measures.
+    measure, gains: how much judging could raise the mean of each run under one of the measures.
     """
     total = len(seen)
     if renamed := [run.name for run in seen if run.renamed]:
@@ -93,11 +93,11 @@ def notes_about(
             f"{mean:.1%} of the documents in the top 10 are unjudged "
             f"(at most {worst.unjudged_share:.1%}, {worst.name}); counted as not relevant"
         )
-    if measure is not None and max(room, default=0.0) >= 0.0005:  # less would be shown as 0
-        rounded = [round(each, 9) for each in room]  # in whatever order sums were added up
+    if measure is not None and max(gains, default=0.0) >= 0.0005:  # less would be shown as 0
+        rounded = [round(each, 9) for each in gains]  # in whatever order sums were added up
         most = max(rounded)
         name = seen[rounded.index(most)].name
-        mean = sum(room) / total
+        mean = sum(gains) / total
         yield (
             f"judging what is unjudged could raise the mean {measure} by up to {most:.3f} ({name})"
             + (f", by {mean:.3f} on average" if total > 1 else "")

@@ -30,6 +30,7 @@ from calipers.measures.forms import (
     ZeroIfShort,
 )
 from calipers.measures.forms.denominators import Ideal, TotalWeight
+from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.trec import Unjudged
 from calipers.measures.values import AtLeast, described
 from calipers.unjudged.gradings import (
@@ -139,7 +140,7 @@ def _(by: Denominator, form: Form, unknown: Unknown) -> None:
 
 @growth_of.register(Ideal)
 def _(by: Ideal, form: Form, unknown: Unknown) -> Growth:
-    linear = form.weighted_sum
+    linear = weighted_sum(form)
     if linear is None:
         raise NoRange("no closed form is known for the range of a share of the ideal of a form that is not linear")
     weight = linear.weight

@@ -27,6 +27,7 @@ from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
 from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats, Ints
+from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.measures.values import Geometric, Weights
@@ -207,7 +208,7 @@ def linear_weights(measures: str | Measure | Iterable[str | Measure]) -> dict[st
     """The weights of the ranks under linear measures, or shares of one."""
     found = {}
     for name, measure in parse_all(measures):
-        linear = measure.form.weighted_sum
+        linear = weighted_sum(measure.form)
         if linear is None:
             raise CalipersError(f"{name} has no weight for each rank; use nDCG@k, P@k, RBP or another linear measure")
         found[name] = linear.weight

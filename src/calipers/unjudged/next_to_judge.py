@@ -22,6 +22,8 @@ from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
+from calipers.measures.forms.linear import weighted_sum
+from calipers.measures.forms.shares import numerator_and_divisor
 from calipers.measures.registry import Measure
 from calipers.results.tables import Table
 from calipers.unjudged.extreme_grades import extreme_grades, growth_of
@@ -84,18 +86,19 @@ def next_pool(
 
 def weighted_sum_of(name: str, measure: Measure) -> Linear:
     """Return the weighted sum that a measure is, or is a share of. Refuse other measures."""
-    if measure.form.weighted_sum is None:
+    linear = weighted_sum(measure.form)
+    if linear is None:
         raise CalipersError(
             f"{name}: what to judge next is known for nDCG and linear measures, in which each document has a weight "
             "of its own. Here the value of a document depends on the grades of others. "
             "Use nDCG, P, Recall, DCG or RBP. The methods depth, rbp and interleaved work without a measure"
         )
-    return measure.form.weighted_sum
+    return linear
 
 
 def unit_weights(found: OpenScores) -> Floats:
     """Return, for each unjudged document in each list, by how much its grade can move the score."""
-    of, divisor = weighted_sum_of(found.name, found.measure), found.measure.form.divisor
+    of, divisor = weighted_sum_of(found.name, found.measure), numerator_and_divisor(found.measure.form)[1]
     block = found.lists.unknown(found.grades)
     extreme_grades(of, block, True)  # refuses what has no range
     worth = np.asarray(of.value(found.grades))

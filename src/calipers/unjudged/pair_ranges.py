@@ -24,6 +24,8 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Linear
 from calipers.measures.forms.base import Form
+from calipers.measures.forms.linear import weighted_sum
+from calipers.measures.forms.shares import numerator_and_divisor
 from calipers.results.scores import means
 from calipers.results.tables import Table
 from calipers.stats.comparison import compare
@@ -156,11 +158,11 @@ def pair_ranges(found: OpenScores, progress: Callable[[int], None] | None = None
 
 def _linear(form: Form, unknown: Unknown) -> tuple[Linear, Growth | None] | None:
     """The linear form, and what it is divided by where judging changes that."""
-    linear = form.weighted_sum
-    if linear is None or form.divisor is None:
+    linear, divisor = weighted_sum(form), numerator_and_divisor(form)[1]
+    if linear is None or divisor is None:
         return None if linear is None else (linear, None)
     try:
-        growth = growth_of(form.divisor, linear, unknown)
+        growth = growth_of(divisor, linear, unknown)
     except NoRange:
         return None
     if growth is not None and growth.levels.value != linear.value:
@@ -216,14 +218,15 @@ class _Linear:
     """All pairs under a linear measure, divided by a constant or by something that grows with what is judged."""
 
     def __init__(self, found: OpenScores, of: Linear, growth: Growth | None, block: Unknown) -> None:
-        self.found, self.growth, form = found, growth, found.measure.form
+        self.found, self.growth = found, growth
+        divisor = numerator_and_divisor(found.measure.form)[1]
         self.shape = found.lists.shape
         lists = block.lists
         self.levels = growth.levels if growth else GainLevels.of(of.value, found.grades, lists.pool)
         extreme_grades(of, block, True)  # refuses what has no range
         weight = block.weights(of.weight)
-        if growth is None and form.divisor is not None:
-            by = np.broadcast_to(np.asarray(form.divisor(of, lists), np.float64), (len(lists),))
+        if growth is None and divisor is not None:
+            by = np.broadcast_to(np.asarray(divisor(of, lists), np.float64), (len(lists),))
             weight = weight / np.where(by > 0, by, 1.0)[block.list]
         base = found.score if growth is None else of.score(lists).reshape(self.shape)
         total = np.bincount(block.list, weight, len(lists)).reshape(self.shape)
@@ -390,10 +393,10 @@ def _outer(found: OpenScores, block: Unknown, a: Ints, b: Ints) -> tuple[Floats,
     if depends_on_own_list_only(form):
         low, high = found.range
         return low[a] - high[b], high[a] - low[b]
-    if form.divisor is not None:
-        of = form.numerator
+    of, divisor = numerator_and_divisor(form)
+    if divisor is not None:
         try:
-            growth = growth_of(form.divisor, of, block)
+            growth = growth_of(divisor, of, block)
             if growth is not None:
                 sides = [grade_increments(of, block, growth.levels, largest, None) for largest in (True, False)]
                 return _at_equal_numbers(found, growth, sides, a, b)

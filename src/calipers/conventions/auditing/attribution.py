@@ -21,6 +21,7 @@ import numpy as np
 
 from calipers.conventions import Convention
 from calipers.conventions.auditing.rescoring import Rescorer
+from calipers.conventions.auditing.terms import order_reach
 from calipers.lists import Floats
 
 NOISE = 1e-13  # parts below this are rounding
@@ -138,7 +139,7 @@ def _concerned(rescorer: Rescorer, name: str, reference: Convention, tool: Conve
     length = rescorer.length
     if cause == "no relevant document":
         form = rescorer.measure(name, tool).form
-        hopeless = form.hopeless(rescorer.lists(tool, form.order_reach)).reshape(length.shape)
+        hopeless = form.hopeless(rescorer.lists(tool, order_reach(form))).reshape(length.shape)
         return int((hopeless & (length > 0)).sum())
     if cause == "lists shorter than k":
         return int(((length < (rescorer.measure(name, tool).cutoff or 0)) & (length > 0)).sum())

@@ -10,10 +10,18 @@ import numpy as np
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.conventions.auditing.rescoring import Rescorer
+from calipers.conventions.auditing.terms import (
+    best_lists,
+    deepest_rank,
+    gains_and_weights,
+    inner_form,
+    remark_on_terms,
+)
 from calipers.errors import UnknownName, place_of, suggestion, warn_user
 from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Lists
 from calipers.measures.forms import Form
+from calipers.measures.forms.shares import numerator_and_divisor
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.results.scores import Reason
@@ -93,19 +101,19 @@ def _rows(rescorer: Rescorer, measure: Measure, lists: Lists, score: float, reas
     form = measure.form
     rows: list[Row] = []
     why = []
-    while (inside := form.inner(lists)) is not None:
+    while (inside := inner_form(form, lists)) is not None:
         rows += [_result(what, value) for what, value in inside.values]
         why += [inside.remark] if inside.remark else []
         form, lists = inside.form, inside.lists
-    core, by = form.numerator, form.divisor
+    core, by = numerator_and_divisor(form)
     lines = _terms(rescorer, "list", core, lists)
     lines.append(_result("sum of the list", float(np.nan_to_num(core.score(lists)[0]))))
     if by is not None:
-        best = by.best_lists(core, lists)
+        best = best_lists(by, core, lists)
         lines += [] if best is None else _terms(rescorer, "ideal", core, best)
         lines.append(_result("divided by", float(np.ravel(by(core, lists))[0])))
-    if core.remark:
-        why.append(core.remark)
+    if remark := remark_on_terms(core):
+        why.append(remark)
     if reason in (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING):
         counted = "left out" if np.isnan(score) else f"counts {score:g}"
         why.append(f"{reason}: {counted}")
@@ -118,11 +126,11 @@ def _result(what: str, value: float) -> Row:
 
 def _terms(rescorer: Rescorer, part: str, form: Form, lists: Lists) -> list[Row]:
     """What each rank adds: the score of the list down to it less that of the list before it."""
-    cutoff = form.deepest_rank
+    cutoff = deepest_rank(form)
     names = rescorer.judgments.document_names if rescorer.judgments.names is not None else None
     rows: list[Row] = []
     before = 0.0
-    weighed = form.weighed(lists)
+    weighed = gains_and_weights(form, lists)
     for first in np.unique(lists.first).tolist():
         if cutoff is not None and first > cutoff:
             break

@@ -15,6 +15,7 @@ from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.conventions import PLAIN, Convention
+from calipers.conventions.auditing.terms import order_reach
 from calipers.conventions.profile import Policy
 from calipers.inputs import in_batches
 from calipers.lists import Floats, Lists, Pool
@@ -167,7 +168,7 @@ class Rescorer:
         measure = self.measure(name, convention)
         shape = (len(self.runs), len(self.queries))
         missing = as_policy(convention.missing)
-        lists = self.lists(convention, measure.form.order_reach)
+        lists = self.lists(convention, order_reach(measure.form))
         score, reason = scored(measure, lists, None, missing, None, as_policy(convention.empty))
         score, reason = score.reshape(shape), reason.reshape(shape)
         if missing == "skip":

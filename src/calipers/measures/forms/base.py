@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.lists import Floats, Lists, Pool, Population
+from calipers.lists import Floats, Lists, Population
 from calipers.measures.values import Grade, Value
-from calipers.record import FinalRecord, Record
+from calipers.record import FinalRecord
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from calipers.measures.forms.browsing import Browser
-    from calipers.measures.forms.extreme_orders import Part
-    from calipers.measures.forms.linear import Linear
     from calipers.measures.forms.shares import Denominator
 
 # exact: by a closed form. enumerated: all cases gone through. sampled: some drawn at random. sorted: of the documents
@@ -43,7 +40,6 @@ class Form(FinalRecord, final=False):
     bounds and ranges that do not hold for it.
     """
 
-    reads_judged_only: ClassVar[bool] = False  # whether it leaves unjudged documents out by itself
     normalised: ClassVar[bool] = False  # whether it is a score between bounds, which is not normalised again
 
     @property
@@ -163,78 +159,15 @@ class Form(FinalRecord, final=False):
         return np.asarray(np.isnan(self.ideal(lists.pool.everything))[lists.query])
 
     def __truediv__(self, by: Denominator | Callable[[Form, Lists], Floats | float]) -> Form:
-        from calipers.measures.forms.shares import as_denominator  # made of forms itself
+        from calipers.measures.forms.shares import Share, as_denominator  # made of forms itself
 
-        return self.divided(as_denominator(by))
-
-    def divided(self, by: Denominator) -> Form:
-        """The form as a share of something."""
-        from calipers.measures.forms.shares import Share
-
-        return Share(self, by)
-
-    def wrapped(self, wrapper: Callable[[Form], Form]) -> Form:
-        """The form in a wrapper, which stands around what reads the grades."""
-        return wrapper(self)
+        return Share(self, as_denominator(by))
 
     # -- what the form is made of ---------------------------------------------------------------------
 
     @property
-    def numerator(self) -> Form:
-        """What is divided: the form itself, where nothing divides it."""
-        return self
-
-    @property
-    def divisor(self) -> Denominator | None:
-        """What divides it; None where nothing does."""
-        return None
-
-    @property
-    def weighted_sum(self) -> Linear | None:
-        """The sum of weight(rank) * value(grade) that it is, whatever divides that; None for all other forms."""
-        return None
-
-    def weighed(self, lists: Lists) -> tuple[Floats, Floats] | None:
-        """The worth of each document and the weight of its ranks, where the score is the sum of their products."""
-        return None
-
-    def inner(self, lists: Lists) -> Inner | None:
-        """The form inside, where this one only says what becomes of its score; None where it scores by itself.
-
-        lists: one list.
-        """
-        return None
-
-    @property
-    def remark(self) -> str:
-        """What to know of its terms, in words; empty where they explain themselves."""
-        return ""
-
-    def gain_alone(self, pool: Pool) -> Floats:
-        """What each judged document adds where no other stands above it, apart from the weight of its rank."""
-        raise CalipersError(f"no order is known that would be ideal for {type(self).__name__} by intent")
-
-    def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
-        """For the search of the best (or the worst) order by intent: so many ranks, the value of each intent, and what
-        documents of some kinds add to each of them alone, [kind, intent]. None where no search is known.
-        """
-        return None
-
-    @property
-    def fades_until(self) -> int | None:
-        """The rank down to which a document adds less below one that was worth something; 0 where none does so, None
-        where all do.
-        """
-        return 0
-
-    @property
     def population_of_bounds(self) -> str | None:
         """The documents whose bounds the score is put between; None where it is not put between bounds."""
-        return None
-
-    @property
-    def browser(self) -> Browser | None:
-        """The reader who goes down the list by it, and on from each rank with some chance; None where there is none."""
         return None
 
     @property
@@ -246,11 +179,6 @@ class Form(FinalRecord, final=False):
     def reads_groups(self) -> bool:
         """Whether it is of groups of documents, and undefined where these are not known."""
         return False
-
-    @property
-    def of_each_judge(self) -> Form | None:
-        """What is averaged over judges, if it is a mean over them."""
-        return None
 
     # -- what is known of the form -------------------------------------------------------------------
 
@@ -264,18 +192,6 @@ class Form(FinalRecord, final=False):
         """
         return None
 
-    @property
-    def order_reach(self) -> int | None:
-        """The rank below which the order of documents is not read, though it may be which ones there are: those of
-        `Lists.to_sort`. None where the whole order is.
-        """
-        return self.reach
-
-    @property
-    def deepest_rank(self) -> int | None:
-        """The rank below which no document adds to the score, though it may be read; None where every one may."""
-        return self.reach
-
     def formula(self, letters: dict[str, str]) -> str:
         """The form as text; what its letters stand for is added to `letters`."""
         return OPAQUE
@@ -285,24 +201,11 @@ class Form(FinalRecord, final=False):
     @property
     def ignores_unjudged(self) -> bool:
         """Whether unjudged documents are left out by definition, so that the score has no range."""
-        return self.reads_judged_only
-
-    def room(self, lists: Lists) -> Floats | None:
-        """By how much judging could raise the score of each list, where that is quickly told; None where it is not."""
-        return None
+        return False
 
     def matters(self, grade: Floats) -> NDArray[np.bool_]:
         """Whether a document of such a grade can make a difference to the score, other than by the ranks it takes."""
         return np.ones(len(grade), bool)
-
-
-class Inner(Record):
-    """A form inside another: the lists that it reads, and what the outer one has to say of them."""
-
-    form: Form
-    lists: Lists
-    values: tuple[tuple[str, float], ...] = ()
-    remark: str = ""
 
 
 def deepest(forms: Iterable[Form]) -> int | None:

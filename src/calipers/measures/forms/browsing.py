@@ -9,6 +9,7 @@ L(i)  of rank i being the last: V(i) * (1 - C(i))
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 from typing import ClassVar, cast
 
 import numpy as np
@@ -16,10 +17,15 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
 from calipers.measures.forms.base import Form, Wrapper
+from calipers.measures.forms.cascade import Cascade
 from calipers.measures.forms.denominators import TOTAL_WEIGHT
-from calipers.measures.forms.free import Deterministic
+from calipers.measures.forms.free import Deterministic, OverOrders
 from calipers.measures.forms.linear import Linear
-from calipers.measures.values import Discount, Facts, Value, Weights, described
+from calipers.measures.forms.paired import Paired
+from calipers.measures.forms.self_normalised import SelfNormalisedPrecision
+from calipers.measures.forms.shares import Share
+from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.values import FLAT, AtLeast, Discount, Facts, Value, Weights, described
 from calipers.record import Record
 
 CELLS = 1 << 20  # ranks that are worked on at once
@@ -358,11 +364,6 @@ class Browsed(Wrapper):
     def worth(self) -> Value:
         return self.browser.value
 
-    @property
-    def deepest_rank(self) -> int | None:
-        cutoff = self.browser.cutoff
-        return self.reading.depth if cutoff is None else min(cutoff, self.reading.depth)
-
     def formula(self, letters: dict[str, str]) -> str:
         letters["gain"] = described(self.worth).formula
         letters["C(i)"] = self.browser.formula
@@ -427,3 +428,43 @@ def above_zero(value: float, name: str, parameter: str) -> float:
     if not (value > 0 and math.isfinite(value)):
         raise CalipersError(f"{parameter}={value:g} of '{name}' is not above 0")
     return float(value)
+
+
+@singledispatch
+def browsing_model(form: Form) -> Browser | None:
+    """Return the reader who goes on from each rank with some probability, or None if the form has no such reader."""
+    return None
+
+
+@browsing_model.register(Linear)
+def _(form: Linear) -> Browser:
+    return ByRank(form.value, form.weight)
+
+
+@browsing_model.register(Cascade)
+def _(form: Cascade) -> Browser | None:
+    return SatisfiedReader(form.stop, FLAT.up_to(form.weight.cutoff)) if form.stops_at_first_relevant else None
+
+
+@browsing_model.register(Paired)
+@browsing_model.register(SelfNormalisedPrecision)
+def _(form: Paired | SelfNormalisedPrecision) -> Browser:
+    """The expected utility of this reader is average precision, over R or over what was found."""
+    return AllRelevant(AtLeast(form.rel), form.cutoff)
+
+
+@browsing_model.register(Browsed)
+def _(form: Browsed) -> Browser:
+    return form.browser
+
+
+@browsing_model.register(OverOrders)
+def _(form: OverOrders) -> Browser | None:
+    found: Browser | None = getattr(form.function, "browser", None)
+    return found
+
+
+@browsing_model.register(Share)
+@browsing_model.register(Worthy)
+def _(form: Share | Worthy) -> Browser | None:
+    return browsing_model(form.of)

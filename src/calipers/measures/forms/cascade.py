@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
+from calipers.lists import Floats, Groups, Ints, Lists, Population
 from calipers.measures.forms.base import Form
-from calipers.measures.values import FLAT, Value, Weights, described
+from calipers.measures.values import Value, Weights, described
 from calipers.native.scanner import symmetric_means
 from calipers.record import Record
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from calipers.measures.forms.browsing import Browser
-    from calipers.measures.forms.extreme_orders import Part
 
 CELLS = 1 << 22  # of a work matrix: larger blocks are done in parts
 IN_CACHE = 1 << 16  # of a matrix that is gone through many times
@@ -98,25 +96,6 @@ class Cascade(Form):
                 squares = steps @ product[above, np.abs(np.subtract.outer(rank, rank))] @ steps
                 found[i] = squares - (steps @ once) ** 2
         return np.maximum(found, 0.0)
-
-    @property
-    def browser(self) -> Browser | None:
-        from calipers.measures.forms.browsing import SatisfiedReader
-
-        return SatisfiedReader(self.stop, FLAT.up_to(self.weight.cutoff)) if self.stops_at_first_relevant else None
-
-    def gain_alone(self, pool: Pool) -> Floats:
-        return pool.worth(self.stop)
-
-    @property
-    def fades_until(self) -> int | None:
-        return self.weight.cutoff
-
-    def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
-        from calipers.measures.forms.extreme_orders import Satisfied
-
-        weight = self.weight.falling(ranks, above=best)
-        return None if weight is None else Satisfied(weight[0], value, gain, exact=weight[1])
 
     @property
     def reach(self) -> int | None:

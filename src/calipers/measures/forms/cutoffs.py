@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Population
-from calipers.measures.forms.base import Form, Inner, Wrapper
+from calipers.measures.forms.base import Form, Wrapper
 from calipers.measures.forms.denominators import IDEAL, BestRanking
-from calipers.measures.forms.linear import Linear
+from calipers.measures.forms.linear import Linear, weighted_sum
 from calipers.measures.values import Value
-from calipers.plurals import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,11 +20,6 @@ class ZeroIfShort(Wrapper):
     """A form that counts nothing for a list of fewer documents than the cutoff."""
 
     cutoff: int
-
-    def inner(self, lists: Lists) -> Inner:
-        shown = int(lists.length[0])
-        short = f"{counted(shown, 'document')}, fewer than {self.cutoff}: 0" if shown < self.cutoff else ""
-        return Inner(self.of, lists, remark=short)
 
     def error(self, lists: Lists) -> Floats:
         return np.where(lists.length < self.cutoff, 0.0, self.of.error(lists))
@@ -50,10 +44,6 @@ class ZeroIfShort(Wrapper):
         inner = self.of.reach
         return None if inner is None else max(inner, self.cutoff)
 
-    @property
-    def order_reach(self) -> int | None:
-        return self.of.order_reach  # lists keep their lengths
-
     def formula(self, letters: dict[str, str]) -> str:
         return f"{self.of.formula(letters)}, 0 for a list of fewer than k documents"
 
@@ -65,7 +55,7 @@ class IdealToTheEnd(BestRanking):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         ideal = IDEAL(form, lists)
-        linear = form.weighted_sum
+        linear = weighted_sum(form)
         if linear is None or linear.weight.cutoff is None:
             return ideal
         ideal = ideal.copy()
@@ -95,15 +85,6 @@ class MeanOverCutoffs(Form):
     def score(self, lists: Lists) -> Floats:
         shares, group = self._shares_of(lists)
         return np.where(shares.hopeless[group], np.nan, lists.sum(lists.worth(self.of.value) * self.weights(lists)))
-
-    remark = "the weights are means over all cutoffs"
-
-    def weighed(self, lists: Lists) -> tuple[Floats, Floats]:
-        return lists.worth(self.of.value), self.weights(lists)
-
-    @property
-    def deepest_rank(self) -> int | None:
-        return self.of.weight.cutoff
 
     def weights(self, lists: Lists) -> Floats:
         """The weight of each document: the mean over the ranks that its tie spans."""

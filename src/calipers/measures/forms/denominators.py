@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.lists import Floats, Ints, Lists, Population
+from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms.base import Form
+from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.shares import Denominator
 
 
@@ -20,13 +21,6 @@ class BestRanking(Denominator, final=False):
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.pool.everything)[lists.query]
-
-    def best_lists(self, form: Form, lists: Lists) -> Lists:
-        pool = lists.pool
-        size = pool.size[lists.query]
-        offsets = np.concatenate([[0], np.cumsum(size)])
-        documents = np.arange(offsets[-1]) + np.repeat(pool.offsets[lists.query] - offsets[:-1], size)
-        return Population(pool, lists.query, size, offsets, documents).best_first(form.worth)
 
 
 class Ideal(BestRanking):
@@ -44,9 +38,6 @@ class OwnIdeal(BestRanking):
     def __call__(self, form: Form, lists: Lists) -> Floats:
         return form.ideal(lists.to_sort())
 
-    def best_lists(self, form: Form, lists: Lists) -> Lists:
-        return lists.all_shuffled().best_first(form.worth)
-
 
 class TotalWeight(Denominator):
     """What a document of worth 1 at every rank down to the cutoff would give."""
@@ -55,9 +46,10 @@ class TotalWeight(Denominator):
     formula = "sum over ranks i <= k of w_i"
 
     def __call__(self, form: Form, lists: Lists) -> float:
-        if form.weighted_sum is None:
+        linear = weighted_sum(form)
+        if linear is None:
             raise CalipersError("only a linear form can be divided by its total weight")
-        return form.weighted_sum.weight.total()
+        return linear.weight.total()
 
 
 IDEAL = Ideal()

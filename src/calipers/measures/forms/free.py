@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from math import perm
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from warnings import warn
 from zlib import crc32
 
@@ -15,9 +15,6 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
-
-if TYPE_CHECKING:
-    from calipers.measures.forms.browsing import Browser
 
 CELLS = 1 << 24  # ranks (orders x documents) that are drawn of a list: of a longer one fewer orders
 CELLS_AT_ONCE = 1 << 22  # ranks that are scored together
@@ -34,11 +31,6 @@ class OverOrders(Form, final=False):
     function: Callable[[Any], Any]
     orders: int = 1000  # as many are enumerated, or else drawn
     seed: int = 42
-
-    @property
-    def browser(self) -> Browser | None:
-        found: Browser | None = getattr(self.function, "browser", None)
-        return found
 
     @property
     def ignores_unjudged(self) -> bool:

@@ -6,7 +6,7 @@ intent alone; so averages over ties, and expected values, are as exact as that f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -16,7 +16,9 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.denominators import BestRanking
-from calipers.measures.forms.shares import Denominator, Quotient
+from calipers.measures.forms.linear import weighted_sum
+from calipers.measures.forms.search_by_intent import fades_until, gain_alone, search_part
+from calipers.measures.forms.shares import Denominator, Quotient, as_denominator, numerator_and_divisor
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -98,14 +100,19 @@ class IntentAware(Searched):
 
     @property
     def extremes(self) -> Exactness:
-        plain = self.of.numerator
+        plain = self.plain
         part = self._part(plain.reach or 1000, np.ones(1), np.ones((1, 1)), best=True)
-        if plain.fades_until == 0 and plain.weighted_sum is not None and part is not None and part.exact:
+        if fades_until(plain) == 0 and weighted_sum(plain) is not None and part is not None and part.exact:
             return "exact"
         return "greedy" if part is None else "bound"
 
-    def divided(self, by: Denominator) -> Form:
-        return IntentShare(self, by)
+    @property
+    def plain(self) -> Form:
+        """The form of one intent, without its divisor."""
+        return numerator_and_divisor(self.of)[0]
+
+    def __truediv__(self, by: Denominator | Callable[[Form, Lists], Floats | float]) -> Form:
+        return IntentShare(self, as_denominator(by))
 
     def score(self, lists: Lists) -> Floats:
         seen = by_intent(lists)
@@ -129,11 +136,11 @@ class IntentAware(Searched):
 
     def _part(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
         """The form for documents of a few kinds: value of each intent, gain of [kind, intent]."""
-        return self.of.numerator.part_by_intent(ranks, value / self.over, gain, best)
+        return search_part(self.plain, ranks, value / self.over, gain, best)
 
     def _gains(self, pool: SubtopicPool) -> Floats:
         """Of each row of the pool's `intents`: what it adds where nothing stands above it."""
-        return pool.once(("gain", self.of.numerator), lambda: self.of.numerator.gain_alone(pool.intents))
+        return pool.once(("gain", self.plain), lambda: gain_alone(self.plain, pool.intents))
 
     def best_order(self, population: Population) -> Lists:
         """At each rank the document that adds most: the best order there is where what a document adds does not depend
@@ -146,17 +153,15 @@ class IntentAware(Searched):
         return self._by_gain(population, least=True)
 
     def _by_gain(self, population: Population, least: bool) -> Lists:
-        return population.once(
-            ("by gain", self.weight, self.of.numerator, least), lambda: self._ordered(population, least)
-        )
+        return population.once(("by gain", self.weight, self.plain, least), lambda: self._ordered(population, least))
 
     def _ordered(self, population: Population, least: bool) -> Lists:
-        pool, plain = subtopics_of(population.pool), self.of.numerator
+        pool, plain = subtopics_of(population.pool), self.plain
         gain = self._gains(pool)
         worth = np.asarray(gain * self.weight(pool)[pool.intents.query])
-        if plain.fades_until == 0:
+        if fades_until(plain) == 0:
             return _sorted(population, worth, least)
-        return _greedy(population, worth, gain, plain.fades_until, least)
+        return _greedy(population, worth, gain, fades_until(plain), least)
 
 
 class IntentShare(Quotient):
@@ -213,7 +218,8 @@ class Blend(Searched, final=False):
             return found, True
         terms = []
         for weight, form in self.parts:
-            by = 1.0 if form.divisor is None else np.asarray(form.divisor(form.numerator, population.shuffled))
+            numerator, divisor = numerator_and_divisor(form)
+            by = 1.0 if divisor is None else np.asarray(divisor(numerator, population.shuffled))
             with np.errstate(divide="ignore", invalid="ignore"):
                 scale = np.broadcast_to(np.nan_to_num(weight / by), found.shape)
             terms.append((_by_intent_form(form), scale))
@@ -221,7 +227,7 @@ class Blend(Searched, final=False):
 
 
 def _by_intent_form(form: Form) -> IntentAware:
-    return cast("IntentAware", form.numerator)
+    return cast("IntentAware", numerator_and_divisor(form)[0])
 
 
 def _extreme_of(
@@ -256,7 +262,7 @@ def _extreme_of(
         first = 0 if best else size - len(table)
         parts, last = [], 0
         for t, (form, scale) in enumerate(terms):
-            reach = form.of.numerator.reach
+            reach = form.plain.reach
             last = max(last, size if reach is None else min(reach, size))
             value = values[t][intents] * float(scale[i])
             part = form._part(size, value, kinds[:, t * shape[1] : (t + 1) * shape[1]], best)

@@ -20,7 +20,7 @@ class JudgedPairs(Form):
     that are. Undefined without a pair.
     """
 
-    reads_judged_only = True
+    ignores_unjudged = True
     rel: float
 
     def score(self, lists: Lists) -> Floats:

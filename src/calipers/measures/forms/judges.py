@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool
-from calipers.measures.forms.base import Exactness, Form, Wrapper
+from calipers.measures.forms.base import Exactness, Wrapper
 from calipers.measures.forms.intents import ByIntent, by_part
 
 if TYPE_CHECKING:
@@ -20,13 +19,6 @@ class OverJudges(Wrapper):
     """The mean over judges of a form of the list, read by the grades of that judge; 0 where it is undefined for one."""
 
     extremes: ClassVar[Exactness] = "sorted"
-
-    @property
-    def of_each_judge(self) -> Form:
-        return self.of
-
-    def wrapped(self, wrapper: Callable[[Form], Form]) -> Form:
-        return OverJudges(wrapper(self.of))  # what one judge did not judge, another may have
 
     def score(self, lists: Lists) -> Floats:
         seen = by_judge(lists)

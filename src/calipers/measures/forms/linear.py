@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from calipers.lists import Floats, Lists, Pool, Population
+from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
-from calipers.measures.values import AtLeast, Judged, Value, Weights, described
+from calipers.measures.forms.shares import Share, numerator_and_divisor
+from calipers.measures.values import AtLeast, Value, Weights, described
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from calipers.measures.forms.browsing import Browser
-    from calipers.measures.forms.extreme_orders import Part
 
 
 class Linear(Form):
@@ -28,34 +27,8 @@ class Linear(Form):
         return top.sum(top.worth(self.value) * self.weight.mean(top.first, top.last))
 
     @property
-    def weighted_sum(self) -> Linear:
-        return self
-
-    @property
-    def browser(self) -> Browser:
-        from calipers.measures.forms.browsing import ByRank
-
-        return ByRank(self.value, self.weight)
-
-    def weighed(self, lists: Lists) -> tuple[Floats, Floats]:
-        return lists.worth(self.value), self.weight.mean(lists.first, lists.last)
-
-    def gain_alone(self, pool: Pool) -> Floats:
-        return pool.worth(self.value)
-
-    @property
     def worth(self) -> Value:
         return self.value
-
-    def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
-        from calipers.measures.forms.extreme_orders import Added
-
-        falling = self.weight.falling(ranks, above=best)
-        if falling is None:
-            return None
-        weight = self.weight.of_ranks(ranks)
-        true = None if falling[1] else np.append(weight, np.zeros(ranks - len(weight)))
-        return Added(falling[0], gain @ value, true)
 
     def ideal(self, population: Population) -> Floats:
         return population.once(("ideal", self), lambda: self._extreme(population, best=True))
@@ -86,17 +59,6 @@ class Linear(Form):
     def formula(self, letters: dict[str, str]) -> str:
         letters.update({"w_i": self.weight.discount.formula, "v_i": described(self.value).formula})
         return "sum over ranks i <= k of w_i * v_i"
-
-    def room(self, lists: Lists) -> Floats | None:
-        """The weight of the unjudged documents, where a document is relevant or not."""
-        level = described(self.value).level
-        if level is None or level <= 0:
-            return None
-        if lists.pool.largest_grade < level:
-            return np.zeros(len(lists))
-        weight = self.weight.of_ranks(int(lists.length.max(initial=0)))
-        whole = np.concatenate([[0.0], np.cumsum(weight)])[np.minimum(lists.length, len(weight))]
-        return np.maximum(whole - Linear(self.weight, Judged()).score(lists), 0.0)
 
     @property
     def weights_fall(self) -> bool:
@@ -150,10 +112,6 @@ class RelevantPrefix(Form):
             share = relevant / n
             return np.where(n > 1, shown * share * (1 - share) * (n - shown) / (n - 1), 0.0)
 
-    @property
-    def deepest_rank(self) -> int | None:
-        return self.cutoff
-
     def formula(self, letters: dict[str, str]) -> str:
         return f"relevant documents in the first {self.ranks} ranks"
 
@@ -175,10 +133,26 @@ class RelevantPrefix(Form):
         return np.asarray(grade >= self.rel)
 
 
+@singledispatch
+def weighted_sum(form: Form) -> Linear | None:
+    """Return the sum of weight(rank) * value(grade) that a form is, divided or not. None for other forms."""
+    return None
+
+
+@weighted_sum.register(Linear)
+def _(form: Linear) -> Linear:
+    return form
+
+
+@weighted_sum.register(Share)
+def _(form: Share) -> Linear | None:
+    return weighted_sum(form.of) if numerator_and_divisor(form.of)[1] is None else None
+
+
 def linear_over_constant(form: Form, lists: Lists) -> tuple[Linear, float] | None:
-    """A sum of weight(rank) * value(grade), and the one number that divides it for all lists; None for other forms."""
-    linear = form.weighted_sum
-    if linear is None or form.divisor is None:
+    """Return a weighted sum and the one number that divides it for all lists, or None for other forms."""
+    linear, divisor = weighted_sum(form), numerator_and_divisor(form)[1]
+    if linear is None or divisor is None:
         return None if linear is None else (linear, 1.0)
-    by = np.asarray(form.divisor(linear, lists))
+    by = np.asarray(divisor(linear, lists))
     return (linear, float(by)) if by.ndim == 0 else None

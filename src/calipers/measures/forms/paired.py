@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from calipers.lists import Floats, Lists, Pool, Population
+from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
 from calipers.measures.values import AtLeast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from calipers.measures.forms.browsing import Browser
-    from calipers.measures.forms.extreme_orders import Part
 
     Numbers = NDArray[Any]
 
@@ -32,12 +29,6 @@ class Paired(Form):
 
     rel: float
     cutoff: int | None = None
-
-    @property
-    def browser(self) -> Browser:
-        from calipers.measures.forms.browsing import AllRelevant
-
-        return AllRelevant(AtLeast(self.rel), self.cutoff)
 
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel))
@@ -88,14 +79,6 @@ class Paired(Form):
             return np.where(relevant > 0, depth, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(n > 0, depth * (relevant / n) ** 2, 0.0)
-
-    def gain_alone(self, pool: Pool) -> Floats:
-        return np.asarray(AtLeast(self.rel)(pool.grade) / np.maximum(pool.relevant(self.rel), 1)[pool.query])
-
-    def part_by_intent(self, ranks: int, value: Floats, gain: Floats, best: bool) -> Part | None:
-        from calipers.measures.forms.extreme_orders import Precise
-
-        return Precise(value * gain.max(axis=0), np.asarray(gain > 0, np.float64))
 
     @property
     def reach(self) -> int | None:

@@ -66,10 +66,6 @@ class BinaryPreference(Form):
         squares = r * two / (n + 1) + r * (r - 1) * (one**2 + two) / ((n + 1) * (n + 2))
         return np.asarray(np.maximum(squares - (r * one / (n + 1)) ** 2, 0.0))
 
-    @property
-    def deepest_rank(self) -> int | None:
-        return self.cutoff
-
     def formula(self, letters: dict[str, str]) -> str:
         return "sum over relevant documents in the top k of 1 - min(non-relevant above, R) / min(N, R)"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.paired import Paired, tie_precision
 from calipers.measures.hypergeometric import hypergeometric
 from calipers.measures.values import Value, Weights
-
-if TYPE_CHECKING:
-    from calipers.measures.forms.browsing import Browser
 
 MOST_COMPOSITIONS = 200_000
 DRAWS = 10_000
@@ -186,11 +183,6 @@ class SelfNormalisedPrecision(Form):
 
     rel: float
     cutoff: int | None = None
-
-    @property
-    def browser(self) -> Browser:
-        """That of average precision, whose expected utility is this score."""
-        return Paired(self.rel, self.cutoff).browser
 
     def score(self, lists: Lists) -> Floats:
         relevant = lists.where(lists.grade >= self.rel).top(self.cutoff)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import singledispatch
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -14,9 +15,6 @@ from calipers.record import FinalRecord
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from calipers.measures.forms.browsing import Browser
-    from calipers.measures.forms.linear import Linear
 
 
 class Denominator(FinalRecord, final=False):
@@ -44,10 +42,6 @@ class Denominator(FinalRecord, final=False):
         """The divisor as text."""
         return "a divisor"
 
-    def best_lists(self, form: Form, lists: Lists) -> Lists | None:
-        """The rankings whose scores it is; None where it is not the score of a ranking."""
-        return None
-
     def __call__(self, form: Form, lists: Lists) -> Floats | float:
         raise TypeError(f"{type(self).__name__} does not say what it divides by")
 
@@ -70,24 +64,8 @@ class Quotient(Wrapper, final=False):
 
     by: Denominator
 
-    @property
-    def numerator(self) -> Form:
-        return self.of
-
-    @property
-    def divisor(self) -> Denominator:
-        return self.by
-
     def extremes_of(self, population: Population, best: bool) -> Exactness:
         return self.of.extremes_of(population, best)
-
-    @property
-    def weighted_sum(self) -> Linear | None:
-        return self.of.weighted_sum if self.of.divisor is None else None
-
-    @property
-    def browser(self) -> Browser | None:
-        return self.of.browser
 
     def _divisor(self, lists: Lists) -> Floats:
         """What the score of each list is divided by; NaN where that is nothing."""
@@ -130,17 +108,20 @@ class Quotient(Wrapper, final=False):
     def reach(self) -> int | None:
         return self.of.reach if self.by.within_reach else None
 
-    @property
-    def order_reach(self) -> int | None:
-        return self.of.reach if self.by.within_reach or self.by.sorts else None
-
     def formula(self, letters: dict[str, str]) -> str:
         return f"{self.of.formula(letters)} / {self.by.formula}"
-
-    def room(self, lists: Lists) -> Floats | None:
-        room = self.of.room(lists)
-        return None if room is None or self.by.constant is None else room / self.by.constant
 
 
 class Share(Quotient):
     """A form of one grade per document, as a share of something."""
+
+
+@singledispatch
+def numerator_and_divisor(form: Form) -> tuple[Form, Denominator | None]:
+    """Return the form that is divided and its divisor. The divisor is None if the form is not a quotient."""
+    return form, None
+
+
+@numerator_and_divisor.register(Quotient)
+def _(form: Quotient) -> tuple[Form, Denominator]:
+    return form.of, form.by

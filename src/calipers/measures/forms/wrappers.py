@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Exactness, Form, Inner, Wrapper, deepest, number
+from calipers.measures.forms.base import Exactness, Form, Wrapper, deepest, number
 from calipers.measures.forms.paired import sum_of_precisions_from
 from calipers.measures.values import Negative, Value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from calipers.measures.forms.browsing import Browser
 
 
 class Mixture(Form):
@@ -81,29 +79,27 @@ class JudgedOnly(Wrapper):
 
     ignores_unjudged = True
 
-    def inner(self, lists: Lists) -> Inner:
-        return Inner(self.of, self._judged(lists))
-
     def error(self, lists: Lists) -> Floats:
-        return self.of.error(self._judged(lists))
+        return self.of.error(self.judged(lists))
 
     def uncertainty(self, lists: Lists) -> Floats:
-        return self.of.uncertainty(self._judged(lists))
+        return self.of.uncertainty(self.judged(lists))
 
     def score(self, lists: Lists) -> Floats:
-        return self.of.score(self._judged(lists))
+        return self.of.score(self.judged(lists))
 
     @property
     def worth(self) -> Value:
         return self.of.worth
 
     def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
-        return self.of.hopeless(self._judged(lists))
+        return self.of.hopeless(self.judged(lists))
 
     def formula(self, letters: dict[str, str]) -> str:
         return f"{self.of.formula(letters)}, unjudged documents left out"
 
-    def _judged(self, lists: Lists) -> Lists:
+    def judged(self, lists: Lists) -> Lists:
+        """Return the lists without their unjudged documents."""
         return lists.once("judged only", lambda: lists.where(lists.grade >= 0).condensed())
 
 
@@ -120,10 +116,6 @@ class Worthy(Wrapper, final=False):
 
     def score(self, lists: Lists) -> Floats:
         return self.of.score(lists.worthy(self.value))
-
-    @property
-    def browser(self) -> Browser | None:
-        return self.of.browser
 
     @property
     def worth(self) -> Value:
