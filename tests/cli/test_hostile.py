@@ -19,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
@@ -466,10 +467,15 @@ def test_models_that_are_deep_infinite_or_endless(model: Path, tmp_path: Path) -
 def test_weights_that_are_not_finite(tmp_path: Path) -> None:
     from calipers.rankers import load, ranker
 
-    machine = ranker("adarank", "quick")
-    machine.features_, machine.model_ = 2, {"weights": np.array([1.0, math.inf])}
-    machine.save(str(tmp_path / "a.cal"))
-    assert "finite" in refusal(lambda: load(str(tmp_path / "a.cal")))
+    machine, path = ranker("adarank", "quick"), tmp_path / "a.cal"
+    machine.features_, machine.model_ = 2, {"weights": np.array([1.0, 3.5])}
+    machine.save(str(path))
+    start, _, body = path.read_bytes().split(b"\n", 2)
+    body = body.replace(np.array(3.5).tobytes(), np.array(math.inf).tobytes())
+    path.write_bytes(b"\n".join([start, sha256(body).hexdigest().encode(), body]))
+    assert "finite" in refusal(lambda: load(str(path)))
+    machine.model_["weights"][1] = math.inf
+    assert "finite" in refusal(lambda: machine.save(str(path)))
 
 
 # ------------------------------------------------------------------------------------------------ the rest
@@ -659,5 +665,5 @@ def test_means_over_queries_that_are_all_undefined_warn_of_nothing() -> None:
 
 @pytest.mark.parametrize("command", [["inform", "joint", "qrels", "a.run", "b.run"], ["judges", "qrels", "b.qrels"]])
 def test_draws_without_end_are_refused(command: list[str]) -> None:
-    with pytest.raises(commands.click.BadParameter, match="range"):
+    with pytest.raises(click.BadParameter, match="range"):
         commands.root.main([*command, "--draws", "4294967296"], standalone_mode=False)

@@ -54,7 +54,7 @@ def known_mean(values: Floats, axis: int) -> Floats:
     known = ~np.isnan(values)
     count = known.sum(axis=axis)
     sums = np.where(known, values, 0.0).sum(axis=axis)
-    return np.divide(sums, count, out=np.full(np.shape(sums), np.nan), where=count > 0)
+    return np.asarray(np.divide(sums, count, out=np.full(np.shape(sums), np.nan), where=count > 0))
 
 
 def _divided(values: Sequence[float], count: int) -> float:
