@@ -73,7 +73,9 @@ def kendall_a(x: ScoresLike, y: ScoresLike) -> float:
 
 
 def kendall_b(x: ScoresLike, y: ScoresLike) -> float:
-    """Kendall's tau-b: reaches 1 in spite of ties, where both orderings tie the same things.
+    """Return Kendall's tau-b: it reaches 1 in spite of ties, where both orderings tie the same things.
+
+    SciPy's loses the last digit, so that equal orderings may not have tau 1.
 
     >>> kendall_b([1, 1, 2], [1, 1, 2])
     1.0
@@ -94,13 +96,15 @@ def gamma(x: ScoresLike, y: ScoresLike) -> float:
 
 
 def spearman(x: ScoresLike, y: ScoresLike) -> float:
-    """Spearman's rho: the linear correlation of the ranks, tied things having their mean rank.
+    """Return Spearman's rho: the linear correlation of the ranks, tied things having their mean rank.
 
     >>> spearman([1, 2, 3], [1, 3, 2])
     0.5
     """
+    from scipy.stats import rankdata
+
     x, y = _both(x, y)
-    rank_x, rank_y = _centred_ranks(x), _centred_ranks(y)
+    rank_x, rank_y = (rankdata(each) - (len(each) + 1) / 2 for each in (x, y))
     return _quotient(float(rank_x @ rank_y), math.sqrt(float(rank_x @ rank_x) * float(rank_y @ rank_y)))
 
 
@@ -191,12 +195,6 @@ def _both(x: ScoresLike, y: ScoresLike) -> tuple[Floats, Floats]:
         raise CalipersError(f"expected two lists of scores of one length, found {first.shape} and {second.shape}")
     defined = ~(np.isnan(first) | np.isnan(second))
     return first[defined], second[defined]
-
-
-def _centred_ranks(values: Floats) -> Floats:
-    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(count) - (count - 1) / 2)[place.ravel()]
-    return np.asarray(ranks - (len(values) + 1) / 2)
 
 
 def _signs(some: Floats, others: Floats) -> Floats:
