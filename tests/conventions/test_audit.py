@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from math import log2
 from pathlib import Path
@@ -19,14 +19,12 @@ from hypothesis import strategies as st
 
 import calipers as cal
 from calipers.cli.commands import COMMANDS, root
-from calipers.collection.runs import FileRun
 from calipers.collection.simulate import simulate
 from calipers.conventions import CONVENTIONS, TOOLS, Convention, LabelRange
 from calipers.conventions.auditing.attribution import SWITCHES, shapley, turned
 from calipers.conventions.auditing.multiverse import multiverse
 from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.conventions.auditing.terms import order_reach
-from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError
 from calipers.inputs import as_runs
 from calipers.lists import Lists
@@ -462,61 +460,6 @@ def test_the_order_of_the_systems_survives_or_does_not() -> None:
     assert re.search(r"at most (1 pair changes|[2-9]\d* pairs change) places", turned.sentences()[-1])
     with pytest.raises(cal.CalipersError, match="'seven' is not a number"):
         multiverse(qrels, {"better": better}, "RR", "seven")
-
-
-# --- files that are read once -----------------------------------------------------------------------------
-
-FILES = {
-    "in order": [
-        "q1 0 a 1 3.5 t",
-        "q1 0 x 2 2.5 t",
-        "q1 0 b 3 -0.0 t",
-        "q2 0 b 1 1e300 t",
-        "q2 0 a 2 1 t",
-        "q9 0 a 1 1 t",
-    ],
-    "equal in single precision": [
-        "q1 0 b 1 1.00000002 t",
-        "q1 0 a 2 1.00000001 t",
-        "q1 0 x 3 1 t",
-        "q2 0 a 1 16777217 t",
-    ],
-    "in no order": ["q1 0 b 1 1.00000001 t", "q1 0 x 2 2 t", "q1 0 a 3 1.00000002 t"],
-    "tied": ["# what", "q1 0 a 1 1 t", "", "q1 0 b 2 1 t", "q1 0 x 3 0.5 t"],
-    "in pieces": ["q1 0 a 1 1 t", "q2 0 a 1 1 t", "q1 0 b 2 0.5 t"],
-    "twice": ["# what", "q1 0 a 1 1 t", "q1 0 a 2 0.5 t", "q1 0 b 2 t"],
-    "wrong": ["q1 0 a 1 1 t", "q1 0 a 2 much t"],
-    "nothing": ["# what"],
-}
-
-
-def outcome(run: Any, known: cal.Judgments, depth: int, precision: Any) -> Any:
-    """What a run retrieves, or the error."""
-    try:
-        found = run.retrieved(known, depth, precision)
-    except CalipersError as error:
-        return str(error)
-    return _plain(found)
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    return value if isinstance(value, bytes | bool) else [*value]
-
-
-@pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("depth", [0, 2])
-def test_a_file_read_once_is_the_same_in_both_precisions(tmp_path: Path, name: str, whole: bool, depth: int) -> None:
-    path = tmp_path / "run.txt"
-    path.write_text("\n".join(FILES[name]) + "\n")
-    known = cal.Judgments.from_dict({"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}})
-    precisions = ("double", "single")
-    wanted = {each: outcome(FileRun(str(path)), known, depth, each) for each in precisions}
-    for order in (precisions, precisions[::-1]):
-        (run,) = read_once([FileRun(str(path))], whole)
-        assert {each: outcome(run, known, depth, each) for each in order} == wanted
 
 
 @pytest.mark.parametrize("precision", ["double", "single"])

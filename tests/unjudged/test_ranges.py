@@ -21,7 +21,6 @@ import calipers as cal
 import oracle
 from calipers.cli.commands import root
 from calipers.collection.simulate import simulate
-from calipers.conventions.auditing.two_precisions import read_once
 from calipers.measures.registry import examples
 from calipers.metaeval.query_sets import RememberedRun
 from calipers.unjudged.extreme_grades import top_unknown
@@ -383,7 +382,7 @@ def test_a_file_whose_judged_documents_are_known_gives_the_same(tmp_path: Any, t
     measures = ["nDCG@4", "P@3", "nDCG@20", "AP"]
     known = cal.Judgments.from_dict(judged)
     fresh = cal.ranges(known, paths, measures, ties=ties, warn=False)
-    remembered = [RememberedRun(run) for run in read_once(cal.read_runs(paths), whole=True)]
+    remembered = [RememberedRun(run) for run in cal.read_runs(paths)]
     again = cal.ranges(known, remembered, measures, ties=ties, warn=False)
     assert (fresh.unknown == again.unknown).all()
     for name in measures:

@@ -13,7 +13,7 @@ from calipers.collection.reader import scan, scan_run
 from calipers.collection.run_names import run_name, stem_of
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints
-from calipers.native.columns import Columns, Precision, Retrieved, TieSpans
+from calipers.native.columns import Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids, decode, encode
 from calipers.native.scan_error import duplicate
 from calipers.native.scanner import ColumnScanner, NumberScanner, rank_documents, rank_segments, top_segments
@@ -50,7 +50,6 @@ class FileRun:
     max_unpacked: int | None = None
     memory: int | None = None  # bytes to hold of a run whose queries are in no order; more goes to disk
     tag: str | None = field(default=None, init=False)  # known once the file was read
-    kept: Columns | None = field(default=None, init=False, repr=False)  # all its lines, where they are wanted again
 
     @property
     def name(self) -> str:

@@ -236,9 +236,8 @@ def reported(parts: Iterable[Part], progress: Callable[[int], None] | None) -> I
 
 
 def whole_run(run: Run) -> WholeRun:
-    run = getattr(run, "whole_file", run)  # of what stands for a file
     if isinstance(run, FileRun):
-        columns = run.kept or scan(run.path, lambda: ColumnScanner("run"), max_unpacked=run.max_unpacked)
+        columns = scan(run.path, lambda: ColumnScanner("run"), max_unpacked=run.max_unpacked)
         run.tag = decode(columns.tag)
 
         def in_file(message: str, row: int) -> CalipersError:

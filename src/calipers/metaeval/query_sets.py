@@ -114,13 +114,6 @@ class RememberedRun(RunView):
 
     found: dict[tuple[int, int, Precision], Retrieved] = field(default_factory=dict)
 
-    @property
-    def whole_file(self) -> Run:
-        file: Run | None = getattr(self.run, "whole_file", None)
-        if file is None:
-            raise AttributeError("whole_file")
-        return file
-
     def retrieved(
         self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
     ) -> Retrieved:

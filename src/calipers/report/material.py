@@ -17,7 +17,6 @@ from calipers.collection.run_names import system_meant
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.texts import read_texts
-from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, CheckFailed, place_of
 from calipers.evaluation import Policies, evaluate
 from calipers.inputs import FactsGiven, as_judgments, as_runs, facts_where_read, kind_read
@@ -290,19 +289,17 @@ class Material(ScoredMaterial):
                 "lists are condensed: once judged, a document would come back into them, for which no ranges are known"
             )
         taken: dict[str, Any] = {what: self.policies.get(what) for what in ("like", "ties", "depth", "empty", "jobs")}
-        # Of a file what is judged in it is known already, and all its lines are kept.
-        runs = [a if hasattr(a, "whole_file") else b for a, b in zip(self.runs, self.whole, strict=True)]
         first, *others = self.plain.measures
         found = None
         if others and len(self.scores.systems) > MANY:
             with suppress(CalipersError):  # the first has none: then all are tried
-                found = ranges(self.judgments, runs, first, warn=False, **self._facts([first]), **taken)
+                found = ranges(self.judgments, self.whole, first, warn=False, **self._facts([first]), **taken)
                 self.unranged |= dict.fromkeys(
                     others, f"of more than {MANY} systems only the first measure has them here"
                 )
         if found is None:
             taken |= self._facts(self.plain.measures)
-            found = ranges(self.judgments, runs, self.plain.measures, refused=self.unranged, warn=False, **taken)
+            found = ranges(self.judgments, self.whole, self.plain.measures, refused=self.unranged, warn=False, **taken)
         with suppress(CalipersError):  # the pairs of the first measure are wanted in any case, and kept
             found.pair_ranges()
         return found
@@ -369,7 +366,7 @@ def gather(
     if choices and choices.baseline:
         choices = choices.changed(baseline=system_meant(choices.baseline, read))
     others = None if judges is None else named_judgments(judges)
-    systems: list[Run] = [RememberedRun(run) for run in read_once(read, whole=True)]  # the audit wants two precisions
+    systems: list[Run] = [RememberedRun(run) for run in read]
     scores = evaluate(known, systems, every, progress=progress, warn=False, **policies).settled()
     if np.isnan(scores.values).all():
         reason = Reason(int(np.bincount(scores.reasons.ravel()).argmax()))

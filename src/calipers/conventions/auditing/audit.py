@@ -16,7 +16,6 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.conventions.auditing.attribution import Attribution, attribute
 from calipers.conventions.auditing.rescoring import Rescorer
-from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, chosen_measure, warn_user
 from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.limits.exactness import inexact_measures, sampling_errors
@@ -71,8 +70,6 @@ def audit(
     known = as_judgments(judgments)
     systems = as_runs(runs)
     warn_user(notes_on_reading(known, systems), warn)
-    if len({each.precision for each in (base, *others)}) > 1:
-        systems = read_once(systems)
     rescorer = Rescorer(known, systems, depth, jobs, progress)
     unavailable: dict[tuple[str, str], str] = {}
     values: dict[tuple[str, str], Floats] = {}

@@ -21,7 +21,6 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import CONVENTIONS, PLAIN, Convention, LabelRange
 from calipers.conventions.auditing.attribution import SWITCHES, chosen
 from calipers.conventions.auditing.rescoring import Rescorer, Setting
-from calipers.conventions.auditing.two_precisions import read_once
 from calipers.errors import CalipersError, place_of
 from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats
@@ -173,7 +172,7 @@ def multiverse(
         raise CalipersError(f"'{number}' is not a number with its digits, such as 0.7183")
     [(name, _)] = parse_all([measure])
     known = as_judgments(judgments)
-    rescorer = Rescorer(known, read_once(as_runs(runs)), depth, jobs, progress)
+    rescorer = Rescorer(known, as_runs(runs), depth, jobs, progress)
     among = range(len(rescorer.systems)) if system is None else [place_of("system", system, rescorer.systems)]
     causes = [cause for cause in SWITCHES if any(_differ(rescorer, name, cause, each) for each in KNOWN)]
     grid = _grid(rescorer, name, causes)
