@@ -27,7 +27,7 @@ class Figure:
 
     cell: str
     printed: str
-    computed: float | None
+    computed: float | str | None
     verdict: str
     reason: str = ""
     error: float | None = None  # the standard error of computed - printed, where both depend on what was drawn

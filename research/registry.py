@@ -21,9 +21,21 @@ Check = Callable[..., Sequence[Figure]]  # of a folder, and where groups are dra
 CheckReading = Callable[..., Sequence[Figure]]  # of a folder and a reading, and of options that have defaults
 
 # The modules that add to the list.
-_MODULES = ("karmaker2022.tables", "feng2023.tables", "golbus2013.tables")
+_MODULES = (
+    "karmaker2022.tables",
+    "moffat2013.tables",
+    "busafekete2012.tables",
+    "feng2023.tables",
+    "golbus2013.tables",
+)
 # The numbers that papers had before they had names.
-ALIASES = {"000": "karmaker2022", "003": "feng2023", "004": "golbus2013"}
+ALIASES = {
+    "000": "karmaker2022",
+    "001": "moffat2013",
+    "002": "busafekete2012",
+    "003": "feng2023",
+    "004": "golbus2013",
+}
 
 
 @dataclass(frozen=True)

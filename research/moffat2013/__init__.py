@@ -1,0 +1,1 @@
+"""Moffat (2013), Seven numeric properties of effectiveness metrics."""
