@@ -1,8 +1,8 @@
-"""Printed figures against computed ones.
+"""Compare printed figures with computed ones.
 
-The documents cut their derived figures off rather than round them (0.7857 is printed as 0.785), so a figure comes
-out exactly where cutting the computed one at the printed digits gives it. Zeros at the end of a printed figure say
-nothing: one document prints 35.700 where the other has 35.7.
+Most papers cut their figures off rather than round them (0.7857 is printed as 0.785). Golbus & Aslam (2013) round
+theirs. A figure is exact if the computed one gives it in the way of its paper, and within rounding if it gives it in
+the other way. Zeros at the end of a printed figure say nothing: one document prints 35.700 where the other has 35.7.
 """
 
 from __future__ import annotations
@@ -16,14 +16,28 @@ EXACT = "exact"
 ROUNDING = "within rounding"
 DIFFERS = "differs"
 IMPOSSIBLE = "impossible"
-CONSISTENT = "consistent"  # it cannot be recomputed, but no other printed figure speaks against it
+CHANCE = "within chance"
+CONSISTENT = "consistent"
+REPEATED = "repeated"
 NEEDS_DATA = "needs data"
-VERDICTS = (EXACT, ROUNDING, DIFFERS, IMPOSSIBLE, CONSISTENT, NEEDS_DATA)
+# All verdicts, and what each says.
+VERDICTS = {
+    EXACT: "the computed figure, cut off or rounded as the paper does it, is the printed one",
+    ROUNDING: "the computed figure gives the printed one if it is cut off instead of rounded (or the reverse), or if "
+    "the printed figures that it is computed from are changed by less than their last digit",
+    CHANCE: "the figure comes from random samples, and the printed one lies in the range of the computed ones",
+    CONSISTENT: "the figure cannot be recomputed from what is printed, or is a statement in words, and nothing "
+    "contradicts it",
+    REPEATED: "the figure is copied from another paper, and is the same there",
+    DIFFERS: "the computed figure is another one",
+    IMPOSSIBLE: "no data can give this figure together with the others",
+    NEEDS_DATA: "the figure cannot be checked without data that is not there",
+}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One printed figure, what it should be, and what is to be said about it."""
+    """One printed figure, the computed one (None if nothing was computed), and the verdict with its reason."""
 
     cell: str
     printed: str
@@ -61,38 +75,40 @@ def judged(
     otherwise: str = "",
     least: int = 0,
     rounds: bool = False,
+    drawn: bool = False,
 ) -> Figure:
-    """The verdict on a figure that was computed; `interval`: what the rounding of its sources allows.
+    """Return the verdict on a figure that was computed.
 
-    `reason` is given with an exact figure, `otherwise` with one that differs. `least`: the decimals that all figures of
-    a table have, where zeros at the end are not printed. `rounds`: the paper rounds its figures.
+    interval: the values that the rounding of its sources allows, or with `drawn` those that random samples give.
+    reason is given with an exact figure, otherwise with one that differs. least: the decimals that all figures of a
+    table have, where zeros at the end are not printed. rounds: the paper rounds its figures.
     """
     digits, value = max(decimals(printed), least), float(printed)
     if math.isnan(computed):
         return Figure(cell, printed, None, DIFFERS, otherwise or "undefined")
-    if not rounds and math.isclose(cut(computed, digits), value, abs_tol=10.0 ** -(digits + 2)):
+    as_cut = math.isclose(cut(computed, digits), value, abs_tol=10.0 ** -(digits + 2))
+    as_rounded = abs(computed - value) <= 0.5 * 10.0**-digits * (1 + 1e-9)
+    if as_rounded if rounds else as_cut:
         return Figure(cell, printed, computed, EXACT, reason)
-    half = 0.5 * 10.0**-digits
-    if abs(computed - value) <= half * (1 + 1e-9):
-        if rounds:
-            return Figure(cell, printed, computed, EXACT, reason)
-        return Figure(cell, printed, computed, ROUNDING, reason or "rounded, where other figures are cut off")
+    if as_cut or as_rounded:
+        how = "cut off, where other figures are rounded" if rounds else "rounded, where other figures are cut off"
+        return Figure(cell, printed, computed, ROUNDING, reason or how)
     if interval is not None:
         low, high = interval
         # A printed figure stands for all values that are cut off to it.
         if low < value + 10.0**-digits and value <= high:
             why = f"the printed scores allow {low:.4g} to {high:.4g}" if abs(high) < 100 else ""
-            return Figure(cell, printed, computed, ROUNDING, reason or why)
+            return Figure(cell, printed, computed, CHANCE if drawn else ROUNDING, reason or why)
         otherwise = otherwise or f"the printed scores allow {low:.4g} to {high:.4g}"
     return Figure(cell, printed, computed, DIFFERS, otherwise or reason)
 
 
 def attainable(cell: str, printed: str, grid: Sequence[float], what: str) -> Figure:
-    """Whether a figure is one of those that are possible at all; it cannot be recomputed from printed ones."""
+    """Return whether a figure is one of those that are possible. It cannot be recomputed from printed ones."""
     digits = decimals(printed)
     near = min(grid, key=lambda value: abs(cut(value, digits) - float(printed)))
     if math.isclose(cut(near, digits), float(printed), abs_tol=10.0 ** -(digits + 2)):
-        return Figure(cell, printed, near, CONSISTENT, f"{what}; the data would be needed to recompute it")
+        return Figure(cell, printed, None, CONSISTENT, f"{what}; the data would be needed to recompute it")
     return Figure(cell, printed, None, IMPOSSIBLE, f"not {what}; the nearest is {near:.4f}")
 
 

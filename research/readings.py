@@ -18,11 +18,11 @@ from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.results.tables import Cell, Table
-from research.printed_figures import EXACT, NEEDS_DATA, ROUNDING, Figure
+from research.printed_figures import CHANCE, EXACT, NEEDS_DATA, ROUNDING, Figure
 
 Reading = Mapping[str, str]
 Axes = Mapping[str, Sequence[str]]
-GIVEN = (EXACT, ROUNDING)
+GIVEN = (EXACT, ROUNDING, CHANCE)
 
 
 class NeedsData(CalipersError):
@@ -59,7 +59,7 @@ class GridSearch:
     figures: tuple[tuple[Figure, ...], ...]  # of each reading
 
     def given(self, reading: int) -> int:
-        """How many figures come out under a reading, exactly or within rounding."""
+        """Return how many figures come out under a reading: exactly, within rounding or within chance."""
         return sum(figure.verdict in GIVEN for figure in self.figures[reading])
 
     def distance(self, reading: int) -> float:
@@ -67,7 +67,7 @@ class GridSearch:
         apart = [
             (figure.computed - number) ** 2
             for figure in self.figures[reading]
-            if figure.computed is not None and (number := _number(figure.printed)) is not None
+            if isinstance(figure.computed, float) and (number := _number(figure.printed)) is not None
         ]
         return (sum(apart) / len(apart)) ** 0.5 if apart else float("nan")
 
@@ -76,7 +76,7 @@ class GridSearch:
         apart = [
             ((figure.computed - number) / figure.error) ** 2
             for figure in self.figures[reading]
-            if figure.error and figure.computed is not None and (number := _number(figure.printed)) is not None
+            if figure.error and isinstance(figure.computed, float) and (number := _number(figure.printed)) is not None
         ]
         return (sum(apart) / len(apart)) ** 0.5 if apart else 0.0
 
@@ -94,13 +94,13 @@ class GridSearch:
         return self.readings[self.order[0]]
 
     def table(self) -> Table:
-        """table, reading, exact, within rounding, of, distance: one row per reading, the best first."""
+        """Return one row per reading, the best first, with the numbers of figures that come out."""
         rows: list[tuple[Cell, ...]] = []
         for r in self.order:
             verdicts = [figure.verdict for figure in self.figures[r]]
-            counts = (verdicts.count(EXACT), verdicts.count(ROUNDING), len(verdicts))
+            counts = (*(verdicts.count(each) for each in GIVEN), len(verdicts))
             rows.append((self.table_id, said(self.readings[r]), *counts, self.distance(r)))
-        return Table(("table", "reading", EXACT, ROUNDING, "of", "distance"), tuple(rows))
+        return Table(("table", "reading", *GIVEN, "of", "distance"), tuple(rows))
 
     def cells(self) -> Table:
         """table, cell, printed, readings that give it, of, nearest, its reading: one row per printed figure."""
@@ -109,9 +109,9 @@ class GridSearch:
             under = [figures[i] for figures in self.figures]
             giving = sum(each.verdict in GIVEN for each in under)
             number = _number(figure.printed)
-            known = [r for r in self.order if under[r].computed is not None]
-            nearest = min(known, key=lambda r: abs((under[r].computed or 0.0) - (number or 0.0))) if known else None
-            value, reading = (None, "") if nearest is None else (under[nearest].computed, said(self.readings[nearest]))
+            known = {r: value for r in self.order if isinstance(value := under[r].computed, float)}
+            nearest = min(known, key=lambda r: abs(known[r] - (number or 0.0))) if known else None
+            value, reading = (None, "") if nearest is None else (known[nearest], said(self.readings[nearest]))
             rows.append((self.table_id, figure.cell, figure.printed, giving, len(under), value, reading))
         return Table(("table", "cell", "printed", "readings that give it", "of", "nearest", "its reading"), tuple(rows))
 

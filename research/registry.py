@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from calipers.errors import CalipersError
+from calipers.plurals import counted
 from calipers.results.tables import Table
 from research.printed_figures import VERDICTS, Figure
 from research.readings import Axes, GridSearch, Reading, readings_of, search
@@ -50,6 +51,7 @@ class Reproduction:
     axes: Axes = field(default_factory=dict)  # what the paper leaves open
     under: CheckReading | None = None  # the same under any reading
     groups: int = 0  # that are drawn at random, if any: the more, the narrower the intervals
+    reading: str = ""  # how the reading was found that the figures are computed under
 
     def grid(
         self,
@@ -67,15 +69,19 @@ class Reproduction:
     def table(
         self, folder: str | Path | None = None, groups: int | None = None, cache: str | Path | None = None
     ) -> Table:
-        """table, cell, printed, computed, verdict, reason.
+        """Return one row per printed figure: table, cell, printed, computed, verdict, reason, reading.
 
+        reading says how the reading of open choices was found, where a figure was computed under one.
         groups: how many are drawn, for a table that draws some. cache: a folder for those that are done.
         """
         drawing = {"groups": groups or self.groups, "cache": cache} if self.groups else {}
         found = self.check(_folder(folder), **drawing)
-        rows = tuple((self.id, f.cell, f.printed, f.computed, f.verdict, f.reason) for f in found)
+        rows = tuple(
+            (self.id, f.cell, f.printed, f.computed, f.verdict, f.reason, "" if f.computed is None else self.reading)
+            for f in found
+        )
         counts = {verdict: sum(f.verdict == verdict for f in found) for verdict in VERDICTS}
-        columns = ("table", "cell", "printed", "computed", "verdict", "reason")
+        columns = ("table", "cell", "printed", "computed", "verdict", "reason", "reading")
         return Table(columns, rows, {"verdicts": counts, "data": self.data, "layout": self.layout})
 
 
@@ -100,16 +106,24 @@ def reproduction_of_readings(
     *,
     axes: Axes,
     best: Reading,
+    stated: Reading | None = None,
     thorough: Mapping[str, Any] | None = None,
     groups: int = 0,
+    searched: bool = True,
 ) -> Callable[[CheckReading], CheckReading]:
     """Add a table whose paper leaves something open; `best` is the reading that a search found to give most figures.
 
+    stated: what the text says of some of the choices; where `best` is something else, the output says so.
     thorough: options of the function that hold for the best reading and would take too long for each of a search.
+    searched: the reading was found by a search; otherwise it is that of the text.
     groups: as for `reproduction`; in a search the function draws as many as its own default says.
     """
     assert set(best) == set(axes), id
     assert all(best[name] in axes[name] for name in axes), id
+    assert all(value in axes[name] for name, value in (stated or {}).items()), id
+    departures = [f"{name} {best[name]}" for name, value in (stated or {}).items() if best[name] != value]
+    reading = f"best of {counted(len(readings_of(axes)), 'reading')}"
+    reading += f"; departs from the text: {', '.join(departures)}" if departures else ""
 
     def add(under: CheckReading) -> CheckReading:
         _FOUND[id] = Reproduction(
@@ -121,6 +135,7 @@ def reproduction_of_readings(
             axes,
             under,
             groups,
+            reading if searched else "",
         )
         return under
 

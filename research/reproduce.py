@@ -58,9 +58,11 @@ def reproduce(
 
     A table is named by its paper and number (--list shows all); the name of a paper stands for all of its tables.
     Without a name, one line per paper counts the verdicts of all tables. 000, 003 and 004 are other names of
-    karmaker2022, feng2023 and golbus2013. Verdicts: exact (the computed figure, cut at the printed digits, is the
-    printed one), within rounding, differs, impossible, consistent (cannot be recomputed, and no other printed figure
-    contradicts it), needs data.
+    karmaker2022, feng2023 and golbus2013, 001 and 002 of moffat2013 and busafekete2012. Verdicts: exact (the computed
+    figure, cut off or rounded at the printed digits as its paper does it, is the printed one), within rounding (it is
+    if done the other way, or if its sources are changed by less than their last digit), within chance (it lies in the
+    range that random samples give), consistent (it cannot be recomputed, and nothing contradicts it), repeated (copied
+    from another paper), differs, impossible, needs data.
 
     \b
     python -m research reproduce
@@ -93,7 +95,7 @@ def reproduce(
     joined = Table(found[0].columns, tuple(row for table in found for row in table.rows))
     counts = _counts(joined)
     note(f"{counted(len(joined.rows), 'figure')}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items() if n))
-    if counts["needs data"] and data is None:
+    if counts["needs data"] and data is None and tables:
         for layout in dict.fromkeys(table.metadata["layout"] for table in found if table.metadata["layout"]):
             note(f"--data FOLDER: {layout}")
     write_table(joined if tables else _by_paper(joined), format, file)

@@ -28,6 +28,7 @@ from research.feng2023.text_study import MEASURES, text_study
 from research.golbus2013.charts import fusion_scatter
 from research.golbus2013.fusion_study import FUSIONS, fusion_study
 from research.karmaker2022.letor_study import EIGHT, letor_study
+from research.karmaker2022.rerun import NORMALISERS
 from research.study_charts import convention_charts, letor_charts
 from research.study_folder import LetorCollection
 from research.study_page import write_study
@@ -195,7 +196,16 @@ _training = options(
     metavar="N|SHARE",
     help="Queries in the uninformative and in the ideal set [default: the papers', or a quarter].",
 )
-def letor(collections: tuple[str, ...], metric: str, like: str | None, set_size: float | None, **given: Any) -> None:
+@click.option(
+    "--normaliser",
+    type=click.Choice([*NORMALISERS]),
+    default="k",
+    show_default=True,
+    help="What AP divides the sum of precisions by. Equation 3 of the paper says k.",
+)
+def letor(
+    collections: tuple[str, ...], metric: str, like: str | None, set_size: float | None, normaliser: str, **given: Any
+) -> None:
     """Train rankers on every fold, rank every test set, and judge nDCG and MAP and their normalisations by that
     (Karmaker & Feng (2022) and Feng (2023)).
 
@@ -215,8 +225,8 @@ def letor(collections: tuple[str, ...], metric: str, like: str | None, set_size:
     opened = [training.open(each) for each in collections]
     with progress_bar(sum(len(each.folds) for each in opened) * len(names), "models") as advance:
         found = letor_study(
-            opened, training.folder, rankers=names, metric=metric, like=like, size=set_size, say=note,
-            progress=advance, **training.settings,
+            opened, training.folder, rankers=names, metric=metric, like=like, size=set_size, normaliser=normaliser,
+            say=note, progress=advance, **training.settings,
         )  # fmt: skip
     chosen = f"{metric} like {like}" if like else metric
     words = [

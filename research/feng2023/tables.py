@@ -1,4 +1,7 @@
-"""Feng (2023), tables 8.1 to 8.3 and 9.1: what normalisation adds to the correlation with human judgments (PAI)."""
+"""Feng (2023), tables 8.1 to 8.3 and 9.1: what normalisation adds to the correlation with human judgments (PAI).
+
+Tables 8.4 and 9.2 count preferences of people, which are not published.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 
 from calipers.metaeval.distance import percentage_absolute_increase
 from research.feng2023.summeval import DATA, LAYOUT, LEVELS, ROUGES, correlations
-from research.printed_figures import DIFFERS, Figure, corners, decimals, judged
+from research.printed_figures import DIFFERS, NEEDS_DATA, Figure, corners, decimals, judged
 from research.readings import Reading
 from research.registry import printed, reproduction, reproduction_of_readings
 
@@ -48,7 +51,7 @@ def _increases(name: str, folder: Path | None, reading: Reading = BEST) -> Seque
                 mended = SLIPS[name, version, aspect]
                 slip = f"{table['base']} {version}, {aspect}"
                 why = f"must be {mended}: its PAI of {figure} over {before} is of about that"
-                found.append(Figure(slip, cells[version][aspect], mended, DIFFERS, why))
+                found.append(Figure(slip, cells[version][aspect], None, DIFFERS, why))
                 after, reason = mended, f"of {mended}, printed as {cells[version][aspect]}"
             value = float(percentage_absolute_increase(after, before))
             values.append(value)
@@ -82,3 +85,27 @@ for _name, _title in TABLES.items():
         reproduction_of_readings(f"feng2023/{_name}", _title, DATA, LAYOUT, axes=AXES, best=BEST)(_rouge)
     else:
         reproduction(f"feng2023/{_name}", _title, DATA, LAYOUT)(partial(_increases, _name))
+
+
+PREFERENCES = {
+    "table-8.4": "V1 and V2 of BERTScore against BERTScore: wins, losses and ties by human preferences",
+    "table-9.2": "V1 and V2 of ROUGE against ROUGE: wins, losses and ties by human preferences",
+}
+NOT_PUBLISHED = "preferences of three annotators for five pairs of extractive systems, which are not published"
+
+
+def _preferences(name: str, folder: Path | None) -> Sequence[Figure]:
+    """Return the shares that only the authors' annotations could confirm.
+
+    `calipers text correlate DATA --preferences FILE` computes such shares from other annotations.
+    """
+    table = printed("feng2023")[name]
+    return [
+        Figure(f"{version} against {table['base']}: {outcome}, %", figure, None, NEEDS_DATA, NOT_PUBLISHED)
+        for version, outcomes in table["cells"].items()
+        for outcome, figure in outcomes.items()
+    ]
+
+
+for _name, _title in PREFERENCES.items():
+    reproduction(f"feng2023/{_name}", _title, NOT_PUBLISHED)(partial(_preferences, _name))

@@ -71,6 +71,7 @@ LAYOUT = (
 )
 # `rel` of RIC: 0 keeps everything down to the last judged document
 CUT = {"last relevant": 1, "last highly relevant": 2, "none": 0}
+STATED = {"cut": "last relevant"}  # lists are cut after the last relevant document, says the text
 CUT_BINARY = ("last relevant", "none")  # on TREC 8
 CIRTC = {"cirtc82": "cirtrc82"}  # the name that a run has in table 4, and its own
 
@@ -172,6 +173,7 @@ OF_SCORES = {
         **OF_SCORES,
         "ties": ("average", "docid"),
     },
+    stated=STATED,
     best={
         "cut": "last relevant",
         "gain": "exp",
@@ -226,7 +228,7 @@ def _power_figure(cell: str, figure: str, power: list[float], student: float, sy
         f"{measure}, {systems} systems; {len(power)} seeds give {low:.4f} to {high:.4f}, the paired t test "
         f"{student:.4f}"
     )
-    return judged(cell, figure, float(np.mean(power)), (low, high), about, about, rounds=True)
+    return judged(cell, figure, float(np.mean(power)), (low, high), about, about, rounds=True, drawn=True)
 
 
 def _scores_alone(folder: Path | None) -> Scores | None:
@@ -250,6 +252,7 @@ def _scores_alone(folder: Path | None) -> Scores | None:
         "top by": ("the other measure", "RIC"),
         "ties": ("average", "docid"),
     },
+    stated=STATED,
     best={
         "cut": "last highly relevant",
         "gain": "linear",
@@ -346,6 +349,7 @@ class Drawn:
     LAYOUT,
     axes=TABLE_3,
     best=BEST_3,
+    stated=STATED,
     groups=SAMPLES,
 )
 def table_3(
@@ -381,7 +385,7 @@ def table_3(
             )
             error = float(np.hypot(one.error, one.chance))
             reach = one.value - 2 * error, one.value + 2 * error
-            verdict = judged(f"{fusion}: {what}", figure, one.value, reach, about, about, 3, rounds=True)
+            verdict = judged(f"{fusion}: {what}", figure, one.value, reach, about, about, 3, rounds=True, drawn=True)
             found.append(replace(verdict, error=error))
     return found
 
@@ -610,6 +614,7 @@ FIRST_RANKS = (1, 2, 3, 4, 5, 28, 29, 30, 31, 32)
     LAYOUT,
     axes=TABLE_4,
     best=BEST_4,
+    stated=STATED,
 )
 def table_4(folder: Path | None, reading: Reading) -> Sequence[Figure]:
     cells = printed("golbus2013")["table-4"]["cells"]

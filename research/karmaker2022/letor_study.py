@@ -25,7 +25,7 @@ from calipers.rankers.base import METRIC
 from calipers.rankers.presets import ranker as make
 from calipers.rankers.score_lines import write_score_lines
 from calipers.results.tables import Cell, Table
-from research.karmaker2022.rerun import FAMILIES, SIZE, LetorStudy
+from research.karmaker2022.rerun import EMPTY, SIZE, LetorStudy, families
 from research.registry import printed
 from research.study_folder import LetorCollection, Say, TrainingFolder
 
@@ -165,6 +165,7 @@ def letor_study(
     like: str | None = None,
     normalize: str = "none",
     size: float | None = None,
+    normaliser: str = "k",
     seed: int = 42,
     jobs: int = 1,
     say: Say | None = None,
@@ -175,6 +176,7 @@ def letor_study(
     folder: where models and scores are kept; a study that was stopped goes on from there.
     size: of the uninformative and ideal sets, a number or a share of the queries; without it, the papers' for the
         collections that they have, and a quarter for others.
+    normaliser: what AP divides the sum of precisions by: k (as equation 3 of the paper), R, min(R, k) or found.
     """
     names = tuple(dict.fromkeys(rankers))
     if len(names) < 2:
@@ -183,13 +185,19 @@ def letor_study(
         make(name, preset)  # an unknown name is found before anything is trained
     if len({each.name for each in collections}) < len(collections):
         raise CalipersError("two of the collections have one name: rename a folder")
-    studies = []
+    measures = families(normaliser)
+    sizes = [SIZE.get(each.name, USUAL_SIZE) if size is None else size for each in collections]
+    opened = []
     for collection in collections:
         settings = {
             "study": "letor", "preset": preset, "metric": metric, "like": like, "normalize": normalize, "seed": seed,
             "queries": collection.queries, "data": collection.digest(),
         }  # fmt: skip
-        trained = TrainingFolder.open(str(Path(folder) / collection.name), settings, say or (lambda text: None))
+        opened.append(TrainingFolder.open(str(Path(folder) / collection.name), settings, say or (lambda text: None)))
+    for collection, share in zip(collections, sizes, strict=True):
+        _check(collection, names[:2], measures, share, seed)
+    studies = []
+    for collection, share, trained in zip(collections, sizes, opened, strict=True):
         parts: dict[str, list[Floats]] = {name: [] for name in names}
         for fold in collection.folds:
             for name in names:
@@ -202,15 +210,27 @@ def letor_study(
         scores = {name: np.concatenate(each) for name, each in parts.items()}
         judgments = collection.tests.judgments()
         _write_pooled(trained.folder, judgments, scores)
-        share = SIZE.get(collection.name, USUAL_SIZE) if size is None else size
-        families = {family: _judged(judgments, scores, family, share, seed) for family in FAMILIES}
-        studies.append(CollectionStudy(collection.name, judgments, scores, families))
+        judged = {family: _judged(judgments, scores, each, share, seed) for family, each in measures.items()}
+        studies.append(CollectionStudy(collection.name, judgments, scores, judged))
     return RankerStudy(tuple(studies))
 
 
-def _judged(judgments: Judgments, scores: dict[str, Floats], family: str, size: float, seed: int) -> MetaEvaluation:
+def _check(
+    collection: LetorCollection, names: Sequence[str], measures: dict[str, list[str]], size: float, seed: int
+) -> None:
+    """Judge the measures by rankers that know nothing, so that what cannot work is refused before training."""
+    judgments = collection.tests.judgments()
+    nothing = {name: np.zeros(len(judgments.pool.grade)) for name in names}
+    for each in measures.values():
+        _judged(judgments, nothing, each, size, seed)
+
+
+def _judged(
+    judgments: Judgments, scores: dict[str, Floats], measures: list[str], size: float, seed: int
+) -> MetaEvaluation:
     runs: Any = [ArrayRun(values, name) for name, values in scores.items()]
-    return meta_evaluate(judgments, runs, FAMILIES[family], SETS, Choices(size=size, seed=seed), jobs=1, warn=False)
+    choices = Choices(size=size, seed=seed)
+    return meta_evaluate(judgments, runs, measures, SETS, choices, jobs=1, warn=False, empty=EMPTY)
 
 
 def _write_pooled(folder: Path, judgments: Judgments, scores: dict[str, Floats]) -> None:

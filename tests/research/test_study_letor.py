@@ -87,14 +87,34 @@ def test_the_scores_of_a_study_are_those_of_all_test_sets(letor: tuple[Path, str
         parts = [read_scores(str(folder / "TINY" / f"fold{i}" / f"{name}.txt")) for i in (1, 2)]
         for k in (5, 10, 15, 20, 30):
             each = [
-                evaluate(t.judgments(), s, f"nDCG(gain=exp)@{k}").values.ravel()
+                evaluate(t.judgments(), s, f"nDCG(gain=exp)@{k}", empty="skip").values.ravel()
                 for t, s in zip(tests, parts, strict=True)
             ]
-            assert float(found[name][f"nDCG(gain=exp)@{k}"]) == pytest.approx(float(np.concatenate(each).mean()))
+            assert float(found[name][f"nDCG(gain=exp)@{k}"]) == pytest.approx(float(np.nanmean(np.concatenate(each))))
     pooled = evaluate(
-        str(folder / "TINY" / "judgments.txt"), {"x": str(folder / "TINY" / "ARank.txt")}, "nDCG(gain=exp)@10"
+        str(folder / "TINY" / "judgments.txt"),
+        {"x": str(folder / "TINY" / "ARank.txt")},
+        "nDCG(gain=exp)@10",
+        empty="skip",
     )
     assert float(pooled.mean().rows[0][1]) == pytest.approx(float(found["adarank"]["nDCG(gain=exp)@10"]))
+
+
+def test_v1_never_exceeds_the_measure_that_it_normalises(letor: tuple[Path, str, str]) -> None:
+    """All measures of a family are means over the same queries: one without relevant documents counts for none."""
+    table = (letor[0] / "tables" / "TINY-nDCG-scores.csv").read_text().splitlines()
+    for row in csv.DictReader(table):
+        for k in (5, 10, 15, 20, 30):
+            base, normalised = row[f"nDCG(gain=exp)@{k}"], row[f"V1(nDCG(gain=exp)@{k})"]
+            assert not base or float(normalised) <= float(base) + 1e-12, row["set"]
+
+
+def test_a_bad_combination_is_refused_before_training(collection: Path, tmp_path: Path) -> None:
+    def trained(models: int) -> None:
+        raise AssertionError("a ranker was trained")
+
+    with pytest.raises(CalipersError, match="neither a whole number nor a share below 1"):
+        letor_study([LetorCollection.of(str(collection), 1)], str(tmp_path), rankers=QUICK, size=1.5, progress=trained)
 
 
 def test_all_eight_beside_the_printed_figures(collection: Path, tmp_path: Path) -> None:
@@ -208,7 +228,9 @@ def test_a_fold_without_a_relevant_document(collection: Path, tmp_path: Path) ->
     folder = write_collection(tmp_path / "EMPTY", 25)
     data = synthetic_letor(5, seed=1)
     write_letor(LetorData(data.X, data.y * 0, data.query, data.queries), folder / "S4.txt")
-    with pytest.raises(CalipersError, match=r"S4\.txt: no document of the validation data of fold1 is relevant"):
+    with pytest.raises(
+        CalipersError, match=r"S4\.txt: no document of the (test|validation) data of fold\d is relevant"
+    ):
         letor_study([LetorCollection.of(str(folder))], str(tmp_path / "study"), rankers=QUICK)
 
 
