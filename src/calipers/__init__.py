@@ -32,6 +32,8 @@ _HOMES = {
     "evaluation": ("Policies", "evaluate"),
     "results.scores": ("Scores",),
     "limits.pool_bounds": ("Bounds", "bounds", "depth_for_residual", "residuals"),
+    "limits.sampled_candidates": ("SampledScores", "sampled"),
+    "limits.full_from_sampled": ("FullEstimates", "candidate_ranks", "estimate_full"),
     "limits.query_types": ("QueryTypes", "Thresholds", "query_types"),
     "limits.normalisation": ("U", "V1", "V2", "V2s", "W", "Z"),
     "results.score_files": ("as_scores", "read_scores"),

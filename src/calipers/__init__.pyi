@@ -71,6 +71,9 @@ from calipers.information.tau import tau_of_measures as tau_of_measures
 from calipers.judging.judge_information import information_of_judges as information_of_judges
 from calipers.judging.study import JudgeStudy as JudgeStudy
 from calipers.judging.study import judges as judges
+from calipers.limits.full_from_sampled import FullEstimates as FullEstimates
+from calipers.limits.full_from_sampled import candidate_ranks as candidate_ranks
+from calipers.limits.full_from_sampled import estimate_full as estimate_full
 from calipers.limits.normalisation import V1 as V1
 from calipers.limits.normalisation import V2 as V2
 from calipers.limits.normalisation import U as U
@@ -84,6 +87,8 @@ from calipers.limits.pool_bounds import residuals as residuals
 from calipers.limits.query_types import QueryTypes as QueryTypes
 from calipers.limits.query_types import Thresholds as Thresholds
 from calipers.limits.query_types import query_types as query_types
+from calipers.limits.sampled_candidates import SampledScores as SampledScores
+from calipers.limits.sampled_candidates import sampled as sampled
 from calipers.lists import Lists as Lists
 from calipers.lists import Pool as Pool
 from calipers.measures.forms import Cascade as Cascade

@@ -24,6 +24,7 @@ COMMANDS = {
     "trec_eval": "Print what trec_eval prints, from its own options.",
     "compare": "Which systems really differ: tests, intervals, effect sizes, who beats whom.",
     "exposure": "Whether documents of one grade, and groups, get their share of attention.",
+    "sampled": "Expected scores where irrelevant items are only a sample, as in recommender papers.",
     "diff": "What changed between two systems: queries, documents, means.",
     "check": "Whether a new system is worse than the old one: a gate for jobs and pull requests.",
     "plan": "How many queries an experiment needs, or what a budget of judgments can show.",

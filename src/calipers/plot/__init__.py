@@ -11,6 +11,7 @@ from calipers.plot.measures import significance_curves, system_scores, user_mode
 from calipers.plot.missing_judgments import decided_order, difference_ranges, judging_curves, score_ranges
 from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
+from calipers.plot.sampled_items import sampled_order
 from calipers.plot.systems import against_baseline, between_bounds, differences, means, unjudged
 from calipers.plot.tools import tool_causes
 
@@ -35,6 +36,7 @@ __all__ = [
     "means",
     "power_curves",
     "query_map",
+    "sampled_order",
     "save",
     "score_ranges",
     "significance_curves",

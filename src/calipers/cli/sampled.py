@@ -1,0 +1,121 @@
+"""The command `calipers sampled`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from calipers.cli.inputs import Inputs, inputs
+from calipers.cli.option_groups import LibraryChoice, together
+from calipers.cli.options import NOT_NEGATIVE, draw, note, plot_option, seed_option, strict_option, warn
+from calipers.cli.output import Output, output
+from calipers.errors import CalipersError
+
+if TYPE_CHECKING:
+    from calipers.collection.judgments import Judgments
+    from calipers.collection.runs import Run
+    from calipers.results.tables import Table
+
+
+@dataclass(frozen=True)
+class SampledOptions:
+    """How irrelevant items are drawn, as the library's `sampled` takes it."""
+
+    items: int
+    replacement: bool
+    missing: str
+    ties: str
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class SampledTables:
+    """Which table is shown."""
+
+    per_query: bool
+    pairs: bool
+    random: bool
+    estimate: bool
+    gamma: float
+
+
+@click.command("sampled")
+@inputs()
+@together("options", SampledOptions)
+@together("shown", SampledTables)
+@click.option("--negatives", type=click.IntRange(min=1), multiple=True, default=(100,), show_default=True, metavar="M",
+              help="Irrelevant items drawn for each user. May be given several times.")  # fmt: skip
+@click.option("--items", type=click.IntRange(min=2), required=True, metavar="N", help="Items in the whole catalogue.")
+@click.option("--replacement", is_flag=True, help="An irrelevant item may be drawn more than once.")
+@click.option("--missing", type=LibraryChoice("calipers.limits.sampled_candidates:MISSING"), default="error",
+              show_default=True, help="Relevant items that a ranking lacks: stop, or place them last.")  # fmt: skip
+@click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"), default="average", show_default=True,
+              help="What items of equal score count as.")  # fmt: skip
+@click.option("-q", "--per-query", is_flag=True, help="One row per user instead of means.")
+@click.option("--pairs", is_flag=True, help="Differences of all pairs of systems, and which change their order.")
+@click.option("--random", is_flag=True, help="The expected score of a random ranking of relevant and sampled items.")
+@click.option("--estimate", is_flag=True,
+              help="The systems are rankings of one relevant and M sampled items: estimate the full scores.")  # fmt: skip
+@click.option("--gamma", type=NOT_NEGATIVE, default=0.1, show_default=True,
+              help="With --estimate: 0 is least biased, larger values vary less.")  # fmt: skip
+@click.option("--draws", type=click.IntRange(min=2), default=50, show_default=True, help="Simulated draws.")
+@seed_option
+@plot_option("expected scores by the number of sampled items")
+@strict_option
+@output
+def command(
+    inputs: Inputs,
+    options: SampledOptions,
+    shown: SampledTables,
+    negatives: tuple[int, ...],
+    plot: str | None,
+    strict: bool,
+    output: Output,
+) -> None:
+    """Expected scores where relevant items are ranked among sampled irrelevant ones, as in many recommender papers.
+
+    The systems are rankings of the whole catalogue. The expected scores are exact, and need no draw.
+
+    \b
+    calipers sampled qrels.txt runs/* -m "nDCG@10 RR Success@10" --negatives 100 --items 20000
+    calipers sampled qrels.txt runs/* -m "nDCG@10" --items 20000 --negatives 100 --negatives 1000 --plot order.html
+    calipers sampled qrels.txt candidates/* -m "nDCG@10" --items 20000 --estimate
+    """
+    from calipers.limits.sampled_candidates import SAMPLED_MEASURES, sampled
+
+    if shown.per_query + shown.pairs + shown.random + shown.estimate > 1:
+        raise CalipersError("-q, --pairs, --random and --estimate are different tables: ask for one of them")
+    wanted = inputs.wanted(SAMPLED_MEASURES)
+    known, runs = inputs.open(wanted.values())
+    if shown.estimate:
+        output.write(_estimates(known, runs, list(wanted), options, negatives, shown.gamma))
+        return
+    found = sampled(known, runs, list(wanted), negatives=negatives, warn=False, **vars(options))
+    warn(found.notes, strict)
+    if shown.random:
+        output.write(found.random_ranking())
+    elif shown.pairs:
+        output.write(found.pairs())
+    else:
+        output.write(found.per_query() if shown.per_query else found.table())
+    note(found.summary)
+    draw(plot, lambda charts: charts.stacked(*(charts.sampled_order(found, name) for name in found.measures)))
+
+
+def _estimates(
+    known: Judgments, runs: list[Run], measures: list[str], options: SampledOptions, negatives: tuple[int, ...], gamma: float
+) -> Table:
+    from calipers.limits.full_from_sampled import candidate_ranks, estimate_full
+
+    if len(negatives) > 1:
+        raise CalipersError("--estimate takes one number of --negatives, the one that the candidates were drawn with")
+    ranks = candidate_ranks(known, runs)
+    found = estimate_full(
+        ranks, measures, negatives=negatives[0], items=options.items, replacement=options.replacement, gamma=gamma
+    )
+    for text in found.notes:
+        note(text)
+    return found.table()

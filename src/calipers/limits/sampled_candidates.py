@@ -1,0 +1,393 @@
+"""Scores of rankings in which the irrelevant items are only a sample, as in many papers about recommenders.
+
+Krichene & Rendle, On sampled metrics for item recommendation, KDD 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from calipers.checks import LARGEST_COUNT, check_choice, check_seed, check_whole
+from calipers.collection.judgments import Judgments
+from calipers.collection.run_names import distinct_names
+from calipers.collection.runs import Run
+from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
+from calipers.errors import CalipersError, chosen_measure, warn_user
+from calipers.evaluation import Measures
+from calipers.inputs import as_judgments, as_runs, kind_read, notes_on_reading
+from calipers.limits.sampled_ranks import RankTerms, SampledRanks, rank_terms, sampled_ranks
+from calipers.lists import TIE_RULES, Floats, Lists, Population
+from calipers.measures.grammar import parse_all
+from calipers.measures.registry import Measure
+from calipers.plurals import counted, shape, verb
+from calipers.results.tables import Cell, ShownAsTable, Table
+
+SAMPLED_MEASURES = "nDCG@10 RR Success@10"
+MISSING = ("error", "last")
+Missing = Literal["error", "last"]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How irrelevant items are drawn, and how draws are simulated."""
+
+    negatives: tuple[int, ...]
+    items: int
+    replacement: bool
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class SampledScores(ShownAsTable):
+    """Expected scores with sampled irrelevant items, beside the scores of the full rankings.
+
+    `full` is [measure, system, query]; `expected` and `variance` are [measure, number of negatives, system, query].
+    The variance is over draws of the sampled items. `random` is [measure, number of negatives, query]: the expected
+    score of a random ranking of the relevant and the sampled items.
+    """
+
+    measures: tuple[str, ...]
+    systems: tuple[str, ...]
+    queries: tuple[str, ...]
+    sampling: Sampling
+    full: Floats
+    expected: Floats
+    variance: Floats
+    random: Floats
+    simulated: bool  # the expected scores, because items were drawn by their popularity
+    notes: tuple[str, ...]
+
+    @property
+    def negatives(self) -> tuple[int, ...]:
+        """The numbers of sampled items."""
+        return self.sampling.negatives
+
+    def table(self) -> Table:
+        """Return means over queries: system, measure, negatives, full, expected, sd.
+
+        sd is the standard deviation, over draws, of the mean of a system.
+        """
+        count = len(self.queries)
+        rows: list[tuple[Cell, ...]] = []
+        for s, system in enumerate(self.systems):
+            for m, name in enumerate(self.measures):
+                for n, negatives in enumerate(self.negatives):
+                    sd = float(np.sqrt(self.variance[m, n, s].sum())) / count
+                    means = (float(self.full[m, s].mean()), float(self.expected[m, n, s].mean()))
+                    rows.append((system, name, negatives, *means, sd))
+        return Table(("system", "measure", "negatives", "full", "expected", "sd"), tuple(rows), self._metadata)
+
+    def per_query(self) -> Table:
+        """Return one row per system, query, measure and number of negatives."""
+        rows: list[tuple[Cell, ...]] = []
+        for s, system in enumerate(self.systems):
+            for q, query in enumerate(self.queries):
+                for m, name in enumerate(self.measures):
+                    for n, negatives in enumerate(self.negatives):
+                        found = (self.full[m, s, q], self.expected[m, n, s, q], np.sqrt(self.variance[m, n, s, q]))
+                        rows.append((system, query, name, negatives, *map(float, found)))
+        columns = ("system", "query", "measure", "negatives", "full", "expected", "sd")
+        return Table(columns, tuple(rows), self._metadata)
+
+    def pairs(self, measure: str | None = None) -> Table:
+        """Return the differences of all pairs of systems, with full and with sampled rankings.
+
+        Columns: system_a, system_b, measure, negatives, full, expected, order. order is `same`, or `changed` where the
+        expected sampled scores order the two systems differently.
+        """
+        chosen = range(len(self.measures)) if measure is None else [chosen_measure(measure, self.measures)]
+        rows: list[tuple[Cell, ...]] = []
+        for m in chosen:
+            full = self.full[m].mean(axis=1)
+            for n, negatives in enumerate(self.negatives):
+                expected = self.expected[m, n].mean(axis=1)
+                for a, b in combinations(range(len(self.systems)), 2):
+                    differences = (float(full[a] - full[b]), float(expected[a] - expected[b]))
+                    order = "changed" if differences[0] * differences[1] < 0 else "same"
+                    names = (self.systems[a], self.systems[b], self.measures[m], negatives)
+                    rows.append((*names, *differences, order))
+        columns = ("system_a", "system_b", "measure", "negatives", "full", "expected", "order")
+        return Table(columns, tuple(rows), self._metadata)
+
+    def random_ranking(self) -> Table:
+        """Return the expected score of a random ranking of the relevant and the sampled items, per measure."""
+        rows = tuple(
+            (name, negatives, float(self.random[m, n].mean()))
+            for m, name in enumerate(self.measures)
+            for n, negatives in enumerate(self.negatives)
+        )
+        return Table(("measure", "negatives", "expected"), rows, self._metadata)
+
+    @property
+    def summary(self) -> str:
+        """How many pairs of systems change their order, in one sentence."""
+        if len(self.systems) < 2:
+            return f"Expected scores with {_listed(self.negatives)} sampled irrelevant items per query."
+        changed = {name: 0 for name in self.measures}
+        total = 0
+        for row in self.pairs().rows:
+            changed[str(row[2])] += row[-1] == "changed"
+            total += row[2] == self.measures[0]
+        parts = [f"{count} of {total} under {name}" for name, count in changed.items()]
+        return f"Pairs of systems that sampling orders differently from the full rankings: {', '.join(parts)}."
+
+    @property
+    def _metadata(self) -> dict[str, Any]:
+        exactness = {name: "sampled" for name in self.measures} if self.simulated else {}
+        return {"items": self.sampling.items, "replacement": self.sampling.replacement, "exactness": exactness}
+
+    def __repr__(self) -> str:
+        size = shape(measure=len(self.measures), system=len(self.systems), query=len(self.queries))
+        return f"<SampledScores: {size}>\n{self.table()}{self.summary}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(f"{number:,}" for number in numbers)
+
+
+def sampled(
+    judgments: JudgmentsLike,
+    runs: RunsLike,
+    measures: Measures = SAMPLED_MEASURES,
+    *,
+    negatives: int | Sequence[int] = 100,
+    items: int,
+    replacement: bool = False,
+    missing: Missing = "error",
+    popularity: Mapping[str, float] | None = None,
+    ties: str = "average",
+    draws: int = 50,
+    seed: int = 42,
+    columns: ColumnNames | None = None,
+    warn: bool = True,
+) -> SampledScores:
+    """Return the expected score of each system where its relevant items are ranked among sampled irrelevant ones.
+
+    judgments, runs, measures, columns: as for `evaluate`; users are queries and items are documents. Items with a grade
+        above 0 are relevant, and always ranked. Runs are rankings of the whole catalogue.
+    negatives: how many irrelevant items are drawn for each user; one number or several.
+    items: the size of the catalogue, relevant items included.
+    replacement: True if an irrelevant item may be drawn more than once.
+    missing: `error` if a ranking lacks a relevant item; `last` places it below all other items.
+    popularity: {item: weight}, if irrelevant items are drawn in proportion to a weight. Without replacement the
+        expected scores are then means over simulated draws; tied items are ordered by id.
+    ties: what items of equal score count as, as in `evaluate`.
+    draws, seed: for what is simulated, which is the standard deviation where several items of a user count, and the
+        expected score with `popularity`.
+
+    Expected scores are exact for weighted sums of gains (P, Recall, DCG, RBP), nDCG, AP, RR, ERR, Success and HIT.
+    Users without a relevant item count 0.
+
+    >>> qrels = {"u": {"a": 1}}
+    >>> run = {"u": {"x": 4, "a": 3, "y": 2, "z": 1}}
+    >>> print(sampled(qrels, run, "RR", negatives=1, items=4).table())
+    system  measure  negatives    full  expected      sd
+    ------  -------  ---------  ------  --------  ------
+    run     RR               1  0.5000    0.8333  0.2357
+    <BLANKLINE>
+    """
+    named = parse_all(measures)
+    if kind_read(measure for _, measure in named) != "grades":
+        raise CalipersError("sampled rankings need one grade per item: measures of diversity and preferences have none")
+    wanted = tuple(dict.fromkeys(check_whole("negatives", each) for each in _several(negatives)))
+    check_whole("items", items, 2, LARGEST_COUNT)
+    check_choice("way to treat missing items", missing, MISSING)
+    check_choice("tie rule", ties, TIE_RULES)
+    check_whole("draws", draws, 2)
+    check_seed(seed)
+    known = as_judgments(judgments, columns=columns)
+    systems = as_runs(runs, columns=columns)
+    names = tuple(name for name, _ in distinct_names(systems))
+    retrieved = [run.retrieved(known) for run in systems]
+    if not any(len(found.query) for found in retrieved):
+        raise known.not_answered(next((found.unjudged[0] for found in retrieved if len(found.unjudged)), None))
+    lists = Lists.of(known.pool, retrieved).under("docid" if popularity is not None else ties)
+
+    def name(place: int) -> str:
+        return f"{names[place // len(known.queries)]}, '{known.queries[place % len(known.queries)]}'"
+
+    ranks = sampled_ranks(lists, items, name, missing)
+    _check_negatives(ranks, max(wanted), items, replacement, name)
+    if popularity is not None:
+        ranks = _by_popularity(ranks, known, systems, popularity, max(wanted), replacement)
+    bound = {label: measure.bind(known.pool) for label, measure in named}
+    notes = _notes(known, systems, lists, ranks, warn)
+    sampling = Sampling(wanted, items, replacement, draws, seed)
+    return _of_ranks(ranks, bound, (names, known.queries), sampling, notes)
+
+
+def _several(negatives: int | Sequence[int]) -> Sequence[int]:
+    found = negatives if isinstance(negatives, Sequence | np.ndarray) else [negatives]
+    if len(found) == 0:
+        raise CalipersError("negatives is empty: name at least one number of sampled items")
+    return found
+
+
+def _check_negatives(ranks: SampledRanks, most: int, items: int, replacement: bool, name: Any) -> None:
+    left = items - ranks.relevant
+    short = left < (1 if replacement else most)
+    if short.any():
+        worst = int(np.argmax(short))
+        raise CalipersError(
+            f"{name(worst)}: {most:,} items cannot be drawn from the {int(left[worst]):,} irrelevant items of the "
+            "catalogue; draw fewer, or name the true number of items"
+        )
+
+
+def _notes(
+    known: Judgments, systems: Sequence[Run], lists: Lists, ranks: SampledRanks, warn: bool
+) -> tuple[str, ...]:
+    notes = [*notes_on_reading(known, systems)]
+    lacking = ranks.relevant - np.diff(lists.where(lists.grade > 0).offsets)
+    if lacking.any():
+        notes.append(
+            f"{counted(int(lacking.sum()), 'relevant item')} of {counted(int((lacking > 0).sum()), 'ranking')} "
+            f"{verb(int(lacking.sum()), 'is', 'are')} missing and stand below all other items"
+        )
+    empty = int((known.pool.count(known.pool.grade > 0) == 0).sum())
+    if empty:
+        notes.append(f"{counted(empty, 'query')} without a relevant item {verb(empty, 'counts', 'count')} 0")
+    warn_user(notes, warn)
+    return tuple(notes)
+
+
+def _of_ranks(
+    ranks: SampledRanks,
+    measures: Mapping[str, Measure],
+    names: tuple[tuple[str, ...], tuple[str, ...]],
+    sampling: Sampling,
+    notes: tuple[str, ...],
+) -> SampledScores:
+    """Return the result for relevant items whose ranks are known. names: of the systems and of the queries."""
+    systems, queries = names
+    simulated = bool(ranks.masses) and not sampling.replacement
+    shape = (len(systems), len(queries))
+    full = np.zeros((len(measures), *shape))
+    expected, variance = (np.zeros((len(measures), len(sampling.negatives), *shape)) for _ in range(2))
+    random = np.zeros((len(measures), len(sampling.negatives), len(queries)))
+    drawn_for: dict[str, None] = {}
+    whole = ranks.full(sampling.items)
+    for n, negatives in enumerate(sampling.negatives):
+        among = ranks.among(negatives)
+        inexact: dict[int, Measure] = {}
+        for m, (name, measure) in enumerate(measures.items()):
+            terms = _terms(name, measure, among)
+            full[m] = _defined(measure.form.score(whole)).reshape(shape)
+            random[m, n] = _random(measure, ranks, negatives)
+            if not simulated:
+                mean, square = _moments(terms, ranks, negatives, sampling.replacement)
+                expected[m, n] = mean.reshape(shape)
+                variance[m, n] = np.maximum(square - mean**2, 0.0).reshape(shape)
+            if simulated or not (terms.exclusive or (ranks.relevant <= 1).all()):
+                inexact[m] = measure
+                drawn_for[name] = None
+        drawn = _simulated(ranks, inexact, negatives, sampling) if inexact else {}
+        for m, (mean, spread) in drawn.items():
+            if simulated:
+                expected[m, n] = mean.reshape(shape)
+            several = (simulated | (ranks.relevant > 1)).reshape(shape)
+            variance[m, n] = np.where(several, spread.reshape(shape), variance[m, n])
+    if drawn_for:
+        of = "expected scores and standard deviations" if simulated else "standard deviations"
+        how = f"{of} are simulated from {sampling.draws} draws, seed {sampling.seed}"
+        notes = (*notes, f"{', '.join(drawn_for)}: {how}")
+    return SampledScores(
+        tuple(measures), systems, queries, sampling, full, expected, variance, random, simulated, notes
+    )
+
+
+def _terms(name: str, measure: Measure, among: Lists) -> RankTerms:
+    """Return the measure as a sum over places, or an error that names it."""
+    if measure.declaration.average == "geometric":
+        raise CalipersError(f"{name}: a geometric mean over queries has no expected sampled score; ask for AP")
+    try:
+        return rank_terms(measure.form, among)
+    except CalipersError as error:
+        raise CalipersError(f"{name}: {error.message}") from None
+
+
+def _defined(score: Floats) -> Floats:
+    """Return scores in which a user without relevant items counts 0."""
+    return np.where(np.isnan(score), 0.0, score)
+
+
+def _moments(terms: RankTerms, ranks: SampledRanks, negatives: int, replacement: bool) -> tuple[Floats, Floats]:
+    """Return the expected score of each list, and that of its square where one item of the list counts."""
+    lists = ranks.ranking
+    mean, square = ranks.expected_weights(terms.weight, negatives, replacement)
+    coefficient = _defined(terms.coefficient)
+    factor = coefficient if terms.exclusive else coefficient**2
+    return lists.sum(coefficient * mean), lists.sum(factor * square)
+
+
+def _random(measure: Measure, ranks: SampledRanks, negatives: int) -> Floats:
+    """Return the expected score of a random ranking of the relevant items and so many others, per query."""
+    pool = ranks.ranking.pool
+    population = Population(
+        pool, np.arange(pool.queries), pool.size + negatives, pool.offsets, np.arange(len(pool.grade))
+    )
+    return _defined(measure.form.expected(population))
+
+
+def _simulated(
+    ranks: SampledRanks, measures: Mapping[int, Measure], negatives: int, sampling: Sampling
+) -> dict[int, tuple[Floats, Floats]]:
+    """Return the mean and the variance of the score of each list over draws."""
+    draws = sampling.draws
+    total, squares = ({m: np.zeros(len(ranks.ranking)) for m in measures} for _ in range(2))
+    for lists in ranks.draws(negatives, sampling.replacement, draws, sampling.seed):
+        for m, measure in measures.items():
+            score = _defined(measure.form.score(lists))
+            total[m] += score
+            squares[m] += score**2
+    return {
+        m: (total[m] / draws, np.maximum(squares[m] - total[m] ** 2 / draws, 0.0) / (draws - 1)) for m in measures
+    }
+
+
+def _by_popularity(
+    ranks: SampledRanks,
+    known: Judgments,
+    systems: Sequence[Run],
+    popularity: Mapping[str, float],
+    most: int,
+    replacement: bool,
+) -> SampledRanks:
+    """Return the ranks with the probability of each irrelevant item, in the order of each ranking.
+
+    Items that a ranking lacks stand below those that it has.
+    """
+    weights = np.array([*popularity.values()], np.float64)
+    if not len(weights) or not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise CalipersError("popularity must give items weights of at least 0, and some item a weight above 0")
+    masses: list[Floats] = []
+    share = np.zeros(len(ranks.above))
+    offsets = ranks.ranking.offsets.tolist()
+    grade = known.to_dict()
+    for run in systems:
+        documents = run.documents()
+        for query in known.queries:
+            relevant = {item for item, value in grade.get(query, {}).items() if value > 0}
+            ranked = documents.get(query, {})
+            order = sorted(sorted(ranked, reverse=True), key=lambda item: -ranked[item])
+            rest = [item for item in popularity if item not in ranked]
+            mass = np.array([popularity.get(item, 0.0) for item in (*order, *rest) if item not in relevant])
+            i = len(masses)
+            rows = slice(offsets[i], offsets[i + 1])
+            if not replacement and rows.start < rows.stop and np.count_nonzero(mass) < most:
+                raise CalipersError(
+                    f"'{query}': {most:,} irrelevant items cannot be drawn, only {np.count_nonzero(mass):,} have a "
+                    "popularity above 0"
+                )
+            if rows.start < rows.stop and not mass.any():
+                raise CalipersError(f"'{query}': no irrelevant item has a popularity above 0")
+            total = np.concatenate([[0.0], np.cumsum(mass)])
+            share[rows] = total[np.minimum(ranks.above[rows], len(mass))] / max(total[-1], np.finfo(float).tiny)
+            masses.append(mass)
+    return replace(ranks, share=share, masses=tuple(masses))
