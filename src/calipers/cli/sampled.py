@@ -58,7 +58,7 @@ class SampledTables:
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems, and which change their order.")
 @click.option("--random", is_flag=True, help="The expected score of a random ranking of relevant and sampled items.")
 @click.option("--estimate", is_flag=True,
-              help="The systems are rankings of one relevant and M sampled items: estimate the full scores.")  # fmt: skip
+              help="The systems are rankings of one relevant and M sampled items: estimate full scores.")  # fmt: skip
 @click.option("--gamma", type=NOT_NEGATIVE, default=0.1, show_default=True,
               help="With --estimate: 0 is least biased, larger values vary less.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=2), default=50, show_default=True, help="Simulated draws.")
@@ -94,7 +94,9 @@ def command(
         output.write(_estimates(known, runs, list(wanted), options, negatives, shown.gamma))
         return
     found = sampled(known, runs, list(wanted), negatives=negatives, warn=False, **vars(options))
-    warn(found.notes, strict)
+    warn(found.warnings, strict)
+    for text in found.remarks:
+        note(text)
     if shown.random:
         output.write(found.random_ranking())
     elif shown.pairs:
@@ -106,7 +108,12 @@ def command(
 
 
 def _estimates(
-    known: Judgments, runs: list[Run], measures: list[str], options: SampledOptions, negatives: tuple[int, ...], gamma: float
+    known: Judgments,
+    runs: list[Run],
+    measures: list[str],
+    options: SampledOptions,
+    negatives: tuple[int, ...],
+    gamma: float,
 ) -> Table:
     from calipers.limits.full_from_sampled import candidate_ranks, estimate_full
 

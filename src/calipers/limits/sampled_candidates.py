@@ -61,7 +61,13 @@ class SampledScores(ShownAsTable):
     variance: Floats
     random: Floats
     simulated: bool  # the expected scores, because items were drawn by their popularity
-    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The warnings, and what was simulated."""
+        return (*self.warnings, *self.remarks)
 
     @property
     def negatives(self) -> tuple[int, ...]:
@@ -129,17 +135,15 @@ class SampledScores(ShownAsTable):
         """How many pairs of systems change their order, in one sentence."""
         if len(self.systems) < 2:
             return f"Expected scores with {_listed(self.negatives)} sampled irrelevant items per query."
-        changed = {name: 0 for name in self.measures}
-        total = 0
-        for row in self.pairs().rows:
-            changed[str(row[2])] += row[-1] == "changed"
-            total += row[2] == self.measures[0]
-        parts = [f"{count} of {total} under {name}" for name, count in changed.items()]
+        rows = self.pairs().rows
+        total = len({row[:2] for row in rows})
+        changed = {row[:3] for row in rows if row[-1] == "changed"}
+        parts = [f"{sum(row[2] == name for row in changed)} of {total} under {name}" for name in self.measures]
         return f"Pairs of systems that sampling orders differently from the full rankings: {', '.join(parts)}."
 
     @property
     def _metadata(self) -> dict[str, Any]:
-        exactness = {name: "sampled" for name in self.measures} if self.simulated else {}
+        exactness = dict.fromkeys(self.measures, "sampled") if self.simulated else {}
         return {"items": self.sampling.items, "replacement": self.sampling.replacement, "exactness": exactness}
 
     def __repr__(self) -> str:
@@ -217,9 +221,10 @@ def sampled(
     if popularity is not None:
         ranks = _by_popularity(ranks, known, systems, popularity, max(wanted), replacement)
     bound = {label: measure.bind(known.pool) for label, measure in named}
-    notes = _notes(known, systems, lists, ranks, warn)
+    warnings = _warnings(known, systems, lists, ranks)
+    warn_user(warnings, warn)
     sampling = Sampling(wanted, items, replacement, draws, seed)
-    return _of_ranks(ranks, bound, (names, known.queries), sampling, notes)
+    return _of_ranks(ranks, bound, (names, known.queries), sampling, warnings)
 
 
 def _several(negatives: int | Sequence[int]) -> Sequence[int]:
@@ -240,9 +245,7 @@ def _check_negatives(ranks: SampledRanks, most: int, items: int, replacement: bo
         )
 
 
-def _notes(
-    known: Judgments, systems: Sequence[Run], lists: Lists, ranks: SampledRanks, warn: bool
-) -> tuple[str, ...]:
+def _warnings(known: Judgments, systems: Sequence[Run], lists: Lists, ranks: SampledRanks) -> tuple[str, ...]:
     notes = [*notes_on_reading(known, systems)]
     lacking = ranks.relevant - np.diff(lists.where(lists.grade > 0).offsets)
     if lacking.any():
@@ -253,7 +256,6 @@ def _notes(
     empty = int((known.pool.count(known.pool.grade > 0) == 0).sum())
     if empty:
         notes.append(f"{counted(empty, 'query')} without a relevant item {verb(empty, 'counts', 'count')} 0")
-    warn_user(notes, warn)
     return tuple(notes)
 
 
@@ -262,7 +264,7 @@ def _of_ranks(
     measures: Mapping[str, Measure],
     names: tuple[tuple[str, ...], tuple[str, ...]],
     sampling: Sampling,
-    notes: tuple[str, ...],
+    warnings: tuple[str, ...],
 ) -> SampledScores:
     """Return the result for relevant items whose ranks are known. names: of the systems and of the queries."""
     systems, queries = names
@@ -293,12 +295,13 @@ def _of_ranks(
                 expected[m, n] = mean.reshape(shape)
             several = (simulated | (ranks.relevant > 1)).reshape(shape)
             variance[m, n] = np.where(several, spread.reshape(shape), variance[m, n])
+    remarks: tuple[str, ...] = ()
     if drawn_for:
         of = "expected scores and standard deviations" if simulated else "standard deviations"
         how = f"{of} are simulated from {sampling.draws} draws, seed {sampling.seed}"
-        notes = (*notes, f"{', '.join(drawn_for)}: {how}")
+        remarks = (f"{', '.join(drawn_for)}: {how}",)
     return SampledScores(
-        tuple(measures), systems, queries, sampling, full, expected, variance, random, simulated, notes
+        tuple(measures), systems, queries, sampling, full, expected, variance, random, simulated, warnings, remarks
     )
 
 
@@ -346,9 +349,7 @@ def _simulated(
             score = _defined(measure.form.score(lists))
             total[m] += score
             squares[m] += score**2
-    return {
-        m: (total[m] / draws, np.maximum(squares[m] - total[m] ** 2 / draws, 0.0) / (draws - 1)) for m in measures
-    }
+    return {m: (total[m] / draws, np.maximum(squares[m] - total[m] ** 2 / draws, 0.0) / (draws - 1)) for m in measures}
 
 
 def _by_popularity(

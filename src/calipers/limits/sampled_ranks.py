@@ -225,7 +225,7 @@ class SampledRanks:
 def _chance_in_tie(inside: Ints, within: Ints, turn: Ints, tied: Ints) -> Floats:
     """Return, up to a factor, the chance that so many of a tie's irrelevant items stand above one of its relevant ones.
 
-        Pr(g) is proportional to C(g + i - 1, i - 1) C(n - g + p - i, p - i)   for the i-th of p relevant items
+    Pr(g) is proportional to C(g + i - 1, i - 1) C(n - g + p - i, p - i)   for the i-th of p relevant items
     """
     chance = np.ones(len(inside))
     for step in range(1, int(tied.max(initial=1))):

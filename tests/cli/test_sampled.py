@@ -1,0 +1,68 @@
+"""The command `calipers sampled`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import calipers as cal
+from calipers.cli.commands import root
+
+QRELS = "u1 0 a 1\nu2 0 b 1\n"
+ONE = "u1 Q0 x 1 9 one\nu1 Q0 a 2 8 one\nu2 Q0 b 1 9 one\nu2 Q0 y 2 8 one\n"
+OTHER = "u1 Q0 a 1 9 other\nu1 Q0 x 2 8 other\nu2 Q0 y 1 9 other\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"qrels.txt": QRELS, "one.run": ONE, "other.run": OTHER}.items():
+        Path(name).write_text(text, encoding="utf-8")
+
+
+def printed(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(root, ["sampled", "qrels.txt", *arguments, "--items", "20"])
+    if code:
+        assert isinstance(result.exception, cal.CalipersError)
+        return str(result.exception)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_it_writes_what_the_library_returns() -> None:
+    arguments = ["one.run", "other.run", "-m", "RR", "--negatives", "2", "--negatives", "19", "--missing", "last"]
+    found = cal.sampled("qrels.txt", ["one.run", "other.run"], "RR", negatives=[2, 19], items=20, missing="last",
+                        warn=False)  # fmt: skip
+    assert printed(*arguments, "--format", "csv") == found.table().to_csv()
+    assert printed(*arguments, "--format", "csv", "-q") == found.per_query().to_csv()
+    assert printed(*arguments, "--format", "csv", "--pairs") == found.pairs().to_csv()
+    assert printed(*arguments, "--format", "csv", "--random") == found.random_ranking().to_csv()
+    assert found.table().to_csv().startswith("system,measure,negatives,full,expected,sd\n")
+
+
+def test_a_missing_item_stops_it() -> None:
+    assert "1 of 1 relevant items are not in the ranking" in printed("other.run", code=2)
+
+
+def test_estimates() -> None:
+    ranks = cal.candidate_ranks("qrels.txt", "one.run")
+    found = cal.estimate_full(ranks, "RR", negatives=1, items=20, gamma=0.5)
+    arguments = ["one.run", "-m", "RR", "--negatives", "1", "--estimate", "--gamma", "0.5", "--format", "csv"]
+    assert printed(*arguments) == found.table().to_csv()
+    assert "one number of --negatives" in printed(
+        "one.run", "--negatives", "1", "--negatives", "2", "--estimate", code=2
+    )
+    assert "ask for one of them" in printed("one.run", "--pairs", "--random", code=2)
+
+
+def test_a_chart_where_lines_cross() -> None:
+    pytest.importorskip("altair")
+    found = cal.sampled(
+        "qrels.txt", ["one.run", "other.run"], "RR", negatives=[2, 5], items=20, missing="last", warn=False
+    )
+    data = cal.plot.sampled_order(found).to_dict()
+    assert "log" in str(data)
+    (rows,) = data["datasets"].values()
+    assert {row["items"] for row in rows} == {2, 5, 20}
