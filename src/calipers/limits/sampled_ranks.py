@@ -237,7 +237,7 @@ def _chance_in_tie(inside: Ints, within: Ints, turn: Ints, tied: Ints) -> Floats
 def binomial(draws: int, share: Floats) -> Floats:
     """Return the chances of 0, 1, ... successes: one row per share.
 
-    >>> binomial(2, np.array([0.5])).tolist()
+    >>> binomial(2, np.array([0.5])).round(12).tolist()
     [[0.25, 0.5, 0.25]]
     """
     from scipy.stats import binom
