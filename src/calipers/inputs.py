@@ -150,8 +150,8 @@ class FactsGiven(TypedDict, total=False):
 
 def depending_on(facts: DocumentFacts, named: Mapping[str, Measure]) -> dict[str, Measure]:
     """The measures that read what is known of documents; refused where none reads it."""
-    costly = [name for name, measure in named.items() if facts.costs is not None and measure.form.reads_costs]
-    grouped = [name for name, measure in named.items() if facts.groups is not None and measure.form.reads_groups]
+    costly = [name for name, measure in named.items() if facts.costs is not None and measure.form.traits.reads_costs]
+    grouped = [name for name, measure in named.items() if facts.groups is not None and measure.form.traits.reads_groups]
     if facts.costs is not None and not costly:
         raise CalipersError(
             f"no measure depends on costs: {', '.join(named)}; TBG, U-measure, BPM, EC(...) and others do"
@@ -165,8 +165,8 @@ def facts_where_read(given: Mapping[str, Any], measures: Iterable[Measure]) -> F
     """Of policies, the costs and groups of documents that one of these measures reads."""
     forms = [measure.form for measure in measures]
     return {
-        "costs": given.get("costs") if any(form.reads_costs for form in forms) else None,
-        "document_groups": given.get("document_groups") if any(form.reads_groups for form in forms) else None,
+        "costs": given.get("costs") if any(form.traits.reads_costs for form in forms) else None,
+        "document_groups": given.get("document_groups") if any(form.traits.reads_groups for form in forms) else None,
     }
 
 

@@ -102,20 +102,20 @@ def scored(
     form = measure.form
     score = form.score(lists)
     reason = np.zeros(len(lists), np.uint8)
-    normalised = form.normalised
+    normalised = form.traits.is_normalised
     undefined = np.isnan(score)
     if undefined.any():
-        always = form.hopeless(lists)
+        always = form.undefined_for_any_ranking(lists)
         reason[undefined] = np.where(always, Reason.NO_RELEVANT, Reason.NOTHING_FOUND)[undefined]
         here = reason == Reason.NOTHING_FOUND
         if here.any() and _is_number(missing):
-            score[here] = form.counted_as(missing, lists)[here]
+            score[here] = form.substitute(missing, lists)[here]
         if empty is None and not normalised:
             empty = empty_plain
         if empty is not None and _is_number(empty):
             score[reason == Reason.NO_RELEVANT] = empty
     if normalised:
-        flat = form.degenerate(lists)
+        flat = form.is_degenerate(lists)
         reason[flat] = Reason.DEGENERATE
         if degenerate is not None:
             score[flat] = degenerate if _is_number(degenerate) else np.nan
@@ -162,7 +162,7 @@ def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, 
     """Stop where a policy says so, and where a normalisation has hardly any query to work on."""
     refuse_undefined(reasons, list(measures), judgments.queries, counting)
     for name, measure, of_measure in zip(measures, measures.values(), reasons, strict=True):
-        if measure.form.normalised:
+        if measure.form.traits.is_normalised:
             flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
             refuse_flat(name, measure, flat, len(judgments.queries), int(judgments.pool.size.max(initial=1)))
 
@@ -190,4 +190,6 @@ def refuse_flat(name: str, measure: Measure, flat: int, queries: int, largest_po
     """Stop where a normalised measure has nothing between random and ideal for most queries."""
     if 2 * flat > queries:
         population = measure.parameters["population"]
-        raise no_room(name, flat, queries, population, largest_pool, averages_attention=measure.form.averages_attention)
+        raise no_room(
+            name, flat, queries, population, largest_pool, averages_attention=measure.form.traits.averages_attention
+        )

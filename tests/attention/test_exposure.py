@@ -337,8 +337,8 @@ def test_the_square_of_the_mean_is_not_the_mean_of_squares() -> None:
     tied, first, last = cal.exposure(qrels, runs, patience=0.5, warn=False).disparity[:, 0]
     assert tied == pytest.approx(2 * 0.75**2)
     assert (first + last) / 2 == 1 + 0.5**2
-    assert cal.parse("EE-D").form.averages_attention
-    assert not cal.parse("EE-R").form.averages_attention
+    assert cal.parse("EE-D").form.traits.averages_attention
+    assert not cal.parse("EE-R").form.traits.averages_attention
 
 
 def test_pages_and_charts_know_that_less_is_better() -> None:

@@ -49,7 +49,9 @@ def undefined_to_nan(value: oracle.Number | None) -> float:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("name", [name for name in sorted(MEASURES) if cal.parse(name).form.extremes == "exact"])
+@pytest.mark.parametrize(
+    "name", [name for name in sorted(MEASURES) if cal.parse(name).form.exactness().ideal == "exact"]
+)
 def test_bounds_are_those_of_all_rankings(name: str) -> None:
     measure = MEASURES[name]
     with warnings.catch_warnings():
@@ -231,7 +233,7 @@ def test_rankings_of_the_union_need_not_name_what_is_worth_nothing(monkeypatch: 
     runs = {
         f"s{s}": {q: {f"d{d}": rng.randint(0, 6) for d in rng.sample(range(20), 9)} for q in qrels} for s in range(3)
     }
-    names = [each.example for each in declared("grades") if not cal.parse(each.example).form.normalised]
+    names = [each.example for each in declared("grades") if not cal.parse(each.example).form.traits.is_normalised]
     pool = cal.Judgments.from_dict(qrels).pool
     fewer = [name for name in names if _rows_that_matter(pool, cal.parse(name).bind(pool).form, "exact") is not None]
     assert {"AP", "RR", "P", "nDCG", "Recall"} <= {name.partition("@")[0] for name in fewer}

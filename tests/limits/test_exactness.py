@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
+from calipers.limits.normalisation import reason_against
 from calipers.measures.forms import self_normalised
 from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import examples
@@ -149,7 +150,7 @@ DECLARED = [*examples()]  # before other tests declare measures of their own
 
 def test_no_bound_of_any_measure_is_called_exact_that_is_not() -> None:
     """All measures and readings, on a pool whose orders are all tried, and on one where what is not closed is drawn."""
-    of = [name for name in DECLARED if not cal.parse(name).form.normalised]
+    of = [name for name in DECLARED if not cal.parse(name).form.traits.is_normalised]
     readers = ("INST", "BPM@5", "NERR8@5", "NERR10", "IFT-C1", "IFT-C2", "TBG", "AP", "RR", "RBP")
     readings = (f"{what}({reader})" for what in ("EU", "ETU", "EC", "ETC", "ED") for reader in readers)
     names = [*dict.fromkeys([*of, *readings])]
@@ -162,8 +163,8 @@ def test_no_bound_of_any_measure_is_called_exact_that_is_not() -> None:
     for n, name in enumerate(names):
         how, form = found.exactness[name], cal.parse(name).form
         assert {how["expected"], how["sd"]} <= {"exact", "enumerated"}, name
-        if form.averages_attention:  # a tie may pass every order: tests/attention has all of them
-            assert form.smaller_is_better
+        if form.traits.averages_attention:  # a tie may pass every order: tests/attention has all of them
+            assert form.traits.lower_is_better
             assert found.ideal[name][0] <= every[n].min() + 1e-9
             assert found.worst[name][0] >= every[n].max() - 1e-9
             continue
@@ -174,7 +175,7 @@ def test_no_bound_of_any_measure_is_called_exact_that_is_not() -> None:
     drawn = cal.bounds(large, names, sd="sampled")
     lists = {"a": {"q": {d: -r for r, d in enumerate(large["q"])}}}
     of = [name for name in of if drawn.sd[name][0] > 1e-9]  # of the others every ranking scores the same
-    of = [name for name in of if not cal.parse(name).form.unfit_for("Z")]
+    of = [name for name in of if not reason_against(cal.parse(name).form, "Z")]
     z = cal.evaluate(large, lists, [f"Z({name})" for name in of], warn=False)
     for name in names:
         for part, error in (("expected", drawn.error), ("sd", drawn.sd_error)):

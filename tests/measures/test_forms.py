@@ -138,5 +138,5 @@ def test_a_share_of_a_users_divisor_reads_everything() -> None:
 
 
 def test_only_normalisations_say_that_they_are() -> None:
-    assert all(form.normalised == isinstance(form, Normalised) for form in FORMS.values())
+    assert all(form.traits.is_normalised == isinstance(form, Normalised) for form in FORMS.values())
     assert not any(isinstance(form, Deterministic) and proofs(form) for form in FORMS.values())

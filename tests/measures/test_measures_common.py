@@ -32,7 +32,7 @@ EXAMPLES = examples()
 # Those that are not made from another measure and its bounds, as U, W, V1, V2 and Z are.
 PLAIN = [name for name in EXAMPLES if not isinstance(cal.parse(name).form, Normalised)]
 # Scored by the attention that tied documents get on average: a law of its own holds for these.
-BY_ATTENTION = tuple(name for name in EXAMPLES if cal.parse(name).form.averages_attention)
+BY_ATTENTION = tuple(name for name in EXAMPLES if cal.parse(name).form.traits.averages_attention)
 # Not better for more relevant documents higher up: what the list shows of the judgments, counts, and
 # self-normalised scores, which a relevant document far down can lower. RIC rewards the wrong order like the right one.
 # What is spent is no score. A forager whose goal is reached earlier gains less per document at times.

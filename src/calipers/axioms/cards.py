@@ -91,7 +91,7 @@ def measure_card(measure: Examined) -> Card:
         where = ()
         if declaration is not None and declaration.sentence:
             derived = f"{declaration.name} = {_spoken(declaration.sentence)}"
-    elif stated and not form.normalised:
+    elif stated and not form.traits.is_normalised:
         where = (f"in other words: {derived}", *where)
     return Card(
         measure=subject.name,

@@ -77,7 +77,7 @@ class Subject:
                 "it should return a number, NaN where it is undefined"
             ) from error
         if is_undefined_if_degenerate(form):
-            scores[form.degenerate(lists)] = np.nan
+            scores[form.is_degenerate(lists)] = np.nan
         return scores
 
     def proofs(self) -> Proofs:

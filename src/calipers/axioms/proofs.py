@@ -170,7 +170,7 @@ def _(form: Browsed) -> Proofs:
     proved = {}
     if form.reading.what in ("EU", "ETU"):
         proved["complete"] = EMPTY_SUM
-    if form.reading.what == "EU" and described(form.worth).unit:
+    if form.reading.what == "EU" and described(form.gain).unit:
         proved["bounded"] = "a weighted mean of values of at most 1"
     return proved
 
@@ -232,7 +232,7 @@ def _(form: Normalised) -> Proofs:
         return {}
     inner = proofs(base)
     proved = {}
-    if form.function in (upper, worst_to_ideal, v1, v2, standard_score) and base.exactness == "exact":
+    if form.function in (upper, worst_to_ideal, v1, v2, standard_score) and base.exactness().expected == "exact":
         rising = "of the same documents a larger score is a larger normalised score"
         proved = {name: f"{inner[name]}; {rising}" for name in KEPT_BY_SHARES if name in inner}
     if form.function in (upper, worst_to_ideal, v1, v2, v2s):
@@ -257,13 +257,13 @@ def proofs_of_division(by: Denominator, form: Form) -> Proofs:
 @proofs_of_division.register(Ideal)
 @proofs_of_division.register(OwnIdeal)
 def _(by: Denominator, form: Form) -> Proofs:
-    return SORTED_SCORES_ONE if _weight_facts(form) is not None and described(form.worth).unit else {}
+    return SORTED_SCORES_ONE if _weight_facts(form) is not None and described(form.gain).unit else {}
 
 
 @proofs_of_division.register(TotalWeight)
 def _(by: TotalWeight, form: Form) -> Proofs:
     facts = _weight_facts(form)
-    known = facts is not None and facts.positive and described(form.worth).unit
+    known = facts is not None and facts.positive and described(form.gain).unit
     return {"bounded": "a weighted mean of values of at most 1"} if known else {}
 
 

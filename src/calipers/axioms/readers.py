@@ -207,13 +207,13 @@ def _(form: Form, by: Denominator) -> str:
 @singledispatch
 def tie_rule(form: Form) -> str:
     """Return how the form treats ties, in words."""
-    return TIES[form.exactness]
+    return TIES[form.exactness().ties]
 
 
 @tie_rule.register(ExposureSum)
 def _(form: ExposureSum) -> str:
     if form.sum == "relevance":
-        return TIES[form.exactness]
+        return TIES[form.exactness().ties]
     return "attention is averaged over all orders by a closed form, exact, before it is squared"
 
 

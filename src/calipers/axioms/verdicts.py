@@ -217,7 +217,7 @@ def _how_far(many: Sequence[Scored]) -> str:
 def _bound(subject: Subject, binary: Scored) -> float:
     """1; or what one perfect document scores or is worth, where gains are larger than 1; or the largest score known."""
     top = np.array([binary.space.grades[-1]])
-    worth = subject.form(1).worth
+    worth = subject.form(1).gain
     value = float(worth(top)[0]) if described(worth).adds else 0.0
     alone = float(binary.perfect[0])
     return max(1.0, value, 0.0 if math.isnan(alone) else abs(alone), largest_score(subject.form(1)) or 0.0)

@@ -29,7 +29,8 @@ SENTENCES = {
 def may_sample(measures: Iterable[Measure], ties: bool) -> Iterator[int]:
     """The places of the measures for which something may be drawn: orders of ties, or random rankings for bounds."""
     for place, measure in enumerate(measures):
-        if "sampled" in measure.form.rests_on or (ties and measure.form.may_draw_ties):
+        how = measure.form.exactness()
+        if "sampled" in how.bounds or (ties and how.draws_ties):
             yield place
 
 
@@ -38,7 +39,7 @@ def sampling_errors(measures: Iterable[Measure], lists: Lists) -> dict[int, floa
     each = list(measures)
     found = {}
     for place in may_sample(each, lists.tied):
-        largest = float(np.nan_to_num(each[place].form.uncertainty(lists)).max(initial=0.0))
+        largest = float(np.nan_to_num(each[place].form.error(lists)).max(initial=0.0))
         if largest > NOISE:
             found[place] = largest
     return found
@@ -54,7 +55,7 @@ def inexact_measures(measures: Mapping[str, Measure], drawn: Collection[int]) ->
     """
     found = {}
     for place, (name, measure) in enumerate(measures.items()):
-        others = (word for word in measure.form.rests_on if word != "sampled")
+        others = (word for word in measure.form.exactness().bounds if word != "sampled")
         words = inexact(*(("sampled",) if place in drawn else ()), *others)
         if words:
             found[name] = ", ".join(words)

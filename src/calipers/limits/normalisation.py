@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,9 +34,12 @@ from calipers.limits.populations import (
     collection_size,
 )
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form, inexact
+from calipers.measures.forms.base import Exactness, Form, Traits, inexact
+from calipers.measures.forms.exposure import ExposureSum
+from calipers.measures.forms.group_exposure import GroupExposure
+from calipers.measures.forms.wrappers import JudgedOnly
 from calipers.measures.grammar import parse
-from calipers.measures.random_rankings import deviation_error, sampled_deviation
+from calipers.measures.random_rankings import deviation_error, expected_error, sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
 from calipers.measures.values import Value
 from calipers.plurals import counted
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NOISE = 1e-12  # differences of sums of floats that mean no difference
+NO_DEVIATION = "a random ranking is scored by its mean attention, not by the mean of the scores of its orders"
 BELOW_WORST = (
     "some lists score less than the worst ranking, which holds all judged documents: they leave relevant ones out"
 )
@@ -167,7 +172,6 @@ def _where_positive(ideal: Floats, value: Floats) -> Floats:
 class Normalised(Form):
     """A form between its bounds over a population of documents."""
 
-    normalised = True
     base: Form
     function: Callable[[Floats, Limits], Floats]
     population: str = DEFAULT_POPULATION
@@ -175,46 +179,29 @@ class Normalised(Form):
     published_ideal: bool = False
 
     @property
-    def population_of_bounds(self) -> str:
-        return self.population
+    def traits(self) -> Traits:
+        inner = self.base.traits
+        return Traits(
+            averages_attention=inner.averages_attention,
+            reads_costs=inner.reads_costs,
+            reads_groups=inner.reads_groups,
+            is_normalised=True,
+        )
 
-    @property
-    def reads_costs(self) -> bool:
-        return self.base.reads_costs
-
-    @property
-    def reads_groups(self) -> bool:
-        return self.base.reads_groups
-
-    @property
-    def averages_attention(self) -> bool:
-        return self.base.averages_attention
-
-    @property
-    def exactness(self) -> Exactness:
-        return "sampled" if self._samples_deviation else self.base.exactness
-
-    @property
-    def rests_on(self) -> tuple[Exactness, ...]:
-        """What is not exact of the bounds that this normalisation reads."""
+    def exactness(self, population: Population | None = None) -> Exactness:
+        inner = self.base.exactness()
         reads_extremes = self.function is not standard_score and not (
             self.published_ideal and self.function in (v1, v2)
         )
-        return inexact(
-            *((self.base.exactness,) if self._reads_expected else ()),
+        bounds = inexact(
+            *((inner.expected,) if self._reads_expected else ()),
             *(("sampled",) if self._samples_deviation else ()),
-            *((self.base.extremes,) if reads_extremes else ()),
+            *((inner.ideal, inner.worst) if reads_extremes else ()),
         )
-
-    @property
-    def may_draw_ties(self) -> bool:
-        return self.base.may_draw_ties
+        expected = "sampled" if self._samples_deviation else inner.expected
+        return Exactness(ties=inner.ties, expected=expected, draws_ties=inner.draws_ties, bounds=bounds)
 
     def error(self, lists: Lists) -> Floats:
-        """Of the score inside: above 0 where its average over ties was drawn."""
-        return self.base.error(lists)
-
-    def uncertainty(self, lists: Lists) -> Floats:
         """What the errors of the score inside, of the expected score and of the deviation add up to: the square root of
         the sum of the squares of what each of them changes.
         """
@@ -240,8 +227,8 @@ class Normalised(Form):
         return np.sqrt(total)
 
     @property
-    def worth(self) -> Value:
-        return self.base.worth
+    def gain(self) -> Value:
+        return self.base.gain
 
     def score(self, lists: Lists) -> Floats:
         score, limits = self.base.score(lists), self.limits(lists)
@@ -249,24 +236,24 @@ class Normalised(Form):
             raise CalipersError(f"the measure inside is negative for some ranking: {NEGATIVE}")
         return self._normalised(score, limits)
 
-    def counted_as(self, score: float, lists: Lists) -> Floats:
+    def substitute(self, score: float, lists: Lists) -> Floats:
         return self._normalised(np.full(len(lists), score), self.limits(lists))
 
     def _normalised(self, score: Floats, limits: Limits) -> Floats:
-        if self.base.smaller_is_better:
+        if self.base.traits.lower_is_better:
             score, limits = limits.worst - score, limits.turned()
         return self.function(score, limits)
 
-    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
-        return super().hopeless(lists) | self.base.hopeless(lists)
+    def undefined_for_any_ranking(self, lists: Lists) -> NDArray[np.bool_]:
+        return super().undefined_for_any_ranking(lists) | self.base.undefined_for_any_ranking(lists)
 
-    def degenerate(self, lists: Lists) -> NDArray[np.bool_]:
+    def is_degenerate(self, lists: Lists) -> NDArray[np.bool_]:
         """The lists whose documents leave no room between random and ideal, or for W between worst and ideal.
 
         So does U of what averages attention, where a random ranking may be ideal though others are not.
         """
         limits = self.limits(lists)
-        limits = limits.turned() if self.base.smaller_is_better else limits
+        limits = limits.turned() if self.base.traits.lower_is_better else limits
         if self._reads_worst and self.function is not v2s:
             return np.asarray((limits.ideal > 0) & (limits.ideal - limits.worst <= NOISE * limits.ideal))
         return limits.degenerate
@@ -296,14 +283,17 @@ class Normalised(Form):
             deviation = standard_deviation(self.base, population, sample=True)
             if self._samples_deviation:
                 deviation_off = deviation_error(self.base, population)
-        if self._reads_expected and (self.base.exactness == "sampled" or self.base.may_draw_ties):
-            expected_off = self.base.expected_error(population)
+        how = self.base.exactness()
+        if self._reads_expected and (how.expected == "sampled" or how.draws_ties):
+            expected_off = expected_error(self.base, population)
         worst = self.base.worst(population) if self._reads_worst else np.full(len(ideal), np.nan)
         return Limits(ideal, expected, worst, deviation, expected_off, deviation_off)
 
     @property
     def _reads_worst(self) -> bool:
-        return self.function in (worst_to_ideal, v2s) or (self.function is upper and self.base.averages_attention)
+        return self.function in (worst_to_ideal, v2s) or (
+            self.function is upper and self.base.traits.averages_attention
+        )
 
     @property
     def _reads_expected(self) -> bool:
@@ -311,7 +301,7 @@ class Normalised(Form):
 
     @property
     def _samples_deviation(self) -> bool:
-        return self.function is standard_score and not self.base.has_variance
+        return self.function is standard_score and not self.base.exactness().has_variance
 
     @property
     def reach(self) -> int | None:
@@ -328,6 +318,49 @@ class Normalised(Form):
         return f"a function of A, {self.function.__name__}"
 
 
+@singledispatch
+def population_of_bounds(form: Form) -> str | None:
+    """Return the documents whose bounds normalise the score, or None if the form is not normalised."""
+    return None
+
+
+@population_of_bounds.register(Normalised)
+def _(form: Normalised) -> str:
+    return form.population
+
+
+@singledispatch
+def reason_against(form: Form, normalisation: str) -> str:
+    """Return why a normalisation such as V2 says nothing about a form, or an empty string if it does."""
+    return ""
+
+
+@reason_against.register(ExposureSum)
+def _(form: ExposureSum, normalisation: str) -> str:
+    if form.sum == "relevance":
+        return ""
+    if normalisation == "Z":
+        return NO_DEVIATION
+    if form.sum == "disparity" and normalisation == "V2s":
+        return "random rankings are the best there are, or nearly so, and leave no room to the ideal; W takes it"
+    if normalisation in ("U", "V1", "V2"):
+        other = "W takes it" if form.sum == "disparity" else "W and V2s take it"
+        return f"the less of it the better, while {normalisation} measures from 0 upwards; {other}"
+    return ""
+
+
+@reason_against.register(GroupExposure)
+def _(form: GroupExposure, normalisation: str) -> str:
+    if normalisation in ("V1", "V2", "V2s"):
+        return "a random ranking gives each group the share of its documents, which may be ideal; U and W take it"
+    return NO_DEVIATION if normalisation == "Z" else ""
+
+
+@reason_against.register(JudgedOnly)
+def _(form: JudgedOnly, normalisation: str) -> str:
+    return reason_against(form.of, normalisation)
+
+
 def standard_deviation(form: Form, population: Population, *, sample: bool) -> Floats:
     """Return the standard deviation of the score over random rankings of each set of documents.
 
@@ -341,7 +374,8 @@ def standard_deviation(form: Form, population: Population, *, sample: bool) -> F
         deviation = sampled_deviation(form, population)
     else:
         return np.full(len(population.size), np.nan)
-    if form.extremes != "exact":
+    how = form.exactness()
+    if (how.ideal, how.worst) != ("exact", "exact"):
         return deviation
     ideal, worst = form.ideal(population), form.worst(population)
     constant = np.abs(ideal - worst) <= NOISE * np.maximum(np.abs(ideal), np.abs(worst))
@@ -381,7 +415,7 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
     """Declare the normalisation, and make the function that applies it to a measure."""
 
     def build(of: Measure, population: str, expected: str, ideal: str) -> Form:
-        if of.form.normalised:
+        if of.form.traits.is_normalised:
             raise CalipersError(
                 f"{name} of {of!r}: a normalised measure is not normalised again; name the measure itself"
             )
@@ -391,9 +425,9 @@ def _declare(name: str, function: Callable[[Floats, Limits], Floats], sentence: 
                 f"{name} of {of!r}: with negative gains the expected score may exceed the ideal's range, "
                 "so the normalised score means nothing; negative grades are fine"
             )
-        if reason := of.form.unfit_for(name):
+        if reason := reason_against(of.form, name):
             raise CalipersError(f"{name} of {of!r}: {reason}")
-        if function in (v1, v2) and of.form.can_be_negative:
+        if function in (v1, v2) and of.form.traits.can_be_negative:
             raise CalipersError(f"{name} of {of!r}, which can be negative: {NEGATIVE}")
         check_population(population)
         for what, value, other in (("expected", expected, "paper"), ("ideal", ideal, "k")):

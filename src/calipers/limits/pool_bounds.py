@@ -22,10 +22,11 @@ from calipers.limits.normalisation import population_of, refuse_parts, standard_
 from calipers.limits.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms import Form, Linear
-from calipers.measures.forms.base import Exactness, inexact
+from calipers.measures.forms.base import HowFound, inexact
+from calipers.measures.forms.intents import greedy_ideal
 from calipers.measures.forms.linear import linear_over_constant
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-from calipers.measures.random_rankings import deviation_error, enumerable
+from calipers.measures.random_rankings import deviation_error, enumerable, expected_error
 from calipers.measures.registry import Measure
 from calipers.measures.values import Judged
 from calipers.plurals import counted
@@ -55,9 +56,7 @@ class Bounds:
     sd: dict[str, Floats]  # over random rankings; NaN where there is no closed form and none was asked for
     error: dict[str, Floats]  # standard error of `expected` where that is sampled, else 0
     sd_error: dict[str, Floats]  # standard error of `sd` where that is sampled, else 0
-    exactness: dict[
-        str, dict[str, Exactness]
-    ]  # of ideal, expected, worst and, where there is one, sd: how it was found
+    exactness: dict[str, dict[str, HowFound]]  # of ideal, expected, worst and, where there is one, sd: how it was found
 
     @property
     def inexact(self) -> dict[str, str]:
@@ -204,7 +203,7 @@ def bounds(
     named = {name: measure.bind(known.pool) for name, measure in asked}
     rules.check(known, named.values())
     for name, measure in named.items():
-        if measure.form.normalised:
+        if measure.form.traits.is_normalised:
             raise CalipersError(f"{name} is made of bounds itself; ask for those of {measure.parameters['of']!r}")
     if population == "pool" and facts is None:
         refuse_one_grade(known.pool, named)
@@ -236,7 +235,7 @@ def bounds(
 
     def best(form: Form, whole: Population) -> Floats:
         if ideal == "greedy":
-            return form.greedy(whole)
+            return greedy_ideal(form, whole)
         return form.published(whole, "ideal") if ideal == "k" else form.ideal(whole)
 
     def mean(form: Form, whole: Population) -> Floats:
@@ -244,7 +243,7 @@ def bounds(
             return form.expected(whole)
         return np.minimum(form.published(whole, "expected"), best(form, whole))
 
-    errors = {} if expected == "paper" else each(lambda f, whole: f.expected_error(whole))
+    errors = {} if expected == "paper" else each(expected_error)
     return Bounds(
         measures=tuple(named),
         queries=known.queries,
@@ -269,9 +268,8 @@ def refuse_one_grade(pool: Pool, measures: Mapping[str, Measure]) -> None:
 
     Measures of attention and of groups are not concerned: their rankings of such documents differ.
     """
-    concerned = [
-        name for name, each in measures.items() if not (each.form.averages_attention or each.form.reads_groups)
-    ]
+    traits = {name: each.form.traits for name, each in measures.items()}
+    concerned = [name for name, each in traits.items() if not (each.averages_attention or each.reads_groups)]
     if pool.kind != "grades" or not concerned:
         return
     starts = pool.offsets[:-1][pool.size > 0]
@@ -289,13 +287,14 @@ def _rows_that_matter(pool: Pool, form: Form, sd: str) -> NDArray[np.bool_] | No
     Most of what is judged is worth nothing, and the union of a pool with what each list retrieves is many pools. None:
     all have to be named, as where rankings are drawn.
     """
-    closed = (form.exactness, form.extremes) == ("exact", "exact") and not form.may_draw_ties and not form.rests_on
-    if pool.kind != "grades" or not closed or not (form.has_variance or sd == "exact"):
+    how = form.exactness()
+    closed = (how.ties, how.ideal, how.worst, how.expected) == ("exact",) * 4 and not how.draws_ties and not how.bounds
+    if pool.kind != "grades" or not closed or not (how.has_variance or sd == "exact"):
         return None
-    if form.ignores_unjudged or form.reads_costs:
+    if form.traits.ignores_unjudged or form.traits.reads_costs:
         return None
-    matters, worth = form.matters(pool.grade), np.asarray(form.worth(pool.grade), np.float64)
-    apart = worth[matters].min(initial=np.inf) > worth[~matters].max(initial=-np.inf)
+    matters, gain = form.can_change_score(pool.grade), np.asarray(form.gain(pool.grade), np.float64)
+    apart = gain[matters].min(initial=np.inf) > gain[~matters].max(initial=-np.inf)
     return matters if apart else None
 
 
@@ -306,26 +305,27 @@ def _relevant(population: Population, name: str) -> Ints:
     return np.asarray(shown.count(shown.grade >= 1))
 
 
-def _exactness(form: Form, population: Population, error: Floats | None, sd: str, ideal: str) -> dict[str, Exactness]:
+def _exactness(form: Form, population: Population, error: Floats | None, sd: str, ideal: str) -> dict[str, HowFound]:
     """How each bound of a form was found; error: of the expected score, None where that is a published formula."""
-    expected = form.exactness
+    how = form.exactness(population)
+    expected = how.expected
     if error is None:
         expected = "exact"
-    elif form.may_draw_ties or expected == "sampled":
+    elif how.draws_ties or expected == "sampled":
         expected = "sampled" if (error > 0).any() else "enumerated"
-    greedy = ideal == "greedy" and form.extremes == "bound"
-    found: dict[str, Exactness] = {
-        "ideal": "greedy" if greedy else form.extremes_of(population, best=True),
+    greedy = ideal == "greedy" and form.exactness().ideal == "bound"
+    found: dict[str, HowFound] = {
+        "ideal": "greedy" if greedy else how.ideal,
         "expected": expected,
-        "worst": form.extremes_of(population, best=False),
+        "worst": how.worst,
     }
-    if form.has_variance or sd == "sampled":
-        found["sd"] = "exact" if form.has_variance else "enumerated" if enumerable(population).all() else "sampled"
+    if how.has_variance or sd == "sampled":
+        found["sd"] = "exact" if how.has_variance else "enumerated" if enumerable(population).all() else "sampled"
     return found
 
 
 def _deviation_error(form: Form, population: Population, how: str) -> Floats:
-    if how == "sampled" and not form.has_variance:
+    if how == "sampled" and not form.exactness().has_variance:
         return deviation_error(form, population)
     return np.zeros(len(population.size))
 

@@ -10,7 +10,7 @@ MacAvaney, Macdonald & Ounis, Streamlining evaluation with ir-measures, ECIR 202
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -53,8 +53,10 @@ class Pairwise(Worthy):
     of the population can make a pair.
     """
 
-    extremes: ClassVar[Exactness] = "exact"
     cutoff: int | None = None
+
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return super().exactness().changed(ideal="exact", worst="exact")
 
     def ideal(self, population: Population) -> Floats:
         return np.where(self._has_pairs(population), 1.0, np.nan)

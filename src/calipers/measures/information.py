@@ -18,14 +18,14 @@ Golbus & Aslam, A mutual information-based framework for the analysis of informa
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form
-from calipers.measures.random_rankings import sampled_error, sampled_mean
+from calipers.measures.forms.base import Exactness, Form, Traits
+from calipers.measures.random_rankings import sampled_mean
 from calipers.measures.registry import is_finite, measure
 from calipers.record import Record
 
@@ -65,15 +65,15 @@ class PairInformation(Form, final=False):
     above 0: that is sampled.
     """
 
-    exactness: ClassVar[Exactness] = "sampled"
-    extremes: ClassVar[Exactness] = "sorted"
-    ignores_unjudged = True
     rel: float
     signed: bool = False
 
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return Exactness(ideal="sorted", worst="sorted", expected="sampled")
+
     @property
-    def can_be_negative(self) -> bool:
-        return self.signed
+    def traits(self) -> Traits:
+        return Traits(can_be_negative=self.signed, ignores_unjudged=True)
 
     def pairs(self, lists: Lists) -> OrderedPairs:
         return lists.once(("ordered pairs", self.rel), lambda: ordered_pairs(lists, self.rel))
@@ -107,16 +107,13 @@ class PairInformation(Form, final=False):
         """The mean over drawn rankings."""
         return sampled_mean(self, population)
 
-    def expected_error(self, population: Population) -> Floats:
-        return sampled_error(self, population)
-
     def _ends(self, population: Population) -> tuple[Floats, Floats]:
-        return super().ideal(population), self.score(population.worst_first(self.worth))
+        return super().ideal(population), self.score(population.worst_first(self.gain))
 
     def _balanced(self, population: Population) -> Floats:
         best, reverse = self._ends(population)
         high, low = (
-            ordered_pairs(order(self.worth), self.rel) for order in (population.best_first, population.worst_first)
+            ordered_pairs(order(self.gain), self.rel) for order in (population.best_first, population.worst_first)
         )
         crossed = (high.concordant >= high.discordant) & (low.concordant <= low.discordant)
         # The number of pairs in the wrong order takes all values between those of the two ends.

@@ -38,6 +38,18 @@ def sampled_error(form: Form, population: Population) -> Floats:
     return np.where(enumerable(population), 0.0, error)
 
 
+def expected_error(form: Form, population: Population) -> Floats:
+    """Return the standard error of the expected score of each set of documents: 0 where nothing was drawn.
+
+    A random ranking is one tie, so this is the error of its score. Forms that score ties by a closed form although
+    their expected score has none draw whole rankings instead.
+    """
+    how = form.exactness()
+    if how.expected == "sampled" and how.ties == "exact":
+        return sampled_error(form, population)
+    return form.error(population.shuffled)
+
+
 def deviation_error(form: Form, population: Population, draws: int = DRAWS, seed: int = SEED) -> Floats:
     """The standard error of `sampled_deviation`: sqrt((m4 - s^4) / draws) / (2 s), m4 being the fourth moment."""
     return _moments(form, population, draws, seed)[2]

@@ -16,7 +16,7 @@ from calipers.errors import CalipersError
 from calipers.lists import SAID_OF, Floats, Lists, Pool
 from calipers.measures.dialects import refusal
 from calipers.measures.forms import Form
-from calipers.measures.forms.base import Exactness
+from calipers.measures.forms.base import HowFound
 from calipers.measures.forms.free import Free
 from calipers.measures.name_lists import shortened
 from calipers.record import Record
@@ -287,9 +287,9 @@ class Measure(Record):
         return "grades" if self.reads == "groups" else self.reads
 
     @property
-    def exactness(self) -> Exactness:
+    def exactness(self) -> HowFound:
         """Whether averages over ties, and so expected values, are exact, enumerated or sampled."""
-        return self.form.exactness
+        return self.form.exactness().expected
 
     def score(self, lists: Lists) -> Floats:
         """The score of each list, NaN where the measure is undefined."""

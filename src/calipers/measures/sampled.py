@@ -131,7 +131,7 @@ class WeighedGains(Form):
     """The sum of weight(rank) * gain(grade) * the documents that it stands for; in a tie, the mean of its weights."""
 
     weight: Weights
-    gain: Value
+    grade_gain: Value
 
     def score(self, lists: Lists) -> Floats:
         top = lists.top(self.weight.cutoff)
@@ -139,13 +139,10 @@ class WeighedGains(Form):
 
     def _gains(self, pool: Pool) -> Floats:
         sampled = samples_of(pool)
-        return np.asarray(np.where(pool.grade >= 0, pool.worth(self.gain), 0.0) * sampled.weight)
+        return np.asarray(np.where(pool.grade >= 0, pool.worth(self.grade_gain), 0.0) * sampled.weight)
 
-    def best_order(self, population: Population) -> Lists:
-        return population.once(("best", self), lambda: self._ordered(population, best=True))
-
-    def worst_order(self, population: Population) -> Lists:
-        return population.once(("worst first", self), lambda: self._ordered(population, best=False))
+    def extreme_order(self, population: Population, best: bool) -> Lists:
+        return population.once(("order", self, best), lambda: self._ordered(population, best))
 
     def _ordered(self, population: Population, best: bool) -> Lists:
         """By what each judged document stands for: later ranks weigh less."""
@@ -188,7 +185,7 @@ class EstimatedIdeal(Denominator):
         return lists.pool.once(("estimated ideal", of), lambda: self._ideal(of, samples_of(lists.pool)))[lists.query]
 
     def _ideal(self, of: WeighedGains, pool: SampledPool) -> Floats:
-        gain = np.where(pool.grade >= 0, pool.worth(of.gain), 0.0)
+        gain = np.where(pool.grade >= 0, pool.worth(of.grade_gain), 0.0)
         kept = np.flatnonzero(gain > 0)
         order = kept[np.lexsort((-gain[kept], pool.query[kept]))]
         weight, query = pool.weight[order], pool.query[order]

@@ -326,7 +326,7 @@ class Unjudged(Form):
         return np.minimum(lists.length, self.cutoff) - judged
 
     @property
-    def worth(self) -> Value:
+    def gain(self) -> Value:
         return Negative(AtLeast(0))
 
 

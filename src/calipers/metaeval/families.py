@@ -66,7 +66,7 @@ def place_in(families: Sequence[Family], name: str) -> int:
 def base_measure(measure: Measure) -> Measure:
     """The measure that a normalised one is made from; any other measure itself."""
     of = measure.parameters.get("of")
-    return of if isinstance(of, Measure) and measure.form.normalised else measure
+    return of if isinstance(of, Measure) and measure.form.traits.is_normalised else measure
 
 
 def confronted(of: Sequence[Family]) -> list[tuple[Family, Family]]:

@@ -392,4 +392,4 @@ def gather(
 def _normalised(measure: Measure) -> Measure | None:
     """What a measure normalises, or None where it is a plain one."""
     of = measure.parameters.get("of")
-    return of if isinstance(of, Measure) and measure.form.normalised else None
+    return of if isinstance(of, Measure) and measure.form.traits.is_normalised else None

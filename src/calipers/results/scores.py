@@ -127,7 +127,7 @@ class Scores:
     def lower(self) -> frozenset[str]:
         """The measures under which less is better: errors, such as TER, and distances, such as EE-L."""
         defined = zip(self.measures, self.definitions, strict=False)
-        turned = (name for name, measure in defined if measure.form.smaller_is_better)
+        turned = (name for name, measure in defined if measure.form.traits.lower_is_better)
         return frozenset(self.metadata.get("lower", ())).intersection(self.measures).union(turned)
 
     @property

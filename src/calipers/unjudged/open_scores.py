@@ -129,7 +129,7 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> ScoreRange:
     except NoRange:
         return _range_by_trying(measure, unknown, policy)
     form = measure.form
-    matters = None if _told_apart(form, unknown) else form.matters
+    matters = None if _told_apart(form, unknown) else form.can_change_score
     undefined = np.isnan(form.score(unknown.lists))
     ends = []
     for grade, largest in zip(gradings, (False, True), strict=True):
@@ -166,8 +166,8 @@ def _exactness(how: str, measure: Measure, unknown: Unknown, *gradings: Floats) 
 def _told_apart(form: Form, unknown: Unknown) -> bool:
     """Return True if documents without gain differ from each other, by their costs or by their groups."""
     pool = unknown.lists.pool
-    return (form.reads_costs and pool.cost is not None) or (form.reads_groups and pool.groups is not None)
+    return (form.traits.reads_costs and pool.cost is not None) or (form.traits.reads_groups and pool.groups is not None)
 
 
 def _grade_of_least_gain(measure: Measure, unknown: Unknown) -> float:
-    return float(unknown.grades[int(np.argmin(measure.form.worth(unknown.grades)))])
+    return float(unknown.grades[int(np.argmin(measure.form.gain(unknown.grades)))])

@@ -139,8 +139,8 @@ def _concerned(rescorer: Rescorer, name: str, reference: Convention, tool: Conve
     length = rescorer.length
     if cause == "no relevant document":
         form = rescorer.measure(name, tool).form
-        hopeless = form.hopeless(rescorer.lists(tool, order_reach(form))).reshape(length.shape)
-        return int((hopeless & (length > 0)).sum())
+        undefined = form.undefined_for_any_ranking(rescorer.lists(tool, order_reach(form))).reshape(length.shape)
+        return int((undefined & (length > 0)).sum())
     if cause == "lists shorter than k":
         return int(((length < (rescorer.measure(name, tool).cutoff or 0)) & (length > 0)).sum())
     if cause == "tied scores":

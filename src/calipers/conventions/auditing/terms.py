@@ -152,9 +152,9 @@ def _(by: BestRanking, form: Form, lists: Lists) -> Lists:
     size = pool.size[lists.query]
     offsets = np.concatenate([[0], np.cumsum(size)])
     documents = np.arange(offsets[-1]) + np.repeat(pool.offsets[lists.query] - offsets[:-1], size)
-    return Population(pool, lists.query, size, offsets, documents).best_first(form.worth)
+    return Population(pool, lists.query, size, offsets, documents).best_first(form.gain)
 
 
 @best_lists.register(OwnIdeal)
 def _(by: OwnIdeal, form: Form, lists: Lists) -> Lists:
-    return lists.all_shuffled().best_first(form.worth)
+    return lists.all_shuffled().best_first(form.gain)

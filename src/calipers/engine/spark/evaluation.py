@@ -19,6 +19,7 @@ from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Ta
 from calipers.errors import CalipersError
 from calipers.inputs import reads_subtopics
 from calipers.limits.exactness import inexact_measures, may_sample
+from calipers.limits.normalisation import population_of_bounds
 from calipers.limits.populations import OF_LISTS
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -195,7 +196,7 @@ def _refuse_flat(judged: Frame, bound: Mapping[str, Measure], task: Task) -> Non
     F = sql("functions")
 
     of_pools = {
-        name: measure for name, measure in bound.items() if measure.form.population_of_bounds not in (None, *OF_LISTS)
+        name: measure for name, measure in bound.items() if population_of_bounds(measure.form) not in (None, *OF_LISTS)
     }
     if not of_pools or task.counting.missing == "skip":
         return
@@ -318,7 +319,7 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure], ambiguous: Ma
         name: {
             "measure": repr(measure),
             "average": measure.declaration.average,
-            "normalised": measure.form.normalised,
+            "normalised": measure.form.traits.is_normalised,
             "population": measure.parameters.get("population"),
         }
         for name, measure in bound.items()

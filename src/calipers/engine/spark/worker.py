@@ -355,7 +355,7 @@ class DegeneratePools(Record):
         pool = self.task.judgments(pieces).pool
         lists = pool.everything.shuffled
         forms = [measure.form for measure in self.task.measures.values()]
-        flat = [int(form.degenerate(lists).sum()) for form in forms]
+        flat = [int(form.is_degenerate(lists).sum()) for form in forms]
         yield pa.record_batch(
             {"queries": [pool.queries], "largest": [int(pool.size.max(initial=1))], "flat": [flat]},
             schema=pa.schema({"queries": pa.int64(), "largest": pa.int64(), "flat": pa.list_(pa.int64())}),

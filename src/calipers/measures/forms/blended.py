@@ -121,15 +121,15 @@ class RankWeights(Record):
 class OfBlendedRatios(Form, final=False):
     """What forms of blended ratios have in common: gains of documents from a grade on, and beta."""
 
-    gain: Value
+    grade_gain: Value
     rel: float
     beta: float
 
     @property
-    def worth(self) -> OneAndGain:
-        return OneAndGain(self.gain, self.rel, self.beta)
+    def gain(self) -> OneAndGain:
+        return OneAndGain(self.grade_gain, self.rel, self.beta)
 
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
 
@@ -151,28 +151,27 @@ class Blended(OfBlendedRatios):
     def by_tie(self, groups: Groups) -> Floats:
         """What each tie adds."""
         found = groups.lists
-        u = found.worth(self.worth)
+        u = found.worth(self.gain)
         s = np.ones(len(u)) if self.stop is None else found.worth(self.stop)
         numerator, stops, products = groups.sum(u), groups.sum(s), groups.sum(s * u)
         last = groups.before + groups.size
         if self.cutoff is not None:
             last = np.minimum(last, self.cutoff)
-        weights = RankWeights.of(found.pool, self.worth)
+        weights = RankWeights.of(found.pool, self.gain)
         h, times = weights.between(found.query[groups.list], groups.before + 1, last)
         pairs = (stops * numerator - products) / np.maximum(groups.size - 1, 1)
         return np.asarray((h * (products + stops * groups.above(numerator)) + times * pairs) / groups.size)
 
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        """Where all stop alike, what is worth more comes first. Else that is best where nothing of the pool is missing:
-        every ratio is 1 then.
-        """
-        if self.stop is None or (best and self._whole(population)):
-            return "exact"
-        return "sorted"
+    def exactness(self, population: Population | None = None) -> Exactness:
+        """Return how bounds are found.
 
-    @property
-    def extremes(self) -> Exactness:
-        return "exact" if self.stop is None else "sorted"
+        If all readers stop alike, documents with larger gains come first. Otherwise that order is known to be the best
+        only for whole pools, where every ratio is 1.
+        """
+        if self.stop is None:
+            return Exactness()
+        whole = population is not None and self._whole(population)
+        return Exactness(ideal="exact" if whole else "sorted", worst="sorted")
 
     def _whole(self, population: Population) -> bool:
         shown = population.shuffled
@@ -184,7 +183,7 @@ class Blended(OfBlendedRatios):
         return self.cutoff
 
     def formula(self, letters: dict[str, str]) -> str:
-        name_letters(letters, self.gain, self.rel, self.beta)
+        name_letters(letters, self.grade_gain, self.rel, self.beta)
         if self.stop is None:
             return "sum over ranks i <= k of rel_i * BR(i)"
         letters["stop_i"] = described(self.stop).formula
@@ -204,9 +203,9 @@ class RankBiasedBlended(OfBlendedRatios):
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel))
         groups = found.groups
-        numerator, relevant = groups.sum(found.worth(self.worth)), np.bincount(groups.row_group, minlength=len(groups))
+        numerator, relevant = groups.sum(found.worth(self.gain)), np.bincount(groups.row_group, minlength=len(groups))
         above, before = groups.above(numerator), groups.above(relevant)
-        weights = RankWeights.of(found.pool, self.worth)
+        weights = RankWeights.of(found.pool, self.gain)
         query = found.query[groups.list]
         added = self.gamma**before * (above + numerator) * weights.at(query, groups.before + 1)
         for g in np.flatnonzero(groups.size > 1).tolist():
@@ -222,7 +221,7 @@ class RankBiasedBlended(OfBlendedRatios):
         return groups.sum_by_list(added)
 
     def formula(self, letters: dict[str, str]) -> str:
-        name_letters(letters, self.gain, self.rel, self.beta)
+        name_letters(letters, self.grade_gain, self.rel, self.beta)
         letters["C(i)"] = "relevant documents down to rank i"
         return f"sum over ranks i of rel_i * {self.gamma:g}^(C(i) - 1) * BR(i)"
 

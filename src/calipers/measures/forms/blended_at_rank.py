@@ -26,8 +26,8 @@ class FirstBlended(OfBlendedRatios):
         groups = found.groups
         relevant = np.bincount(groups.row_group, minlength=len(groups))
         first = groups.above(relevant) == 0
-        mean = groups.sum(found.worth(self.worth)) / np.maximum(relevant, 1)
-        weights = RankWeights.of(found.pool, self.worth)
+        mean = groups.sum(found.worth(self.gain)) / np.maximum(relevant, 1)
+        weights = RankWeights.of(found.pool, self.gain)
         query = found.query[groups.list]
         added = np.where(first, mean * weights.at(query, groups.before + 1), 0.0)
         for g in np.flatnonzero(first & (groups.size > 1)).tolist():
@@ -37,7 +37,7 @@ class FirstBlended(OfBlendedRatios):
         return _where_relevant(lists, self.rel, groups.sum_by_list(added))
 
     def formula(self, letters: dict[str, str]) -> str:
-        name_letters(letters, self.gain, self.rel, self.beta)
+        name_letters(letters, self.grade_gain, self.rel, self.beta)
         return "BR(rank of the first relevant document)"
 
 
@@ -54,7 +54,7 @@ class Preferred(OfBlendedRatios):
     def score(self, lists: Lists) -> Floats:
         found = lists.worthy(AtLeast(self.rel))
         groups = found.groups
-        numerator = groups.sum(found.worth(self.worth))
+        numerator = groups.sum(found.worth(self.gain))
         relevant = np.bincount(groups.row_group, minlength=len(groups))
         above, before = groups.above(numerator), groups.above(relevant)
         best = np.full(len(lists), -np.inf)
@@ -62,17 +62,17 @@ class Preferred(OfBlendedRatios):
         is_best = found.grade == best[found.list]
         held = groups.count(is_best)
         chosen = np.flatnonzero((held > 0) & (groups.above(held) == 0))
-        weights = RankWeights.of(found.pool, self.worth)
+        weights = RankWeights.of(found.pool, self.gain)
         query = found.query[groups.list]
         score = np.zeros(len(lists))
         score[groups.list[chosen]] = (above + numerator)[chosen] * weights.at(query[chosen], groups.before[chosen] + 1)
         ratios = np.zeros(len(groups))
         if self.mean:
-            every = Blended(self.gain, self.rel, self.beta).by_tie(groups)
+            every = Blended(self.grade_gain, self.rel, self.beta).by_tie(groups)
             ratios = groups.above(every)
             score[groups.list[chosen]] += ratios[chosen]
             score[groups.list[chosen]] /= before[chosen] + 1
-        preferred = groups.sum(np.where(is_best, found.worth(self.worth), 0.0)) / np.maximum(held, 1)
+        preferred = groups.sum(np.where(is_best, found.worth(self.gain), 0.0)) / np.maximum(held, 1)
         for g in chosen[groups.size[chosen] > 1].tolist():
             tie = _Tie(
                 size=int(groups.size[g]),
@@ -99,7 +99,7 @@ class Preferred(OfBlendedRatios):
         or the worst ones behind all that is not relevant. None of their ratios could be larger, or smaller.
         """
         pool = population.pool
-        u, weights = pool.worth(self.worth)[population.document], RankWeights.of(pool, self.worth)
+        u, weights = pool.worth(self.gain)[population.document], RankWeights.of(pool, self.gain)
         result = np.where(pool.relevant(self.rel)[population.query] > 0, 0.0, np.nan)
         bounds = population.offsets.tolist()
         for i, size in enumerate(population.size.tolist()):
@@ -123,7 +123,7 @@ class Preferred(OfBlendedRatios):
         return result
 
     def formula(self, letters: dict[str, str]) -> str:
-        name_letters(letters, self.gain, self.rel, self.beta)
+        name_letters(letters, self.grade_gain, self.rel, self.beta)
         letters["p"] = "the rank of the first document of the best grade that the list has"
         return "the mean of BR(i) over the relevant documents at ranks i <= p" if self.mean else "BR(p)"
 

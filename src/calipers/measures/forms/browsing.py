@@ -16,7 +16,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists
-from calipers.measures.forms.base import Form, Wrapper
+from calipers.measures.forms.base import Form, Traits, Wrapper
 from calipers.measures.forms.cascade import Cascade
 from calipers.measures.forms.denominators import TOTAL_WEIGHT
 from calipers.measures.forms.free import Deterministic, OverOrders
@@ -347,8 +347,9 @@ class Browsed(Wrapper):
         return self.reading.of
 
     @property
-    def reads_costs(self) -> bool:
-        return self.browser.spends or self.reading.what in ("EC", "ETC")
+    def traits(self) -> Traits:
+        costs = self.browser.spends or self.reading.what in ("EC", "ETC")
+        return super().traits.changed(reads_costs=costs)
 
     def score(self, lists: Lists) -> Floats:
         return self.of.score(self._rows(lists))
@@ -358,21 +359,21 @@ class Browsed(Wrapper):
 
     def _rows(self, lists: Lists) -> Lists:
         """What makes a difference: documents with a gain and, where costs are known, with a cost."""
-        return lists if self.reads_costs and lists.pool.cost is not None else lists.worthy(self.browser.value)
+        return lists if self.traits.reads_costs and lists.pool.cost is not None else lists.worthy(self.browser.value)
 
     @property
-    def worth(self) -> Value:
+    def gain(self) -> Value:
         return self.browser.value
 
     def formula(self, letters: dict[str, str]) -> str:
-        letters["gain"] = described(self.worth).formula
+        letters["gain"] = described(self.gain).formula
         letters["C(i)"] = self.browser.formula
         letters["V(i)"] = "product over j < i of C(j)"
         if self.reading.what in ("EU", "EC"):
             letters["W(i)"] = "V(i) / sum over ranks of V"
         if self.reading.what in ("ETU", "ETC"):
             letters["L(i)"] = "V(i) * (1 - C(i))"
-        if self.reads_costs:
+        if self.traits.reads_costs:
             letters["cost"] = "as --costs gives it for each document, otherwise 1"
         return READINGS[self.reading.what]
 

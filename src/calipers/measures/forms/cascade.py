@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Population
-from calipers.measures.forms.base import Form
+from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.values import Value, Weights, described
 from calipers.native.scanner import symmetric_means
 from calipers.record import Record
@@ -61,11 +61,14 @@ class Cascade(Form):
         return groups.sum_by_list(gained * reached)
 
     @property
-    def worth(self) -> Value:
+    def gain(self) -> Value:
         return self.stop
 
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return Exactness(has_variance=self._has_variance)
+
     @property
-    def has_variance(self) -> bool:
+    def _has_variance(self) -> bool:
         return self.stops_at_first_relevant or (self.weight.cutoff is not None and self.weight.cutoff <= DEEPEST)
 
     def variance(self, population: Population) -> Floats | None:
@@ -81,7 +84,7 @@ class Cascade(Form):
         if self.stops_at_first_relevant:
             squared = Cascade(Weights(SquaredWeights(self.weight.at), self.weight.cutoff), self.stop)
             return np.maximum(squared.expected(population) - self.expected(population) ** 2, 0.0)
-        if not self.has_variance:
+        if not self._has_variance:
             return None
         found = np.zeros(len(population.size))
         through, bounds = 1.0 - self.stop(population.grade), population.offsets.tolist()
@@ -110,7 +113,7 @@ class Cascade(Form):
         letters.update({"w_i": self.weight.discount.formula, "s_i": described(self.stop).formula})
         return "sum over ranks i <= k of w_i * s_i * product over j < i of (1 - s_j)"
 
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(self.stop(grade) != 0)
 
     def _gain_of_ties(self, groups: Groups, stop: Floats, tied: Ints, gained: Floats) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists
-from calipers.measures.forms.base import Form
+from calipers.measures.forms.base import Form, Traits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,8 +21,8 @@ class Counted(Form):
     rel: float = 1
 
     @property
-    def can_be_negative(self) -> bool:
-        return bool(getattr(self.function, "can_be_negative", False))
+    def traits(self) -> Traits:
+        return Traits(can_be_negative=bool(getattr(self.function, "can_be_negative", False)))
 
     def score(self, lists: Lists) -> Floats:
         retrieved = lists.length.astype(np.float64)
@@ -31,5 +31,5 @@ class Counted(Form):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.function(retrieved, found, relevant), dtype=np.float64)
 
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)

@@ -29,15 +29,15 @@ class ZeroIfShort(Wrapper):
         return np.where((lists.length < self.cutoff) & ~np.isnan(score), 0.0, score)
 
     @property
-    def worth(self) -> Value:
-        return self.of.worth
+    def gain(self) -> Value:
+        return self.of.gain
 
     def variance(self, population: Population) -> Floats | None:
         variance = self.of.variance(population)
         return None if variance is None else np.where(population.size < self.cutoff, 0.0, variance)
 
-    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
-        return self.of.hopeless(lists)
+    def undefined_for_any_ranking(self, lists: Lists) -> NDArray[np.bool_]:
+        return self.of.undefined_for_any_ranking(lists)
 
     @property
     def reach(self) -> int | None:
@@ -84,7 +84,7 @@ class MeanOverCutoffs(Form):
 
     def score(self, lists: Lists) -> Floats:
         shares, group = self._shares_of(lists)
-        return np.where(shares.hopeless[group], np.nan, lists.sum(lists.worth(self.of.value) * self.weights(lists)))
+        return np.where(shares.undefined[group], np.nan, lists.sum(lists.worth(self.of.value) * self.weights(lists)))
 
     def weights(self, lists: Lists) -> Floats:
         """The weight of each document: the mean over the ranks that its tie spans."""
@@ -101,11 +101,11 @@ class MeanOverCutoffs(Form):
         return shares, np.arange(len(lists)) if self.own else lists.query
 
     @property
-    def worth(self) -> Value:
-        return self.of.worth
+    def gain(self) -> Value:
+        return self.of.gain
 
-    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
-        always = super().hopeless(lists)
+    def undefined_for_any_ranking(self, lists: Lists) -> NDArray[np.bool_]:
+        always = super().undefined_for_any_ranking(lists)
         return always | (np.isnan(self.score(lists)) & (lists.length > 0)) if self.own else always
 
     def formula(self, letters: dict[str, str]) -> str:
@@ -116,7 +116,7 @@ class MeanOverCutoffs(Form):
         size = np.asarray(population.size, np.int64)
         size = size if cutoff is None else np.minimum(size, cutoff)
         start = np.concatenate([[0], np.cumsum(size + 1)])[:-1]  # one more place each: the sum over no rank
-        best = population.best_first(self.of.worth)
+        best = population.best_first(self.of.gain)
         shown = best.first <= size[best.list]
         weight = np.append(self.of.weight.of_ranks(int(size.max(initial=0))), 0.0)
         total = int((size + 1).sum())
@@ -137,8 +137,8 @@ class MeanOverCutoffs(Form):
 class _Shares:
     """The weight of the first ranks together, as far as the cutoffs of each set of documents go."""
 
-    def __init__(self, start: Ints, size: Ints, up_to: Floats, hopeless: NDArray[np.bool_]) -> None:
-        self.start, self.size, self.up_to, self.hopeless = start, size, up_to, hopeless
+    def __init__(self, start: Ints, size: Ints, up_to: Floats, undefined: NDArray[np.bool_]) -> None:
+        self.start, self.size, self.up_to, self.undefined = start, size, up_to, undefined
 
 
 def _summed_in_parts(values: Floats, start: Ints, size: Ints) -> Floats:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form
+from calipers.measures.forms.base import Exactness, Form, HowFound, Traits
 from calipers.measures.forms.cascade import IN_CACHE, in_parts, product_above
 from calipers.measures.values import Value
 from calipers.native.columns import TieSpans
@@ -28,7 +28,6 @@ from calipers.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NO_DEVIATION = "a random ranking is scored by its mean attention, not by the mean of the scores of its orders"
 NOBODY = 1e-18  # of the readers: ranks that fewer reach make no difference
 
 
@@ -286,24 +285,9 @@ class ExposureSum(Form):
         return np.maximum(found + (others - judged + here) * least**2, 0.0)
 
     @property
-    def averages_attention(self) -> bool:
-        return self.sum != "relevance"
-
-    @property
-    def smaller_is_better(self) -> bool:
-        return self.sum != "relevance"
-
-    def unfit_for(self, normalisation: str) -> str:
-        if self.sum == "relevance":
-            return ""
-        if normalisation == "Z":
-            return NO_DEVIATION
-        if self.sum == "disparity" and normalisation == "V2s":
-            return "random rankings are the best there are, or nearly so, and leave no room to the ideal; W takes it"
-        if normalisation in ("U", "V1", "V2"):
-            other = "W takes it" if self.sum == "disparity" else "W and V2s take it"
-            return f"the less of it the better, while {normalisation} measures from 0 upwards; {other}"
-        return ""
+    def traits(self) -> Traits:
+        squared = self.sum != "relevance"
+        return Traits(lower_is_better=squared, averages_attention=squared)
 
     # -- the best and the worst ---------------------------------------------------------------------------
 
@@ -311,28 +295,33 @@ class ExposureSum(Form):
     def _by_rank(self) -> bool:
         return self.readers.stop is None
 
-    @property
-    def extremes(self) -> Exactness:
-        return "exact" if self._by_rank or self.sum == "relevance" else "sorted"
+    def exactness(self, population: Population | None = None) -> Exactness:
+        """Return how bounds are found.
 
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        """Without a cascade, all that is ranked gets the same attention in all, so that equal shares have the least
+        Without a cascade, all that is ranked gets the same attention in all, so that equal shares have the least
         squares, and any single order the largest. A cascade gives the more attention the later it stops: the squares
         are largest where documents come in that order. No other extreme is known for it but a distance of 0.
         """
-        if self.sum == "loss" and best:
+        closed = self._by_rank or self.sum == "relevance"
+        ideal: HowFound = "exact" if closed else "sorted"
+        worst = ideal
+        if population is not None and self.sum == "loss":
             whole = bool((population.judged == population.pool.size[population.query]).all())
-            return "exact" if whole else "sorted"  # what is not among the documents has a target too
-        exact = self._by_rank or self.sum == "relevance" or (self.sum == "disparity" and not best)
-        return "exact" if exact else "sorted"
+            ideal = "exact" if whole else "sorted"  # documents outside the set have a target too
+        if population is not None and self.sum == "disparity":
+            worst = "exact"
+        return Exactness(ideal=ideal, worst=worst, has_variance=self._has_variance)
 
-    def best_order(self, population: Population) -> Lists:
-        if self.sum == "disparity":
-            return population.shuffled
-        return self._sorted(population, best=True) if self.sum == "relevance" else target_order(population)
+    @property
+    def _has_variance(self) -> bool:
+        return self.sum == "relevance" and self._by_rank
 
-    def worst_order(self, population: Population) -> Lists:
-        return self._sorted(population, best=False) if self.sum == "relevance" else population.worst_first(self.worth)
+    def extreme_order(self, population: Population, best: bool) -> Lists:
+        if self.sum == "relevance":
+            return self._sorted(population, best)
+        if not best:
+            return population.worst_first(self.gain)
+        return population.shuffled if self.sum == "disparity" else target_order(population)
 
     def ideal(self, population: Population) -> Floats:
         if self.sum == "disparity" and not self._by_rank:  # the better of two that are good
@@ -361,13 +350,9 @@ class ExposureSum(Form):
         aim = np.where(population.grade > 0, target.row[population.document], np.repeat(least, population.judged))
         return aim, least
 
-    @property
-    def has_variance(self) -> bool:
-        return self.sum == "relevance" and self._by_rank
-
     def variance(self, population: Population) -> Floats | None:
         """Of a sum of weights of ranks times targets: as that of `Linear`."""
-        if not self.has_variance:
+        if not self._has_variance:
             return None
         (aim, least), n = self._targets(population), population.size
         unjudged, member = n - population.judged, np.repeat(np.arange(len(n)), population.judged)

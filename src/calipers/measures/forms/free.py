@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from math import perm
-from typing import Any, ClassVar
+from typing import Any
 from warnings import warn
 from zlib import crc32
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form
+from calipers.measures.forms.base import Exactness, Form, Traits
 
 CELLS = 1 << 24  # ranks (orders x documents) that are drawn of a list: of a longer one fewer orders
 CELLS_AT_ONCE = 1 << 22  # ranks that are scored together
@@ -25,25 +25,25 @@ SMALL = 6  # documents whose orders are all tried to find the ideal and the wors
 class OverOrders(Form, final=False):
     """A function of lists without ties, averaged over the orders that ties allow."""
 
-    exactness: ClassVar[Exactness] = "sampled"
-    extremes: ClassVar[Exactness] = "sorted"
-    may_draw_ties = True
     function: Callable[[Any], Any]
     orders: int = 1000  # as many are enumerated, or else drawn
     seed: int = 42
 
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return Exactness(ties="sampled", ideal="sorted", worst="sorted", expected="sampled", draws_ties=True)
+
     @property
-    def ignores_unjudged(self) -> bool:
-        return bool(getattr(self.function, "ignores_unjudged", False))
+    def traits(self) -> Traits:
+        """What the function says about itself."""
+        return Traits(
+            can_be_negative=bool(getattr(self.function, "can_be_negative", False)),
+            ignores_unjudged=bool(getattr(self.function, "ignores_unjudged", False)),
+        )
 
     def untied(self, lists: Lists) -> Floats:
         """The score of lists without ties."""
         scores: Floats = self.function(lists)
         return scores
-
-    @property
-    def can_be_negative(self) -> bool:
-        return bool(getattr(self.function, "can_be_negative", False))
 
     def score(self, lists: Lists) -> Floats:
         return self.moments(lists)[0].copy()

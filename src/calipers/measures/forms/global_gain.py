@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from calipers.lists import Floats, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Wrapper
+from calipers.measures.forms.base import Exactness, HowFound, Wrapper
 from calipers.measures.forms.intents import Blend, subtopics_of
 from calipers.measures.values import Value
 
@@ -17,11 +17,11 @@ NOISE = 1e-12
 class OfGlobalGain(Wrapper):
     """A plain form that reads the sum over intents of P(i) * gain as the grade of a document."""
 
-    gain: Value
+    grade_gain: Value
     rel: float  # of intents that can be answered
 
     def score(self, lists: Lists) -> Floats:
-        return self.of.score(lists.once(("global gain", self.gain, self.rel), lambda: self._lists(lists)))
+        return self.of.score(lists.once(("global gain", self.grade_gain, self.rel), lambda: self._lists(lists)))
 
     def ideal(self, population: Population) -> Floats:
         return self.of.ideal(self._population(population))
@@ -29,14 +29,12 @@ class OfGlobalGain(Wrapper):
     def worst(self, population: Population) -> Floats:
         return self.of.worst(self._population(population))
 
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        return self.of.extremes_of(self._population(population), best)
+    def exactness(self, population: Population | None = None) -> Exactness:
+        inner = self.of.exactness(None if population is None else self._population(population))
+        return inner.changed(has_variance=False)
 
-    def best_order(self, population: Population) -> Lists:
-        return replace(self.of.best_order(self._population(population)), pool=population.pool, memo={})
-
-    def worst_order(self, population: Population) -> Lists:
-        return replace(self.of.worst_order(self._population(population)), pool=population.pool, memo={})
+    def extreme_order(self, population: Population, best: bool) -> Lists:
+        return replace(self.of.extreme_order(self._population(population), best), pool=population.pool, memo={})
 
     @property
     def reach(self) -> int | None:
@@ -49,16 +47,16 @@ class OfGlobalGain(Wrapper):
         return replace(lists, pool=self._pool(lists.pool), memo={})
 
     def _population(self, population: Population) -> Population:
-        key = ("global gain", self.gain, self.rel)
+        key = ("global gain", self.grade_gain, self.rel)
         return population.once(key, lambda: replace(population, pool=self._pool(population.pool), memo={}))
 
     def _pool(self, pool: Pool) -> Pool:
-        return pool.once(("global gain", self.gain, self.rel), lambda: self._collapsed(pool))
+        return pool.once(("global gain", self.grade_gain, self.rel), lambda: self._collapsed(pool))
 
     def _collapsed(self, pool: Pool) -> Pool:
         """The same documents, each graded by what it gains; documents below 0 stay so."""
         subtopics = subtopics_of(pool)
-        worth = subtopics.intents.worth(self.gain) * subtopics.probability(self.rel)[subtopics.intents.query]
+        worth = subtopics.intents.worth(self.grade_gain) * subtopics.probability(self.rel)[subtopics.intents.query]
         gained = np.bincount(subtopics.document, worth, len(pool.grade))
         return Pool(pool.offsets, np.where(gained > 0, gained, np.minimum(pool.grade, 0.0)))
 
@@ -67,12 +65,12 @@ class Sharp(Blend):
     """A weighted sum of forms by intent of which the extremes are bounded one by one."""
 
     @property
-    def extremes(self) -> Exactness:
-        return "sorted" if any(form.extremes == "sorted" for _, form in self.parts) else "bound"
+    def _how_found(self) -> HowFound:
+        return "sorted" if any(form.exactness().ideal == "sorted" for _, form in self.parts) else "bound"
 
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
         """What the parts could reach, each for itself. An order that is extreme for one may be so for all."""
-        orders = [form.best_order(population) if best else form.worst_order(population) for _, form in self.parts]
+        orders = [form.extreme_order(population, best) for _, form in self.parts]
         tried = [self.score(order) for order in orders]
         found = np.max(tried, axis=0) if best else np.min(tried, axis=0)
         each = [form.ideal(population) if best else form.worst(population) for _, form in self.parts]

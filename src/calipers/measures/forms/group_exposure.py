@@ -16,8 +16,8 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import DocumentGroups, Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form
-from calipers.measures.forms.exposure import NO_DEVIATION, Readers, seen, targets
+from calipers.measures.forms.base import Exactness, Form, Traits
+from calipers.measures.forms.exposure import Readers, seen, targets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,8 +109,6 @@ class GroupExposure(Form):
     be had, or come near. So the bounds are those of all shares: none passes them, and a ranking need not attain them.
     """
 
-    reads_groups = True
-    averages_attention = True
     comparison: Comparison
     readers: Readers
     target: Target
@@ -121,18 +119,16 @@ class GroupExposure(Form):
         found = shares(got, lists.list, groups.of[lists.document], len(lists), len(groups.names))
         return self.compared(found, lists.pool, lists.query)
 
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return Exactness(ideal="bound", worst="bound")
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(averages_attention=True, reads_groups=True)
+
     def compared(self, got: Floats, pool: Pool, query: Ints) -> Floats:
         """The score of these shares of attention, [list, group], for lists of these queries."""
         return COMPARED[self.comparison](got, wanted_shares(pool, self.readers, self.target)[query])
-
-    def unfit_for(self, normalisation: str) -> str:
-        if normalisation in ("V1", "V2", "V2s"):
-            return "a random ranking gives each group the share of its documents, which may be ideal; U and W take it"
-        return NO_DEVIATION if normalisation == "Z" else ""
-
-    @property
-    def extremes(self) -> Exactness:
-        return "bound"
 
     def ideal(self, population: Population) -> Floats:
         """Attention as it should be, among the groups that have a document: of all divergences of the kind, which are

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import singledispatch
 from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Exactness, Form
+from calipers.measures.forms.base import Exactness, Form, HowFound
 from calipers.measures.forms.denominators import BestRanking
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.search_by_intent import fades_until, gain_alone, search_part
@@ -67,10 +68,17 @@ class Alike(Record):
 class Searched(Form, final=False):
     """A form whose best and worst orders are searched for."""
 
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        if self.extremes != "bound":
-            return self.extremes
-        return "exact" if self._searched(population, best)[1] else "bound"
+    def exactness(self, population: Population | None = None) -> Exactness:
+        ideal = worst = self._how_found
+        if population is not None and ideal == "bound":
+            ideal = "exact" if self._searched(population, best=True)[1] else "bound"
+            worst = "exact" if self._searched(population, best=False)[1] else "bound"
+        return Exactness(ideal=ideal, worst=worst)
+
+    @property
+    def _how_found(self) -> HowFound:
+        """How extreme orders of any documents are found. A bound may turn out to be reached."""
+        raise NotImplementedError
 
     def ideal(self, population: Population) -> Floats:
         """Of the best order that there is, or where the search for it is stopped, what no order passes."""
@@ -94,12 +102,12 @@ class IntentAware(Searched):
     weight: IntentWeights
     over: float = 1.0  # what the sum is divided by
 
-    @property
-    def exactness(self) -> Exactness:
-        return self.of.exactness
+    def exactness(self, population: Population | None = None) -> Exactness:
+        inner = self.of.exactness()
+        return super().exactness(population).changed(ties=inner.ties, expected=inner.expected)
 
     @property
-    def extremes(self) -> Exactness:
+    def _how_found(self) -> HowFound:
         plain = self.plain
         part = self._part(plain.reach or 1000, np.ones(1), np.ones((1, 1)), best=True)
         if fades_until(plain) == 0 and weighted_sum(plain) is not None and part is not None and part.exact:
@@ -122,15 +130,9 @@ class IntentAware(Searched):
         answerable = np.bincount(seen.parent, weight, len(lists)) > 0
         return np.where(answerable, total / self.over, np.nan)
 
-    def greedy(self, population: Population) -> Floats:
-        """Of the order that takes at each rank the document that adds most: the best there is where what a document
-        adds does not depend on those above it, and close to it elsewhere.
-        """
-        return population.once(("greedy", self), lambda: self.score(self.best_order(population)))
-
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
-        found = self.greedy(population) if best else self.score(self.worst_order(population))
-        if self.extremes == "bound":
+        found = greedy_ideal(self, population) if best else self.score(self.extreme_order(population, best=False))
+        if self._how_found == "bound":
             return _extreme_of(population, [(self, np.ones(len(found)))], found, best)
         return (found if best else np.minimum(found, self.expected(population))), True
 
@@ -142,15 +144,13 @@ class IntentAware(Searched):
         """Of each row of the pool's `intents`: what it adds where nothing stands above it."""
         return pool.once(("gain", self.plain), lambda: gain_alone(self.plain, pool.intents))
 
-    def best_order(self, population: Population) -> Lists:
-        """At each rank the document that adds most: the best order there is where what a document adds does not depend
-        on those above it, and close to it elsewhere. Documents that answer no intent stand behind all others.
-        """
-        return self._by_gain(population, least=False)
+    def extreme_order(self, population: Population, best: bool) -> Lists:
+        """Return the ranking that takes at each rank the document that adds most (or least).
 
-    def worst_order(self, population: Population) -> Lists:
-        """At each rank the document that adds least, behind those that answer no intent: not always the worst order."""
-        return self._by_gain(population, least=True)
+        It is the best where what a document adds does not depend on those above it, and close to it elsewhere. The
+        worst order is not always found. Documents that answer no intent stand behind all others, or above them.
+        """
+        return self._by_gain(population, least=not best)
 
     def _by_gain(self, population: Population, least: bool) -> Lists:
         return population.once(("by gain", self.weight, self.plain, least), lambda: self._ordered(population, least))
@@ -170,15 +170,13 @@ class IntentShare(Quotient):
     of: IntentAware
 
     def ideal(self, population: Population) -> Floats:
-        return self._shared(population, self.of.ideal(population))
+        return self.shared(population, self.of.ideal(population))
 
     def worst(self, population: Population) -> Floats:
-        return self._shared(population, self.of.worst(population))
+        return self.shared(population, self.of.worst(population))
 
-    def greedy(self, population: Population) -> Floats:
-        return self._shared(population, self.of.greedy(population))
-
-    def _shared(self, population: Population, value: Floats) -> Floats:
+    def shared(self, population: Population, value: Floats) -> Floats:
+        """Return scores of the form inside as shares of the divisor."""
         by = self.divisors(population)
         return value / np.where(by > 0, by, np.nan)
 
@@ -192,7 +190,7 @@ class GreedyIdeal(BestRanking):
     formula = "the same for the list that takes at each rank the document that adds most"
 
     def __call__(self, form: Form, lists: Lists) -> Floats:
-        return cast("IntentAware", form).greedy(lists.pool.everything)[lists.query]
+        return greedy_ideal(form, lists.pool.everything)[lists.query]
 
 
 class Blend(Searched, final=False):
@@ -201,20 +199,16 @@ class Blend(Searched, final=False):
     parts: tuple[tuple[float, Form], ...]
 
     @property
-    def extremes(self) -> Exactness:
-        return "greedy" if any(form.extremes == "greedy" for _, form in self.parts) else "bound"
+    def _how_found(self) -> HowFound:
+        return "greedy" if any(form.exactness().ideal == "greedy" for _, form in self.parts) else "bound"
 
     def score(self, lists: Lists) -> Floats:
         return np.asarray(sum(weight * form.score(lists) for weight, form in self.parts))
 
-    def greedy(self, population: Population) -> Floats:
-        """The better of the orders that are greedy for one of the parts."""
-        return np.asarray(np.max([self.score(form.best_order(population)) for _, form in self.parts], axis=0))
-
     def _extreme(self, population: Population, best: bool) -> tuple[Floats, bool]:
-        least = [self.score(form.worst_order(population)) for _, form in self.parts]
-        found = self.greedy(population) if best else np.min([*least, self.expected(population)], axis=0)
-        if self.extremes == "greedy":
+        least = [self.score(form.extreme_order(population, best=False)) for _, form in self.parts]
+        found = greedy_ideal(self, population) if best else np.min([*least, self.expected(population)], axis=0)
+        if self._how_found == "greedy":
             return found, True
         terms = []
         for weight, form in self.parts:
@@ -224,6 +218,33 @@ class Blend(Searched, final=False):
                 scale = np.broadcast_to(np.nan_to_num(weight / by), found.shape)
             terms.append((_by_intent_form(form), scale))
         return _extreme_of(population, terms, found, best)
+
+
+@singledispatch
+def greedy_ideal(form: Form, population: Population) -> Floats:
+    """Return the score of the ranking that takes at each rank the document that adds most, as in ndeval.
+
+    Forms that are not by intent have their ideal: sorting finds it.
+    """
+    return form.ideal(population)
+
+
+@greedy_ideal.register(IntentAware)
+def _(form: IntentAware, population: Population) -> Floats:
+    order = form.extreme_order
+    return population.once(("greedy", form), lambda: form.score(order(population, best=True)))
+
+
+@greedy_ideal.register(IntentShare)
+def _(form: IntentShare, population: Population) -> Floats:
+    return form.shared(population, greedy_ideal(form.of, population))
+
+
+@greedy_ideal.register(Blend)
+def _(form: Blend, population: Population) -> Floats:
+    """The better of the orders that are greedy for one of the parts."""
+    orders = [part.extreme_order(population, best=True) for _, part in form.parts]
+    return np.asarray(np.max([form.score(order) for order in orders], axis=0))
 
 
 def _by_intent_form(form: Form) -> IntentAware:

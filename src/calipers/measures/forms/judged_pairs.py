@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Form
+from calipers.measures.forms.base import Form, Traits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,6 @@ class JudgedPairs(Form):
     that are. Undefined without a pair.
     """
 
-    ignores_unjudged = True
     rel: float
 
     def score(self, lists: Lists) -> Floats:
@@ -46,7 +45,11 @@ class JudgedPairs(Form):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(all_r * all_n > 0, r * n * (r + n + 1.0) / 12.0 / (all_r * all_n) ** 2, np.nan)
 
-    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
+    @property
+    def traits(self) -> Traits:
+        return Traits(ignores_unjudged=True)
+
+    def undefined_for_any_ranking(self, lists: Lists) -> NDArray[np.bool_]:
         r, n = self._counts(lists.pool)
         return np.asarray((r * n == 0)[lists.query])
 

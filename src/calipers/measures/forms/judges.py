@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.lists import Floats, Lists, Pool
+from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Wrapper
 from calipers.measures.forms.intents import ByIntent, by_part
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class OverJudges(Wrapper):
     """The mean over judges of a form of the list, read by the grades of that judge; 0 where it is undefined for one."""
 
-    extremes: ClassVar[Exactness] = "sorted"
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return super().exactness().changed(ideal="sorted", worst="sorted")
 
     def score(self, lists: Lists) -> Floats:
         seen = by_judge(lists)

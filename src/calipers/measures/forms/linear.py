@@ -27,7 +27,7 @@ class Linear(Form):
         return top.sum(top.worth(self.value) * self.weight.mean(top.first, top.last))
 
     @property
-    def worth(self) -> Value:
+    def gain(self) -> Value:
         return self.value
 
     def ideal(self, population: Population) -> Floats:
@@ -66,19 +66,19 @@ class Linear(Form):
         weight = self.weight.of_ranks(self.weight.cutoff or 1000)
         return bool((np.diff(weight) <= 0).all())
 
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(self.value(grade) != 0) if self.weights_fall else super().matters(grade)
+    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self.value(grade) != 0) if self.weights_fall else super().can_change_score(grade)
 
     def _extreme(self, population: Population, best: bool) -> Floats:
         """Large values on large weights, or on small ones: the rearrangement inequality."""
         weight = self.weight.of_ranks(int(population.size.max(initial=0)))
         if (np.diff(weight) <= 0).all():  # larger weights first, so sorting does it
             if not best:
-                return self.score(population.worst_first(self.worth))
+                return self.score(population.worst_first(self.gain))
             if (population.pool.worth(self.value) >= 0).all():  # what is worth nothing comes last
                 population = population.worthy(self.value)
-            return self.score(population.best_first(self.worth))
-        ranked = population.best_first(self.worth)
+            return self.score(population.best_first(self.gain))
+        ranked = population.best_first(self.gain)
         rank = np.empty(len(ranked.first), np.int64)
         for size in np.unique(population.size).tolist():
             here = np.zeros(size)
@@ -129,7 +129,7 @@ class RelevantPrefix(Form):
             return np.asarray(np.floor(self.multiple * relevant + 0.9))
         return relevant if self.cutoff is None else np.minimum(relevant, self.cutoff)
 
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
 

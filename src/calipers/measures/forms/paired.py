@@ -88,7 +88,7 @@ class Paired(Form):
         letters["rel_i"] = AtLeast(self.rel).formula
         return "sum over ranks i <= k of rel_i * P@i"
 
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
+    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
         return np.asarray(grade >= self.rel)
 
 

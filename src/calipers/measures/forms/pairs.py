@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.lists import Floats, Ints, Lists, Pool
-from calipers.measures.forms.base import Exactness, Form
+from calipers.lists import Floats, Ints, Lists, Pool, Population
+from calipers.measures.forms.base import Exactness, Form, Traits
 from calipers.record import Record
 
 if TYPE_CHECKING:
@@ -28,9 +28,14 @@ ALL, ONE, BOTH = 0, 1, 2  # how many documents of a pair must be retrieved for i
 class PairForm(Form, final=False):
     """A form of pairs."""
 
-    extremes: ClassVar[Exactness] = "sorted"
-    ignores_unjudged = True
     retrieved: int = ALL
+
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return Exactness(ideal="sorted", worst="sorted")
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(ignores_unjudged=True)
 
 
 class NumberOfPairs(PairForm):

@@ -46,7 +46,7 @@ class Peak(Form):
         return best
 
     @property
-    def worth(self) -> Value:
+    def gain(self) -> Value:
         return self.value
 
     def variance(self, population: Population) -> Floats:
@@ -62,8 +62,8 @@ class Peak(Form):
         letters["v_i"] = described(self.value).formula
         return "max over ranks i <= k of v_i"
 
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(self.worth(grade) != 0)
+    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(self.gain(grade) != 0)
 
     def _straddling(self, tie: Lists, value: Floats, best: Floats) -> None:
         """Raise `best` to its mean over what the straddling tie, at most one per list, may show."""

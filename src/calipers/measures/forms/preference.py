@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calipers.lists import Floats, Ints, Lists, Pool, Population
-from calipers.measures.forms.base import Form
+from calipers.measures.forms.base import Exactness, Form, Traits
 from calipers.measures.hypergeometric import hypergeometric
 
 
@@ -17,7 +17,6 @@ class BinaryPreference(Form):
     cutoff falls inside the tie.
     """
 
-    ignores_unjudged = True
     rel: float
     cutoff: int | None = None
 
@@ -40,9 +39,12 @@ class BinaryPreference(Form):
             )
         return groups.sum_by_list(score)
 
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return Exactness(has_variance=self.cutoff is None)
+
     @property
-    def has_variance(self) -> bool:
-        return self.cutoff is None
+    def traits(self) -> Traits:
+        return Traits(ignores_unjudged=True)
 
     def variance(self, population: Population) -> Floats | None:
         """E[X^2] - E[X]^2, for r relevant and n other documents and g(h) = 1 - min(h, R) / min(N, R).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -27,8 +26,6 @@ class SelfNormalisedGain(Form):
     distribution. Orders with no gain count 0 where other orders have some. Beyond MOST_COMPOSITIONS it is sampled.
     """
 
-    exactness: ClassVar[Exactness] = "enumerated"
-    may_draw_ties = True
     weight: Weights
     value: Value
 
@@ -37,6 +34,9 @@ class SelfNormalisedGain(Form):
 
     def error(self, lists: Lists) -> Floats:
         return self._moments(lists)[1]
+
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return Exactness(ties="enumerated", expected="enumerated", draws_ties=True)
 
     def _moments(self, lists: Lists) -> tuple[Floats, Floats]:
         return lists.once(("moments", self), lambda: self._averaged(lists))
@@ -65,7 +65,7 @@ class SelfNormalisedGain(Form):
         return result, error
 
     @property
-    def worth(self) -> Value:
+    def gain(self) -> Value:
         return self.value
 
     @property

@@ -64,8 +64,8 @@ class Quotient(Wrapper, final=False):
 
     by: Denominator
 
-    def extremes_of(self, population: Population, best: bool) -> Exactness:
-        return self.of.extremes_of(population, best)
+    def exactness(self, population: Population | None = None) -> Exactness:
+        return self.of.exactness(population)
 
     def _divisor(self, lists: Lists) -> Floats:
         """What the score of each list is divided by; NaN where that is nothing."""
@@ -79,17 +79,14 @@ class Quotient(Wrapper, final=False):
         return self.of.score(lists) / self._divisor(lists)
 
     @property
-    def worth(self) -> Value:
-        return self.of.worth
+    def gain(self) -> Value:
+        return self.of.gain
 
-    def best_order(self, population: Population) -> Lists:
-        return self.of.best_order(population)
+    def extreme_order(self, population: Population, best: bool) -> Lists:
+        return self.of.extreme_order(population, best)
 
-    def worst_order(self, population: Population) -> Lists:
-        return self.of.worst_order(population)
-
-    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
-        always = super().hopeless(lists)
+    def undefined_for_any_ranking(self, lists: Lists) -> NDArray[np.bool_]:
+        always = super().undefined_for_any_ranking(lists)
         if not self.by.of_list:
             return always
         return always | ((np.asarray(self.by(self.of, lists)) <= 0) & (lists.length > 0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Exactness, Form, Wrapper, deepest, number
+from calipers.measures.forms.base import Exactness, Form, Traits, Wrapper, deepest, number
 from calipers.measures.forms.paired import sum_of_precisions_from
 from calipers.measures.values import Negative, Value
 
@@ -20,9 +20,11 @@ class Mixture(Form):
 
     parts: tuple[tuple[float, Form], ...]
 
-    @property
-    def exactness(self) -> Exactness:
-        return next((form.exactness for _, form in self.parts if form.exactness != "exact"), "exact")
+    def exactness(self, population: Population | None = None) -> Exactness:
+        each = [form.exactness() for _, form in self.parts]
+        ties = next((part.ties for part in each if part.ties != "exact"), "exact")
+        expected = next((part.expected for part in each if part.expected != "exact"), "exact")
+        return Exactness(ties=ties, expected=expected)
 
     def score(self, lists: Lists) -> Floats:
         return np.asarray(sum(weight * form.score(lists) for weight, form in self.parts))
@@ -46,8 +48,8 @@ class Mixture(Form):
         letters["t_j"] = ", ".join(f"{number(weight)} for j = {number(level)}" for weight, level in levels)
         return "sum over levels j of t_j * SP_j"
 
-    def matters(self, grade: Floats) -> NDArray[np.bool_]:
-        return np.asarray(np.any([form.matters(grade) for weight, form in self.parts if weight], axis=0))
+    def can_change_score(self, grade: Floats) -> NDArray[np.bool_]:
+        return np.asarray(np.any([form.can_change_score(grade) for weight, form in self.parts if weight], axis=0))
 
 
 class Complement(Wrapper):
@@ -56,12 +58,20 @@ class Complement(Wrapper):
     def error(self, lists: Lists) -> Floats:
         return self.of.error(lists)
 
+    def exactness(self, population: Population | None = None) -> Exactness:
+        inner = super().exactness()
+        return inner.changed(ideal=inner.worst, worst=inner.ideal)
+
+    @property
+    def traits(self) -> Traits:
+        return self.of.traits.changed(lower_is_better=False)
+
     def score(self, lists: Lists) -> Floats:
         return 1.0 - self.of.score(lists)
 
     @property
-    def worth(self) -> Value:
-        return Negative(self.of.worth)
+    def gain(self) -> Value:
+        return Negative(self.of.gain)
 
     def variance(self, population: Population) -> Floats | None:
         return self.of.variance(population)
@@ -77,23 +87,22 @@ class Complement(Wrapper):
 class JudgedOnly(Wrapper):
     """A form of the lists without their unjudged documents. A grade below 0 says: in the pool, but not judged."""
 
-    ignores_unjudged = True
-
     def error(self, lists: Lists) -> Floats:
         return self.of.error(self.judged(lists))
 
-    def uncertainty(self, lists: Lists) -> Floats:
-        return self.of.uncertainty(self.judged(lists))
+    @property
+    def traits(self) -> Traits:
+        return self.of.traits.changed(ignores_unjudged=True)
 
     def score(self, lists: Lists) -> Floats:
         return self.of.score(self.judged(lists))
 
     @property
-    def worth(self) -> Value:
-        return self.of.worth
+    def gain(self) -> Value:
+        return self.of.gain
 
-    def hopeless(self, lists: Lists) -> NDArray[np.bool_]:
-        return self.of.hopeless(self.judged(lists))
+    def undefined_for_any_ranking(self, lists: Lists) -> NDArray[np.bool_]:
+        return self.of.undefined_for_any_ranking(self.judged(lists))
 
     def formula(self, letters: dict[str, str]) -> str:
         return f"{self.of.formula(letters)}, unjudged documents left out"
@@ -118,5 +127,5 @@ class Worthy(Wrapper, final=False):
         return self.of.score(lists.worthy(self.value))
 
     @property
-    def worth(self) -> Value:
+    def gain(self) -> Value:
         return self.value
