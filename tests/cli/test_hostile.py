@@ -320,7 +320,9 @@ def test_parquet_with_broken_text(tmp_path: Path) -> None:
 
 
 def test_headers_that_are_odd(write: Callable[[bytes], str]) -> None:
-    assert cal.read_runs(write(b"query,doc,score,s\xffm\nq,a,1,t\n"))[0].documents() == {"q": {"a": 1.0}}
+    odd = write(b"query,doc,score,s\xffm\nq,a,1,t\n")
+    assert f"{odd}:1: not text in UTF-8" in refusal(lambda: cal.read_runs(odd)[0].documents())
+    assert cal.read_runs(odd, encoding="latin-1")[0].documents() == {"q": {"a": 1.0}}
     start = time.process_time()
     refusal(lambda: cal.read_runs(write(b"query,doc," + b"1" * 50_000 + b"x\nq,a,1\n")))
     assert time.process_time() - start < 5

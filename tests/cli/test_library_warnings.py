@@ -42,7 +42,7 @@ ALL = ["good.run", "poor.run", "blind.run"]
 
 
 def compared() -> object:
-    return cal.compare(cal.evaluate("qrels", ALL, "AP", missing="skip"))
+    return cal.compare(cal.evaluate("qrels", ALL, "AP", missing="skip", unmatched="warn"))
 
 
 def checked() -> object:
@@ -54,17 +54,18 @@ def text_scored() -> object:
 
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
-    "compare qrels good.run poor.run blind.run -m AP --missing skip": (compared, "2 of 3 pairs miss queries under AP"),
+    "compare qrels good.run poor.run blind.run -m AP --missing skip --unmatched warn": (
+        compared, "2 of 3 pairs miss queries under AP"),
     "compare one.csv two.csv": (lambda: cal.compare(cal.read_scores(["one.csv", "two.csv"])), "files of scores"),
-    "compare qrels --original good.run poor.run --reproduced good.run blind.run -m AP": (
-        lambda: cal.reproducibility("qrels", ["good.run", "poor.run"], ["good.run", "blind.run"], "AP"),
-        "lacks judged queries (1 in all, poor)",
+    "compare qrels --original good.run poor.run --reproduced good.run blind.run -m AP --unmatched warn": (
+        lambda: cal.reproducibility("qrels", ALL[:2], ["good.run", "blind.run"], "AP", unmatched="warn"),
+        "lacks judged queries (1 in all, poor, such as '1')",
     ),
     "check qrels poor.run --baseline good=old.csv -m AP --max-drop 0.01": (checked, "left out"),
     "diff qrels good.run poor.run -m AP": (lambda: cal.difference("qrels", "good.run", "poor.run", "AP"), "ties"),
     "ranges qrels good.run poor.run blind.run -m AP": (lambda: cal.ranges("qrels", ALL, "AP"), "unjudged"),
-    "metaeval qrels good.run poor.run blind.run -m 'AP RR'": (
-        lambda: cal.meta_evaluate("qrels", ALL, "AP RR"), "lacks judged queries"),
+    "metaeval qrels good.run poor.run blind.run -m 'AP RR' --unmatched warn": (
+        lambda: cal.meta_evaluate("qrels", ALL, "AP RR", unmatched="warn"), "lacks judged queries"),
     "judges qrels llm.qrels": (lambda: cal.judges("qrels", "llm.qrels"), "lacks labels of the human"),
     "judges qrels llm.qrels --systems good.run --systems poor.run -m AP": (
         lambda: cal.judges("qrels", "llm.qrels", ["good.run", "poor.run"], "AP"), "lacks judged queries"),
@@ -147,10 +148,10 @@ def test_no_warning_where_none_is_wanted() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", cal.CalipersWarning)
         found = cal.ranges(known, runs, "AP", warn=False)
-        cal.meta_evaluate(known, runs, "AP", warn=False)
+        cal.meta_evaluate(known, runs, "AP", unmatched="warn", warn=False)
         cal.fuse(runs, warn=False)
         cal.joint_ric(known, runs, warn=False)
-        scores = cal.evaluate(known, runs, "AP", missing="skip", warn=False)
+        scores = cal.evaluate(known, runs, "AP", missing="skip", unmatched="warn", warn=False)
         compared = cal.compare(scores, warn=False)
     assert found.notes
     assert compared.notes

@@ -332,7 +332,10 @@ def test_judgments_of_relevant_documents_only_have_no_expected_scores(
         (("bounds", "-m", "AP", "--population", "collection(x)"), 2),
         (("queries", "-m", "AP", "--population", ""), 2),
         (("report", "-m", "AP", "--population", "all", "-o", "report.html"), 2),
-        *((("metaeval", "-m", "AP RR", "--sets", name), 0) for name in ("hard", "easy,hard", "ideal", "broad", "left")),
+        *(
+            (("metaeval", "-m", "AP RR", "--unmatched", "warn", "--sets", name), 0)
+            for name in ("hard", "easy,hard", "ideal", "broad", "left")
+        ),
         (("metaeval", "-m", "AP RR", "--sets", "tough"), 2),
         (("metaeval", "-m", "AP RR", "--sets", ""), 2),
         (("metaeval", "-m", "AP RR", "--sets", "ideal", "--population", "reviewed"), 2),

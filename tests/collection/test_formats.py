@@ -769,3 +769,13 @@ def test_csv_is_read_as_python_writes_it(rows: list[tuple[str, str, float]], end
 
 def test_empty_ids_are_not_written_to_csv(tmp_path: Path) -> None:
     assert "cannot write an empty id" in refusal(cal.write_run, {"q": {"": 1.0}}, tmp_path / "run.csv")
+
+
+def test_queries_of_json_without_documents_count(write: Callable[..., str]) -> None:
+    """A judged query without documents is a query, in its place, as in a dictionary."""
+    known: dict[str, dict[str, float]] = {"none": {}, "1": {"a": 1}, "empty": {}, "2": {"b": 0}}
+    path = write(json.dumps(known), "qrels.json")
+    assert cal.read_judgments(path).to_dict() == known
+    scores = [cal.evaluate(each, {"1": {"a": 1.0}}, "AP", warn=False) for each in (known, path)]
+    assert scores[0].queries == scores[1].queries
+    assert scores[0].values.tolist() == scores[1].values.tolist()

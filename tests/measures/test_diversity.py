@@ -313,7 +313,7 @@ def test_between_the_bounds() -> None:
     share = dict.fromkeys(Plain(topic).intents(1), 1.0)
     greedy = Plain(topic).greedy(0.5, 1, share)
     assert evaluated(topic, greedy, ["V2(alpha-nDCG@5)", "U(ERR-IA@5)"]) == {"V2(alpha-nDCG@5)": 1, "U(ERR-IA@5)": 1}
-    empty = cal.evaluate(judgments, {"q": {"u": 1.0}}, names).values[:, 0, 0]
+    empty = cal.evaluate(judgments, {"q": {"u": 1.0}}, names, unmatched="warn").values[:, 0, 0]
     assert empty == pytest.approx(-1)
 
 

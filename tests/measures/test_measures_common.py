@@ -182,7 +182,7 @@ for depth in (1, 4, 30):
 def scored(scenario: str, ties: str = "average") -> Scored:
     """{measure: {query: score}}, undefined as NaN."""
     pools, run, options = SCENARIOS[scenario]
-    scores = cal.evaluate(pools, run, EXAMPLES, ties=ties, **{"empty": "skip", **options})
+    scores = cal.evaluate(pools, run, EXAMPLES, ties=ties, unmatched="warn", **{"empty": "skip", **options})
     assert scores.measures == tuple(EXAMPLES)
     return {
         name: dict(zip(scores.queries, values[0].tolist(), strict=True))

@@ -20,6 +20,7 @@ from calipers.collection.formats.format import Contents, Format
 from calipers.collection.json_values import gather, is_json, is_nested, shown
 from calipers.collection.table_rows import Rows, rows_of
 from calipers.errors import CalipersError
+from calipers.native.ids import Ids
 
 
 def read_json(
@@ -50,6 +51,7 @@ class Gathering:
     file: str
     names: dict[str, str] | None = None  # of the columns, once a row has been met
     cells: dict[str, list[Any]] = field(default_factory=dict)
+    queries: dict[str, None] = field(default_factory=dict)  # of nested objects: also those without documents
     line: list[int] = field(default_factory=list)
     listed: bool = False  # the rows are those of one list, not lines
     notes: list[str] = field(default_factory=list)
@@ -70,7 +72,8 @@ class Gathering:
             self._add_row(item, number or 1)
 
     def add_ranked(self, query: str, ranked: Mapping[str, Any], number: int | None) -> None:
-        """Take the documents of a query."""
+        """Take the documents of a query, of which there may be none."""
+        self.queries[query] = None
         self._cells("query").extend([query] * len(ranked))
         self._cells("document").extend(ranked)
         self._cells(self.value).extend(ranked.values())
@@ -115,7 +118,15 @@ class Gathering:
         columns = {role: Cells(values, partial(self._about_cell, role)) for role, values in self.cells.items()}
         number = np.array(self.line, np.int64) if self.line else None
         made = rows_of(columns, names, self.value, self.file, number, bool(self.line) and not self.listed)
-        return replace(made, notes=(*self.notes, *made.notes))
+        return replace(self._with_all_queries(made), notes=(*self.notes, *made.notes))
+
+    def _with_all_queries(self, rows: Rows) -> Rows:
+        """Return the rows with queries that have no documents among the queries."""
+        if len(self.queries) <= len(rows.queries):
+            return rows
+        place = {query: number for number, query in enumerate(self.queries)}
+        code = np.array([place[query] for query in rows.queries.texts()], np.int32)
+        return replace(rows, queries=Ids.of(self.queries), query=code[rows.query])
 
     def _about_cell(self, role: str, message: str, row: int) -> CalipersError:
         """Return an error about a cell: with its column where there is one, else with its query and document."""
