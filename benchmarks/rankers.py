@@ -40,7 +40,7 @@ def reading(folder: Path, plain: Path) -> tuple[float, float]:
 
 
 def quality(data: Any, scores: Any) -> float:
-    from calipers.evaluation import evaluate
+    from calipers.evaluation.evaluation import evaluate
 
     return float(evaluate(data.judgments(), scores, "nDCG@10", like="definition").mean().rows[0][1])  # type: ignore[arg-type]  # a number
 

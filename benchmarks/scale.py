@@ -172,7 +172,7 @@ def run_spark(where: Path, form: str) -> None:
     import time
     import warnings
 
-    from calipers.engine import spark
+    from calipers import spark
 
     warnings.simplefilter("ignore")
     begin = time.perf_counter()

@@ -19,7 +19,7 @@ import numpy as np
 from calipers.collection.runs import ArrayRun
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
 from calipers.lists import Floats, Ints
 from calipers.rankers.presets import ranker as make
 from calipers.results.tables import Cell, Table

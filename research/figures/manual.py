@@ -18,8 +18,8 @@ import calipers as cal
 from calipers import plot
 from calipers.collection.subtopics import SubtopicPool
 from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
-from calipers.metaeval.power import discriminative_power
-from calipers.metaeval.query_sets import RememberedRun
+from calipers.metaevaluation.power import discriminative_power
+from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.results.tables import Table
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013.charts import fusion_scatter

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
 from calipers.plot.drawing import styled
 from calipers.results.tables import Cell, Table
 from research.busafekete2012.conventions_study import ConventionStudy, convention_study

@@ -17,7 +17,8 @@ import numpy as np
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import judged_part
 from calipers.fusion.methods import METHODS, Votes
@@ -25,9 +26,8 @@ from calipers.fusion.oracles import BOUNDS, judged, oracle_score, sorted_score
 from calipers.information.joint import joint_of
 from calipers.information.rankings import Rankings
 from calipers.information.sign_patterns import check_number_of_lists
-from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Ints
-from calipers.metaeval.query_sets import RememberedRun
+from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import rank_correlation

@@ -19,7 +19,7 @@ import numpy as np
 
 from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
-from calipers.evaluation import Policies, evaluate
+from calipers.evaluation.evaluation import Policies, evaluate
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import VOTES
 from calipers.fusion.oracles import judged as with_grades
@@ -27,8 +27,8 @@ from calipers.information.difference import InformationDifference, difference_of
 from calipers.information.joint import joint_of
 from calipers.information.rankings import MISSING, Rankings
 from calipers.lists import Floats, Ints
-from calipers.metaeval.power import discriminative_power
-from calipers.metaeval.query_sets import RememberedRun
+from calipers.metaevaluation.power import discriminative_power
+from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell
 from calipers.stats.correlation import rank_correlation

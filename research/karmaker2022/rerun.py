@@ -11,9 +11,9 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import Floats
-from calipers.metaeval.consistency import swap_rate
-from calipers.metaeval.power import conflicts
-from calipers.metaeval.study import Choices, MetaEvaluation, meta_evaluate
+from calipers.metaevaluation.consistency import swap_rate
+from calipers.metaevaluation.power import conflicts
+from calipers.metaevaluation.study import Choices, MetaEvaluation, meta_evaluate
 from calipers.stats.correlation import kendall_b
 from research.readings import Reading
 
@@ -101,7 +101,7 @@ class LetorStudy:
         return float((meta.power(of_set).levels[f] < meta.choices.alpha).sum())
 
     def pad(self, collection: str, measure: str, of_set: str) -> float:
-        from calipers.metaeval.distance import percentage_absolute_difference
+        from calipers.metaevaluation.distance import percentage_absolute_difference
 
         meta, f = self._of(collection, measure)
         return percentage_absolute_difference(meta.averages[of_set][f])

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from calipers.lists import Floats
-from calipers.metaeval.consistency import swap_rate
-from calipers.metaeval.distance import percentage_absolute_difference
+from calipers.metaevaluation.consistency import swap_rate
+from calipers.metaevaluation.distance import percentage_absolute_difference
 from calipers.stats.correlation import kendall_b
 from research.karmaker2022.rerun import (
     COLLECTIONS,

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.inputs import as_judgments, as_runs
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Lists
 from calipers.plot.drawing import specified
 from calipers.plot.systems import placed

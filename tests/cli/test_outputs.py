@@ -506,8 +506,8 @@ def test_offline_the_hub_is_switched_off(monkeypatch: pytest.MonkeyPatch, value:
 
 def test_offline_spark_reaches_no_cluster_and_no_address(monkeypatch: pytest.MonkeyPatch, require: Require) -> None:
     require.module("pyspark")
-    from calipers.engine.spark.files import read_judgments, read_runs
-    from calipers.engine.spark.session import session
+    from calipers.spark.files import read_judgments, read_runs
+    from calipers.spark.session import session
 
     monkeypatch.setenv("CALIPERS_OFFLINE", "1")
     doors: list[Callable[[], Any]] = [

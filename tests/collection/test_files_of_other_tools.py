@@ -17,7 +17,7 @@ from calipers.cli.commands import run as run_command
 from calipers.collection.column_names import NAMES
 from calipers.collection.features import read_features
 from calipers.errors import CalipersError, CalipersWarning
-from calipers.inputs import as_judgments, as_runs
+from calipers.evaluation.inputs import as_judgments, as_runs
 from conftest import ROOT
 
 Write = Callable[..., str]

@@ -24,7 +24,7 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import FileRun
 from calipers.collection.sources import read_qrels, read_run
 from calipers.errors import CalipersError
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
 from calipers.native import plain as _plain
 from calipers.native.ids import Ids
 
@@ -161,7 +161,7 @@ def in_splits(
 ) -> None:
     """What Spark's workers make of parts of a file, without Spark."""
     pytest.importorskip("pyarrow")
-    from calipers.engine.spark import files
+    from calipers.spark import files
 
     monkeypatch.setattr(files, "SPLIT", rng.randrange(1, 60))
     monkeypatch.setattr(files, "BLOCK", rng.randrange(1, 60))

@@ -18,18 +18,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calipers as cal
+from calipers.auditing.attribution import SWITCHES, shapley, turned
+from calipers.auditing.multiverse import multiverse
+from calipers.auditing.rescoring import Rescorer
+from calipers.auditing.terms import order_reach
 from calipers.cli.commands import COMMANDS, root
 from calipers.collection.simulate import simulate
 from calipers.conventions import CONVENTIONS, TOOLS, Convention, LabelRange
-from calipers.conventions.auditing.attribution import SWITCHES, shapley, turned
-from calipers.conventions.auditing.multiverse import multiverse
-from calipers.conventions.auditing.rescoring import Rescorer
-from calipers.conventions.auditing.terms import order_reach
 from calipers.errors import CalipersError
-from calipers.inputs import as_runs
+from calipers.evaluation.inputs import as_runs
+from calipers.evaluation.scoring import scored
 from calipers.lists import Lists
 from calipers.plurals import counted
-from calipers.scoring import scored
 
 D3 = 1 / log2(3)
 

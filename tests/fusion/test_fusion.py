@@ -21,12 +21,12 @@ import calipers as cal
 from calipers.collection import id_codes as coding
 from calipers.collection.runs import DictRun
 from calipers.errors import CalipersError
+from calipers.evaluation.inputs import as_judgments
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import fused as fused_run
 from calipers.fusion.methods import METHODS
 from calipers.fusion.oracles import judged, sorted_score
 from calipers.fusion.scaling import SCALINGS
-from calipers.inputs import as_judgments
 from calipers.native import plain, scanner
 from calipers.native.ids import Ids
 

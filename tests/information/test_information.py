@@ -965,7 +965,7 @@ def test_inform_tau(folder: Path) -> None:
 def test_trec_covid_round_1(data: Path) -> None:
     """Golbus & Aslam's (2013) validation on 143 runs."""
     from calipers.information.difference import difference_of
-    from calipers.metaeval.query_sets import RememberedRun
+    from calipers.metaevaluation.query_sets import RememberedRun
 
     folder = data / "trec/covid-round1"
     judgments = cal.read_qrels(folder / "qrels-rnd1.txt")

@@ -114,7 +114,7 @@ def whole_commands(start: int, count: int, end: float) -> tuple[list[str], Count
 
 
 def spark_collections(start: int, count: int, end: float) -> tuple[list[str], Counter[str]]:
-    from calipers.engine import spark
+    from calipers import spark
     from laws.odd import collection
     from laws.ways import WAYS, difference, on_spark
 

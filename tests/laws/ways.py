@@ -733,7 +733,7 @@ def on_spark(session: Any) -> Way:
 
     Rows that it drops before it moves them are checked by nobody; so it is asked a second time to drop none.
     """
-    from calipers.engine import spark
+    from calipers import spark
 
     def scored(case: Collection, folder: Path, precut: bool) -> cal.Scores | Outcome:
         qrels, runs = write_text(case, folder)

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.limits.normalisation import reason_against
 from calipers.measures.forms import self_normalised
+from calipers.measures.normalisation import reason_against
 from calipers.measures.random_rankings import deviation_error, sampled_deviation
 from calipers.measures.registry import examples
 from calipers.plot.drawing import specified

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.limits.populations import DEFAULT_POPULATION
 from calipers.limits.query_types import query_types
+from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import NEEDED, declared
-from calipers.metaeval.study import Choices, meta_evaluate
+from calipers.metaevaluation.study import Choices, meta_evaluate
 from calipers.text import AnswerJudgments, Document, Summaries
 from calipers.text.answer_retrieval import retrieval_scores
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
-from calipers.inputs import as_judgments, as_runs
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.limits.sampled_ranks import sampled_ranks
 from calipers.lists import Lists
 

@@ -18,8 +18,8 @@ import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError
-from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import Normalised
+from calipers.measures.exactness import exactness_notes
+from calipers.measures.normalisation import Normalised
 from calipers.measures.registry import examples
 from calipers.results.scores import Reason
 

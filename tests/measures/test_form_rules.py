@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from calipers.auditing.terms import best_lists, gains_and_weights, inner_form
 from calipers.axioms.proofs import proofs, proofs_of_division
 from calipers.axioms.readers import reader
-from calipers.conventions.auditing.terms import best_lists, gains_and_weights, inner_form
 from calipers.measures.forms import Denominator, Form
 from calipers.measures.forms.browsing import browsing_model
 from calipers.measures.forms.search_by_intent import gain_alone, search_part

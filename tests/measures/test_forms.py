@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import calipers as cal
+from calipers.auditing.terms import best_lists, deepest_rank, gains_and_weights, inner_form
 from calipers.axioms.examined_measures import walk
 from calipers.axioms.proofs import is_best_when_sorted, proofs
-from calipers.conventions.auditing.terms import best_lists, deepest_rank, gains_and_weights, inner_form
-from calipers.inputs import as_judgments, as_runs
-from calipers.limits.normalisation import Normalised
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Lists
 from calipers.measures.forms.base import OPAQUE, Form
 from calipers.measures.forms.free import Deterministic
@@ -23,6 +22,7 @@ from calipers.measures.forms.global_gain import OfGlobalGain
 from calipers.measures.forms.intents import Blend, IntentAware
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.shares import Denominator, numerator_and_divisor
+from calipers.measures.normalisation import Normalised
 from calipers.measures.registry import examples
 from calipers.measures.values import Discount, GivenDiscount, GivenWorth, Worth
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import calipers as cal
-from calipers.limits.normalisation import Normalised
+from calipers.measures.normalisation import Normalised
 from calipers.measures.registry import examples
 
 Pools = dict[str, dict[str, float]]

@@ -17,7 +17,7 @@ import calipers as cal
 from calipers.cli import main
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
-from calipers.inputs import as_judgments, as_runs
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.planning.budget import MOST_PAIRS, pool_sizes, subsampled_power
 from calipers.planning.closed_form_power import (
     deviation,

@@ -87,7 +87,7 @@ def fitted(name: str, train: LetorData, valid: LetorData | None = None, **parame
 
 
 def mean(data: LetorData, scores: Any, measure: str = "nDCG(gain=exp)@10", like: str | None = None) -> float:
-    from calipers.evaluation import evaluate
+    from calipers.evaluation.evaluation import evaluate
 
     return float(evaluate(data.judgments(), np.asarray(scores), measure, like=like).mean().rows[0][1])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from calipers.cli import main
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
 from calipers.rankers import load, read_letor_data
 from calipers.rankers.synthetic import write_collection
 

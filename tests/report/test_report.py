@@ -16,7 +16,7 @@ import pytest
 import calipers as cal
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError, CheckFailed
-from calipers.inputs import as_runs
+from calipers.evaluation.inputs import as_runs
 
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 import calipers as cal
 from calipers.errors import CalipersError
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.combine import judged_part
 from calipers.fusion.methods import METHODS as FUSING
@@ -23,7 +24,6 @@ from calipers.fusion.oracles import judged as with_grades
 from calipers.fusion.oracles import sorted_score
 from calipers.fusion.pairwise import condorcet_order
 from calipers.information.rankings import Rankings
-from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Ints
 from research.__main__ import root
 from research.golbus2013 import groups as golbus2013_groups

@@ -14,7 +14,7 @@ import pytest
 from calipers.atomic_files import TEMPORARY
 from calipers.collection.formats.letor import read_scores
 from calipers.errors import CalipersError
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
 from calipers.rankers import LetorData, folds_of, load, ranker, read_letor_data, synthetic_letor, write_letor
 from calipers.rankers.synthetic import write_collection
 from conftest import Require

@@ -12,7 +12,7 @@ import pytest
 
 import calipers as cal
 from calipers.errors import CalipersError
-from calipers.limits.normalisation import Limits, v1, v2
+from calipers.measures.normalisation import Limits, v1, v2
 from calipers.text import Document, Summaries, TextOptions, evaluate_summaries, read_summaries, registry
 from calipers.text.measure_names import text_measure
 from calipers.text.registry import declared_measures

@@ -16,7 +16,7 @@ from scipy import stats
 
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.metaeval.power import discriminative_power
+from calipers.metaevaluation.power import discriminative_power
 from calipers.text import (
     TextMetaEvaluation,
     evaluate_summaries,

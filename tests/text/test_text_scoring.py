@@ -20,7 +20,7 @@ from scipy import stats
 import calipers as cal
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
-from calipers.limits.normalisation import Limits, upper, v1, v2
+from calipers.measures.normalisation import Limits, upper, v1, v2
 from calipers.results.scores import Reason
 from calipers.text import (
     Document,

@@ -13,7 +13,7 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import DictRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.inputs import as_judgments, as_runs
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Lists
 from calipers.measures.exposure import checked, readers_of
 from calipers.measures.forms.exposure import SUMS, TERMS, ExposureSum, Readers, Sum, seen, targets

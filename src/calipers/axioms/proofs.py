@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from calipers.limits.normalisation import Normalised, standard_score, upper, v1, v2, v2s, worst_to_ideal
 from calipers.measures.forms import (
     CUTOFF,
     RELEVANT,
@@ -37,6 +36,7 @@ from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.exposure import ExposureSum
 from calipers.measures.forms.paired import sum_of_precisions_from
+from calipers.measures.normalisation import Normalised, standard_score, upper, v1, v2, v2s, worst_to_ideal
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.values import Facts, described
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-from calipers.limits.normalisation import Normalised
 from calipers.measures.forms import (
     BinaryPreference,
     Cascade,
@@ -37,6 +36,7 @@ from calipers.measures.forms.group_exposure import GroupExposure
 from calipers.measures.forms.pairs import AsManyNonRelevant, PairForm
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.information import PairInformation
+from calipers.measures.normalisation import Normalised
 from calipers.measures.values import Flat
 
 NO_READER = "None is declared: the measure describes the list, not somebody who reads it."

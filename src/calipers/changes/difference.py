@@ -25,8 +25,8 @@ from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.subtopics import SubtopicJudgments
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures, Policies, evaluate
-from calipers.inputs import as_judgments, as_runs, kind_read
+from calipers.evaluation.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.inputs import as_judgments, as_runs, kind_read
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.results.averages import mean as mean_of

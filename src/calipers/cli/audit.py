@@ -17,9 +17,9 @@ from calipers.plurals import counted
 from calipers.results.printable import visible
 
 if TYPE_CHECKING:
+    from calipers.auditing.audit import Audit
     from calipers.collection.judgments import Judgments
     from calipers.collection.runs import Run
-    from calipers.conventions.auditing.audit import Audit
     from calipers.results.tables import Table
 
 SHOWN = ("figures", "causes", "parts", "correlations", "swaps", "significance", "changes")
@@ -117,7 +117,7 @@ def command(
     calipers audit test.svm a.txt -m "nDCG@10" --tool letor4 --explain 18219
     calipers audit test.svm a.txt b.txt c.txt -m "nDCG@10" --number 0.7183
     """
-    from calipers.conventions.auditing.audit import audit
+    from calipers.auditing.audit import audit
 
     wanted = list(inputs.wanted("nDCG@10"))
     known, runs = inputs.open()
@@ -145,7 +145,7 @@ def command(
 def _explain_number(
     known: Judgments, runs: list[Run], explain: ExplainedQuery, wanted: list[str], how: How, output: Output
 ) -> None:
-    from calipers.conventions.auditing.multiverse import multiverse
+    from calipers.auditing.multiverse import multiverse
     from calipers.results.tables import Table
 
     tables: dict[str, tuple[str, Table]] = {}
@@ -174,8 +174,8 @@ def _explain_number(
 def _explained(
     known: Judgments, runs: list[Run], explain: ExplainedQuery, wanted: list[str], tools: Tools, depth: int | None
 ) -> dict[str, tuple[str, Table]]:
-    from calipers.conventions.auditing.explanation import explained
-    from calipers.conventions.auditing.rescoring import Rescorer
+    from calipers.auditing.explanation import explained
+    from calipers.auditing.rescoring import Rescorer
 
     query, system, reference = explain.query, explain.system, tools.reference
     if query not in known.queries:
@@ -219,7 +219,7 @@ def _apart(a: float, b: float) -> float:
 
 def _say(found: Audit) -> None:
     """What the data is like, and which tools have no figure."""
-    from calipers.limits.exactness import exactness_notes
+    from calipers.measures.exactness import exactness_notes
 
     facts = found.facts
     for sentence in exactness_notes(found.exactness, found.errors):

@@ -69,10 +69,10 @@ def command(
     calipers bounds qrels.txt run.txt -m "nDCG@10" --population retrieved
     calipers bounds qrels.txt run.txt -m "RBP(p=0.8)" --residual
     """
-    from calipers.limits.exactness import exactness_notes
     from calipers.limits.pool_bounds import bounds as bounds_of
     from calipers.limits.pool_bounds import residuals
-    from calipers.limits.populations import OF_LISTS, what_is_shuffled
+    from calipers.measures.exactness import exactness_notes
+    from calipers.measures.populations import OF_LISTS, what_is_shuffled
 
     wanted = inputs.wanted()
     names = list(wanted)

@@ -47,7 +47,7 @@ class NewAndOld(Inputs):
         """The scores of the new and of the old system."""
         from calipers.changes.difference import two_runs
         from calipers.cli.evaluate import note_undefined
-        from calipers.evaluation import evaluate
+        from calipers.evaluation.evaluation import evaluate
         from calipers.results.score_files import are_stored_scores
 
         wanted = self.wanted()

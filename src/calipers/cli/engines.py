@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from calipers.cli.inputs import Inputs
     from calipers.cli.output import Output
     from calipers.cli.policies import ListPolicies
-    from calipers.engine.spark.summary import Summary
     from calipers.results.tables import Table
+    from calipers.spark.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def evaluate_on_spark(
             what = "standard input" if path == "-" else f"the pipe {path}"
             raise CalipersError(f"--engine spark reads files, not {what}")
     load("pyspark", extra="spark", what="--engine spark")
-    from calipers.engine import spark
-    from calipers.engine.spark.session import sql as spark_sql
+    from calipers import spark
+    from calipers.spark.session import sql as spark_sql
 
     wanted = inputs.wanted()
     subtopics = inputs.judgments_format(wanted.values()) == "subtopics"
@@ -133,10 +133,10 @@ def _probabilities(path: str | None, subtopics: bool) -> dict[str, dict[str, flo
 
 def _check(summary: Summary, judgments: Any, wanted: dict[str, Any], columns: Any) -> None:
     """What the local engine refuses once it has all scores."""
-    from calipers.engine.spark.evaluation import largest_pool
-    from calipers.engine.spark.statistics import NO_COMMON_QUERY
+    from calipers.evaluation.scoring import refuse_flat
     from calipers.results.scores import Reason
-    from calipers.scoring import refuse_flat
+    from calipers.spark.evaluation import largest_pool
+    from calipers.spark.statistics import NO_COMMON_QUERY
 
     if all(system.missing == summary.queries for system in summary.systems):
         raise CalipersError(NO_COMMON_QUERY)
@@ -152,9 +152,9 @@ def _dropped(observed: dict[str, Any]) -> list[str]:
 
 
 def _note_undefined(summary: Summary, scores: Any) -> None:
-    from calipers.engine.spark.columns import about
-    from calipers.limits.exactness import exactness_notes
+    from calipers.measures.exactness import exactness_notes
     from calipers.results.remarks import POLICIES, counted_as
+    from calipers.spark.columns import about
 
     said = about(scores, "system")
     if said.get("like"):
@@ -168,7 +168,7 @@ def _note_undefined(summary: Summary, scores: Any) -> None:
     for sentence in exactness_notes(said["exactness"]):
         note(sentence)
     if populations := {about(scores, name)["population"] for name in summary.measures} - {None}:
-        from calipers.limits.populations import what_is_shuffled
+        from calipers.measures.populations import what_is_shuffled
 
         for population in sorted(populations):
             note(what_is_shuffled(population))
@@ -181,7 +181,7 @@ def _table(summary: Summary, interval: float | None, scores: Any) -> Table:
     if interval is None:
         rows = [(system.name, *system.mean) for system in summary.systems]
         return Table(("system", *summary.measures), tuple(rows))
-    from calipers.engine.spark.columns import about
+    from calipers.spark.columns import about
     from calipers.stats.bounded_intervals import ends_of_means, range_around
 
     cells: list[list[Cell]] = [[system.name] for system in summary.systems]

@@ -102,7 +102,7 @@ def command(
         return
     shown.check(output.format)
     for_paper = output.format in FOR_PAPERS and not shown.per_query and shown.interval is None
-    from calipers.evaluation import evaluate
+    from calipers.evaluation.evaluation import evaluate
 
     wanted = inputs.wanted()
     baselines = [inputs.name_of(each) for each in shown.baseline]

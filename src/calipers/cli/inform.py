@@ -210,9 +210,9 @@ def difference(
     calipers inform difference qrels.txt runs/* --bins 20 --groups teams.csv --format csv
     """  # fmt: skip
     from calipers.collection.preferences import Preferences
-    from calipers.evaluation import evaluate
+    from calipers.evaluation.evaluation import evaluate
     from calipers.information.difference import difference_of
-    from calipers.metaeval.query_sets import RememberedRun
+    from calipers.metaevaluation.query_sets import RememberedRun
     from calipers.results.tables import Table
 
     of_group = None if groups is None else read_system_groups(groups)

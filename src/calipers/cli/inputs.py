@@ -70,7 +70,7 @@ class Reading:
 
     def judgments_format(self, measures: Iterable[Measure]) -> str | None:
         """What was said, or what these measures need where a file cannot tell: its second field may be idle."""
-        from calipers.inputs import kind_read
+        from calipers.evaluation.inputs import kind_read
 
         kind = kind_read(measures)
         return self.judgments_as or (None if kind == "grades" else kind)
@@ -108,7 +108,7 @@ class Reading:
             max_unpacked=self.max_unpacked,
             memory=self.memory,
         )
-        from calipers.inputs import how_read
+        from calipers.evaluation.inputs import how_read
 
         for text in how_read(runs):
             note(text)
@@ -197,7 +197,7 @@ class Inputs(Runs):
     def scores(self, lists: ListPolicies) -> Scores:
         """Scores of runs under measures, or from files of scores, with what is to be said about them."""
         from calipers.cli.evaluate import note_undefined
-        from calipers.evaluation import evaluate
+        from calipers.evaluation.evaluation import evaluate
 
         if self.are_scores:
             return self.score_files(lists.strict).open()

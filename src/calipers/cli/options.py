@@ -26,7 +26,7 @@ from calipers.cli.printing import note as note
 from calipers.cli.printing import show as show
 from calipers.cli.printing import warn as warn
 from calipers.errors import CalipersError
-from calipers.limits.populations import COLLECTION, DEFAULT_POPULATION, NAMED, check_population
+from calipers.measures.populations import COLLECTION, DEFAULT_POPULATION, NAMED, check_population
 
 
 class FileName(click.ParamType):  # type: ignore[type-arg]  # not generic in older versions

@@ -64,11 +64,11 @@ def command(
     calipers queries qrels.txt runs/* -m "nDCG@10" --plot queries.html
     calipers queries qrels.txt runs/* -m "nDCG@{5,10,20}" --bottom 50
     """
-    from calipers.evaluation import evaluate
-    from calipers.limits.exactness import exactness_notes
+    from calipers.evaluation.evaluation import evaluate
     from calipers.limits.pool_bounds import bounds
-    from calipers.limits.populations import what_is_shuffled
     from calipers.limits.query_types import query_types
+    from calipers.measures.exactness import exactness_notes
+    from calipers.measures.populations import what_is_shuffled
     from calipers.results.tables import Table
 
     measures = inputs.wanted("nDCG@10")

@@ -137,7 +137,7 @@ def command(
 
 
 def _power(found: TextScores, alpha: float) -> Table:
-    from calipers.metaeval.power import discriminative_power
+    from calipers.metaevaluation.power import discriminative_power
 
     power = discriminative_power(found.scores, "t", alpha)
     note(f"discriminative power: paired t tests over documents at alpha {alpha:g}, nothing corrected")

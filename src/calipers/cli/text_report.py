@@ -47,7 +47,7 @@ def command(
     calipers text report answers.jsonl -m "F1 NuggetRecall nDCG@10" -o answers.html
     """
     from calipers.report.page import check_packages
-    from calipers.report.texts import text_report_page
+    from calipers.text.report_page import text_report_page
 
     check_packages()
     summaries, scores, found = all_scored(data, scoring, bert, strict, filter(None, [choices.baseline]))

@@ -12,10 +12,10 @@ from calipers.collection.runs import Run
 from calipers.collection.sources import RunsLike
 from calipers.collection.table_rows import Rows, RowsRun
 from calipers.errors import CalipersError, UnknownName, warn_user
+from calipers.evaluation.inputs import as_runs
 from calipers.fusion.candidates import Ballots, ranked_segments
 from calipers.fusion.methods import Votes, method
 from calipers.fusion.scaling import constant
-from calipers.inputs import as_runs
 from calipers.lists import Floats, Ints
 from calipers.native.columns import Precision, Retrieved, TieSpans
 from calipers.native.ids import Ids

@@ -31,11 +31,11 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
+from calipers.evaluation.inputs import as_judgments
 from calipers.fusion.allowed_orders import Above, Found, best_order
 from calipers.fusion.candidates import Ballots, Ranks
 from calipers.fusion.combine import FusedRun, fused, several
 from calipers.fusion.pairwise import places, sorted_by_votes
-from calipers.inputs import as_judgments
 from calipers.lists import SAID_OF, Floats, Ints
 from calipers.native.ids import Ids, encode
 

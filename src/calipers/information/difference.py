@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import Policies, evaluate
+from calipers.evaluation.evaluation import Policies, evaluate
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, in_parallel
-from calipers.inputs import as_judgments, as_runs
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
-from calipers.metaeval.query_sets import RememberedRun
+from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.native.scanner import one_sided_pairs, order_bits, shared_bits
 from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table, as_number

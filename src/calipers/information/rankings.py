@@ -19,7 +19,7 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.inputs import as_judgments, as_runs, in_batches
+from calipers.evaluation.inputs import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
 from calipers.plurals import counted, verb
 from calipers.results.notes import some

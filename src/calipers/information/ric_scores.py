@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
+from calipers.evaluation.inputs import as_judgments
 from calipers.information.rankings import notes_on_silent
-from calipers.inputs import as_judgments
 from calipers.lists import Floats
 from calipers.plurals import counted
 from calipers.results.scores import Scores

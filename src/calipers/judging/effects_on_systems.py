@@ -20,13 +20,13 @@ import numpy as np
 from calipers.collection.runs import Run
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.inputs import as_runs
 from calipers.information.tau import information_tau
-from calipers.inputs import as_runs
 from calipers.judging.agreement import DRAWS, percentiles
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints
-from calipers.metaeval.query_sets import RememberedRun
+from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import Comparison, compare

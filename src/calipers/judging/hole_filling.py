@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
-from calipers.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.evaluation import Measures, Policies, evaluate
 from calipers.judging.effects_on_systems import means
 from calipers.judging.panel import OneJudge, Panel
-from calipers.metaeval.query_sets import only_documents
+from calipers.metaevaluation.query_sets import only_documents
 from calipers.native.columns import Precision, Retrieved
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table

@@ -25,9 +25,9 @@ from calipers.collection.preferences import Preferences
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
+from calipers.evaluation.inputs import as_judgments
 from calipers.information.rankings import MISSING, QueryRankings, Rankings
 from calipers.information.sign_patterns import check_number_of_lists, written
-from calipers.inputs import as_judgments
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information

@@ -19,10 +19,10 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import files_of
 from calipers.collection.runs import Run
 from calipers.errors import CalipersError
-from calipers.inputs import as_judgments
+from calipers.evaluation.inputs import as_judgments
 from calipers.judging.grade_scales import MOST_GRADES, SAME, Map, Scale, changed, changes, concerned, on_one_scale
 from calipers.lists import SAID_OF, Floats, Ints, Pool
-from calipers.metaeval.query_sets import HalfOfDocuments, HalfRun
+from calipers.metaevaluation.query_sets import HalfOfDocuments, HalfRun
 from calipers.native.columns import Precision, Retrieved
 from calipers.native.ids import Ids
 

@@ -21,7 +21,8 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.inputs import in_batches
+from calipers.evaluation.inputs import in_batches
+from calipers.evaluation.scoring import Counting, compared_in, scored
 from calipers.judging.agreement import Confusion
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints, Lists, Pool
@@ -30,7 +31,6 @@ from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
 from calipers.results.scores import means
-from calipers.scoring import Counting, compared_in, scored
 from calipers.stats.significance import SEED
 
 DRAWS = 200

@@ -16,7 +16,7 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import Measures, Policies
+from calipers.evaluation.evaluation import Measures, Policies
 from calipers.judging.agreement import COLUMNS, DRAWS, LEVELS, STATISTICS, Confusion, krippendorff_alpha, percentiles
 from calipers.judging.combination import reliability, with_combined
 from calipers.judging.effects_on_systems import Effects, effects_of, remembered, whole

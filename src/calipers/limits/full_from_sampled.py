@@ -21,8 +21,8 @@ from calipers.checks import check_number, check_whole
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures
-from calipers.inputs import as_judgments, as_runs, kind_read
+from calipers.evaluation.evaluation import Measures
+from calipers.evaluation.inputs import as_judgments, as_runs, kind_read
 from calipers.limits.sampled_candidates import SAMPLED_MEASURES
 from calipers.limits.sampled_ranks import CELLS, binomial
 from calipers.lists import Floats, Ints, Lists, Pool

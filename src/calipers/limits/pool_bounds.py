@@ -16,16 +16,16 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, warn_user
-from calipers.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
-from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import population_of, refuse_parts, standard_deviation
-from calipers.limits.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
+from calipers.evaluation.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
 from calipers.lists import Floats, Ints, Lists, Pool, Population
+from calipers.measures.exactness import exactness_notes
 from calipers.measures.forms import Form, Linear
 from calipers.measures.forms.base import HowFound, inexact
 from calipers.measures.forms.intents import greedy_ideal
 from calipers.measures.forms.linear import linear_over_constant
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.normalisation import population_of, refuse_parts, standard_deviation
+from calipers.measures.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.measures.random_rankings import deviation_error, enumerable, expected_error
 from calipers.measures.registry import Measure
 from calipers.measures.values import Judged

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calipers.errors import CalipersError, UnknownName
-from calipers.limits.normalisation import NOISE
 from calipers.limits.pool_bounds import Bounds
 from calipers.lists import Floats, Ints
+from calipers.measures.normalisation import NOISE
 from calipers.plurals import counted
 from calipers.results.scores import Scores
 from calipers.results.tables import ShownAsTable, Table

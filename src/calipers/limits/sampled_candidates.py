@@ -18,8 +18,8 @@ from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, chosen_measure, warn_user
-from calipers.evaluation import Measures
-from calipers.inputs import as_judgments, as_runs, kind_read, notes_on_reading
+from calipers.evaluation.evaluation import Measures
+from calipers.evaluation.inputs import as_judgments, as_runs, kind_read, notes_on_reading
 from calipers.limits.sampled_ranks import RankTerms, SampledRanks, rank_terms, sampled_ranks
 from calipers.lists import TIE_RULES, Floats, Lists, Population
 from calipers.measures.grammar import parse_all

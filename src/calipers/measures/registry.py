@@ -203,7 +203,7 @@ def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
 
 # The families declare themselves when imported. What most people ask for comes first; the rest is loaded when a name is
 # not among these. A name that two families declared would mean what was loaded last: tested not to be.
-_COMMON = ("limits.normalisation", "measures.gain", "measures.precision", "measures.preference", "measures.sets",
+_COMMON = ("measures.normalisation", "measures.gain", "measures.precision", "measures.preference", "measures.sets",
            "measures.user_models")  # fmt: skip
 _FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.browsing", "measures.diversity",
              "measures.exposure", "measures.information", "measures.interpolated", "measures.ntcir",

@@ -28,13 +28,13 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.inputs import as_judgments, as_runs, kind_read
 from calipers.fusion.candidates import by_score_then_id, read_whole
-from calipers.inputs import as_judgments, as_runs, kind_read
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
-from calipers.metaeval.query_sets import HalfOfDocuments, RememberedRun
+from calipers.metaevaluation.query_sets import HalfOfDocuments, RememberedRun
 from calipers.native.ids import encode
 from calipers.native.scanner import rank_segments
 from calipers.plurals import counted
@@ -204,7 +204,7 @@ def pool_sizes(
 ) -> dict[int, Ints]:
     """Of each depth: how many documents the pool of each judged query holds.
 
-    >>> from calipers.inputs import as_judgments, as_runs
+    >>> from calipers.evaluation.inputs import as_judgments, as_runs
     >>> known = as_judgments({"q": {"a": 1}})
     >>> runs = as_runs({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"a": 9, "c": 8}}})
     >>> {depth: sizes.tolist() for depth, sizes in pool_sizes(runs, known, [1, 2]).items()}

@@ -100,7 +100,7 @@ def placed(scores: Scores, bounds: Bounds, measure: str) -> Floats:
 
     Where less is better, on that of V2s, from the worst ranking.
     """
-    from calipers.limits.normalisation import Limits, v2
+    from calipers.measures.normalisation import Limits, v2
 
     if scores.queries != bounds.queries:
         raise CalipersError("the scores and the bounds are not of the same queries")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from calipers.plot.drawing import altair, numbers, palette, rows_of
 
 if TYPE_CHECKING:
-    from calipers.conventions.auditing.audit import Audit
+    from calipers.auditing.audit import Audit
 
 
 def tool_causes(audit: Audit, measure: str | None = None) -> Any:

@@ -14,13 +14,13 @@ import numpy as np
 from calipers.collection.judgments import Judgments
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
-from calipers.inputs import NEEDS, kind_read
+from calipers.evaluation.inputs import NEEDS, kind_read
+from calipers.evaluation.scoring import Policy, scored
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.scanner import rank_segments
 from calipers.results.scores import AVERAGES
-from calipers.scoring import Policy, scored
 
 ROWS_AT_ONCE = 2_000_000  # documents that are ranked in one go
 SAME = 1e-12  # scores that differ by less are the same

@@ -18,27 +18,27 @@ from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.texts import read_texts
 from calipers.errors import CalipersError, CheckFailed, place_of
-from calipers.evaluation import Policies, evaluate
-from calipers.inputs import FactsGiven, as_judgments, as_runs, facts_where_read, kind_read
+from calipers.evaluation.evaluation import Policies, evaluate
+from calipers.evaluation.inputs import FactsGiven, as_judgments, as_runs, facts_where_read, kind_read
 from calipers.judging.panel import named_judgments
-from calipers.limits.populations import DEFAULT_POPULATION
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
-from calipers.metaeval.query_sets import RememberedRun
+from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.plurals import counted
 from calipers.record import Record
 from calipers.report.provenance import Provenance
 from calipers.results.scores import Reason, Scores
 
 if TYPE_CHECKING:
+    from calipers.auditing.audit import Audit
     from calipers.axioms.verdicts import Properties
     from calipers.changes.difference import Difference
-    from calipers.conventions.auditing.audit import Audit
     from calipers.information.difference import InformationDifference
     from calipers.judging.study import JudgeStudy
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes
-    from calipers.metaeval.power import DiscriminativePower
+    from calipers.metaevaluation.power import DiscriminativePower
     from calipers.planning.sample_size import SampleSizePlan
     from calipers.stats.comparison import Comparison
     from calipers.unjudged.score_ranges import Ranges
@@ -152,7 +152,7 @@ class ScoredMaterial:
 
     @cached_property
     def power(self) -> DiscriminativePower:
-        from calipers.metaeval.power import discriminative_power
+        from calipers.metaevaluation.power import discriminative_power
 
         c = self.choices
         return discriminative_power(self.scores, c.test, c.alpha, samples=c.samples, seed=c.seed)
@@ -306,7 +306,7 @@ class Material(ScoredMaterial):
 
     @cached_property
     def audit(self) -> Audit:
-        from calipers.conventions.auditing.audit import audit
+        from calipers.auditing.audit import audit
 
         if any(self._facts(self.plain.measures[:1]).values()):
             raise CalipersError(

@@ -15,10 +15,10 @@ from calipers._version import __version__
 from calipers.atomic_files import check_output, write_whole
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.evaluation import Policies
+from calipers.evaluation.evaluation import Policies
 from calipers.extras import load
-from calipers.limits.populations import DEFAULT_POPULATION
 from calipers.measures.grammar import DEFAULT_MEASURES
+from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
 from calipers.plot.drawing import specified
 from calipers.plot.page import policy, script_data

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import BELOW_WORST
-from calipers.limits.populations import what_is_shuffled
+from calipers.measures.exactness import exactness_notes
+from calipers.measures.normalisation import BELOW_WORST
+from calipers.measures.populations import what_is_shuffled
 from calipers.plurals import counted
 from calipers.results.notes import some
 from calipers.results.scores import Reason, Scores

@@ -28,8 +28,8 @@ import numpy as np
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunLike
 from calipers.errors import CalipersError, place_of
-from calipers.evaluation import Measures, Policies, evaluate
-from calipers.inputs import as_judgments, as_runs
+from calipers.evaluation.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES
 from calipers.native.ids import encode

@@ -13,7 +13,7 @@ import numpy as np
 
 from calipers.collection.sources import JudgmentsLike
 from calipers.errors import CalipersError, UnknownName
-from calipers.evaluation import evaluate
+from calipers.evaluation.evaluation import evaluate
 from calipers.measures.grammar import parse_all
 from calipers.results.scores import Reason, Scores
 from calipers.text.measure_names import text_measure

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.limits.normalisation import Limits, upper, v1, v2
 from calipers.lists import Floats
+from calipers.measures.normalisation import Limits, upper, v1, v2
 from calipers.text.measure_names import TextMeasure
 from calipers.text.registry import PARTS
 

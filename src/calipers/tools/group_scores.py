@@ -12,7 +12,7 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import ArrayRun
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Policies, evaluate
+from calipers.evaluation.evaluation import Policies, evaluate
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted

@@ -24,7 +24,7 @@ import numpy as np
 
 from calipers.conventions import convention
 from calipers.errors import CalipersError
-from calipers.evaluation import Policies, evaluate
+from calipers.evaluation.evaluation import Policies, evaluate
 from calipers.extras import load
 from calipers.measures.grammar import parse, parse_all
 from calipers.measures.registry import Measure

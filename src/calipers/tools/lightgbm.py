@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.collection.judgments import Judgments
 from calipers.errors import CalipersError
-from calipers.evaluation import Policies
+from calipers.evaluation.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.registry import Measure
 from calipers.tools.group_scores import GroupScore

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from calipers.errors import CalipersError
-from calipers.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.evaluation import Measures, Policies, evaluate
 from calipers.extras import load
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse_all

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.evaluation import Policies
+from calipers.evaluation.evaluation import Policies
 from calipers.extras import load
 from calipers.measures.registry import Measure
 from calipers.tools.group_scores import GroupScore

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from calipers.collection.sources import RunsLike
 from calipers.collection.writing import check_trec_field
 from calipers.errors import CalipersError, warn_user
+from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.fusion.candidates import Ballots
 from calipers.fusion.oracles import judged as with_grades
-from calipers.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats, Ints
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.grammar import parse_all

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from calipers.collection.judgments import Judgments
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.inputs import as_judgments, as_runs, notes_on_reading
+from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure

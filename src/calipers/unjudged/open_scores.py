@@ -10,11 +10,11 @@ from itertools import pairwise
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.limits.exactness import inexact_measures, may_sample, sampling_errors
+from calipers.evaluation.scoring import scored
 from calipers.lists import UNJUDGED, Floats, Lists, Pool
+from calipers.measures.exactness import inexact_measures, may_sample, sampling_errors
 from calipers.measures.forms import Form
 from calipers.measures.registry import Measure
-from calipers.scoring import scored
 from calipers.unjudged.extreme_grades import extreme_grades, top_unknown
 from calipers.unjudged.gradings import NoRange, Unknown, enumerated, number_of_gradings
 from calipers.unjudged.open_lists import OpenLists

@@ -17,7 +17,8 @@ from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
-from calipers.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
+from calipers.evaluation.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
+from calipers.evaluation.scoring import check_depth, describe
 from calipers.lists import TIE_RULES, Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -25,7 +26,6 @@ from calipers.plurals import shape
 from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table
-from calipers.scoring import check_depth, describe
 from calipers.unjudged.open_lists import ListOptions, OpenLists, possible_grades, read_open_lists
 from calipers.unjudged.open_scores import OpenScores, Policy, bound_to, range_of
 

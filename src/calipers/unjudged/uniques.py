@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
-from calipers.inputs import as_judgments, as_runs, in_batches, notes_on_reading
+from calipers.evaluation.inputs import as_judgments, as_runs, in_batches, notes_on_reading
+from calipers.evaluation.scoring import check_depth, scored
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Retrieved
 from calipers.results.scores import AVERAGES
 from calipers.results.tables import Cell, Table
-from calipers.scoring import check_depth, scored
 from calipers.stats.correlation import kendall_b
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
-from calipers.limits.exactness import exactness_notes
-from calipers.limits.normalisation import BELOW_WORST
-from calipers.limits.populations import what_is_shuffled
 from calipers.lists import Floats
+from calipers.measures.exactness import exactness_notes
+from calipers.measures.normalisation import BELOW_WORST
+from calipers.measures.populations import what_is_shuffled
 from calipers.plot.systems import placed
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, name, number, plain_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calipers.limits.exactness import exactness_notes
-from calipers.limits.populations import what_is_shuffled
+from calipers.measures.exactness import exactness_notes
+from calipers.measures.populations import what_is_shuffled
 from calipers.plot.vega import notice
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, name, number, plain_rows

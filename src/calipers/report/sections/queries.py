@@ -9,8 +9,8 @@ import numpy as np
 
 from calipers import plot
 from calipers.changes.first_documents import ShownRankings, first_documents
-from calipers.limits.populations import what_is_shuffled
 from calipers.limits.query_types import QueryTypes
+from calipers.measures.populations import what_is_shuffled
 from calipers.report.embedded_data import all_rounded, rounded
 from calipers.report.material import Material
 from calipers.report.page_tables import Cell, Column, Grid, Row, name, number

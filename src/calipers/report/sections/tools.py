@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calipers import plot
-from calipers.conventions.auditing.advice import SHOWN
-from calipers.conventions.auditing.audit import Audit
+from calipers.auditing.advice import SHOWN
+from calipers.auditing.audit import Audit
 from calipers.plurals import counted
 from calipers.report.material import Material
 from calipers.report.page_tables import Column, Grid, Row, name, number

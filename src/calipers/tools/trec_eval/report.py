@@ -13,7 +13,7 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.conventions import CONVENTIONS, Convention
 from calipers.errors import CalipersError
-from calipers.inputs import in_batches
+from calipers.evaluation.inputs import in_batches
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.dialects import KINDLESS, Root
 from calipers.measures.forms import Form

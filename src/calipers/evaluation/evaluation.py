@@ -22,7 +22,7 @@ from calipers.collection.runs import FileRun, Run, within_reach
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import warn_user
-from calipers.inputs import (
+from calipers.evaluation.inputs import (
     SwappedFiles,
     as_judgments,
     as_runs,
@@ -31,15 +31,7 @@ from calipers.inputs import (
     kind_read,
     notes_on_reading,
 )
-from calipers.limits.exactness import inexact_measures
-from calipers.measures.forms.base import deepest
-from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-from calipers.measures.registry import Measure
-from calipers.native.columns import Precision
-from calipers.possible_gain import PossibleGains
-from calipers.results.notes import notes_about, seen_in
-from calipers.results.scores import Coverage, Scores
-from calipers.scoring import (
+from calipers.evaluation.scoring import (
     DESCRIBED,
     Counting,
     Policy,
@@ -48,6 +40,14 @@ from calipers.scoring import (
     refuse,
     refuse_infinite,
 )
+from calipers.measures.exactness import inexact_measures
+from calipers.measures.forms.base import deepest
+from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.registry import Measure
+from calipers.native.columns import Precision
+from calipers.possible_gain import PossibleGains
+from calipers.results.notes import notes_about, seen_in
+from calipers.results.scores import Coverage, Scores
 
 Measures = str | Measure | Iterable[str | Measure]
 

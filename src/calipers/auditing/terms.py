@@ -10,7 +10,6 @@ from functools import singledispatch
 
 import numpy as np
 
-from calipers.limits.normalisation import Normalised
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms import (
     BinaryPreference,
@@ -26,6 +25,7 @@ from calipers.measures.forms import (
 )
 from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.denominators import BestRanking
+from calipers.measures.normalisation import Normalised
 from calipers.measures.trec import Unjudged
 from calipers.plurals import counted
 from calipers.record import Record

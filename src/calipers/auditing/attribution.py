@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from calipers.auditing.rescoring import Rescorer
+from calipers.auditing.terms import order_reach
 from calipers.conventions import Convention
-from calipers.conventions.auditing.rescoring import Rescorer
-from calipers.conventions.auditing.terms import order_reach
 from calipers.lists import Floats
 
 NOISE = 1e-13  # parts below this are rounding

@@ -12,21 +12,21 @@ from typing import Any
 
 from calipers.conventions import Convention, convention
 from calipers.conventions.profile import base
-from calipers.engine.spark.columns import ORDER, Frame, about_systems, judgment_rows, known_systems, named, run_rows
-from calipers.engine.spark.failures import translated
-from calipers.engine.spark.session import map_in_arrow, sql
-from calipers.engine.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Task
 from calipers.errors import CalipersError
-from calipers.inputs import reads_subtopics
-from calipers.limits.exactness import inexact_measures, may_sample
-from calipers.limits.normalisation import population_of_bounds
-from calipers.limits.populations import OF_LISTS
+from calipers.evaluation.inputs import reads_subtopics
+from calipers.evaluation.scoring import Counting, Policy, check_depth, compared_in, refuse_flat
+from calipers.measures.exactness import inexact_measures, may_sample
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.normalisation import population_of_bounds
+from calipers.measures.populations import OF_LISTS
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision
 from calipers.record import Record
-from calipers.scoring import Counting, Policy, check_depth, compared_in, refuse_flat
+from calipers.spark.columns import ORDER, Frame, about_systems, judgment_rows, known_systems, named, run_rows
+from calipers.spark.failures import translated
+from calipers.spark.session import map_in_arrow, sql
+from calipers.spark.worker import JUDGMENTS, DegeneratePools, Shipped, Task
 
 LARGEST_LIST = 20_000_000  # rows of one list, or of one query's judgments, that a worker holds: about 2 GB
 MOST_BROADCAST = 1_000_000  # judged queries that are sent to every executor, to drop the rows of all others early

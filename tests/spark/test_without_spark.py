@@ -15,14 +15,14 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.simulate import simulate
 from calipers.conventions import convention
 from calipers.conventions.profile import base
-from calipers.engine.paired_sums import SummedDifferences, Sums
-from calipers.engine.spark.failures import translated
-from calipers.engine.spark.worker import JUDGMENTS, Shipped, Task
 from calipers.errors import CalipersError, CheckFailed
+from calipers.evaluation.scoring import Counting
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse
 from calipers.measures.registry import examples
-from calipers.scoring import Counting
+from calipers.spark.failures import translated
+from calipers.spark.paired_sums import SummedDifferences, Sums
+from calipers.spark.worker import JUDGMENTS, Shipped, Task
 from calipers.stats.differences import Differences, all_pairs
 from calipers.stats.significance import Settings, _student
 from conftest import Require
@@ -113,7 +113,7 @@ def test_systems_may_be_dealt_out_to_buckets(buckets):
 
 
 def test_lists_are_scored_in_parts_that_are_not_too_large(monkeypatch):
-    monkeypatch.setattr("calipers.engine.spark.worker.ROWS_AT_ONCE", 20)
+    monkeypatch.setattr("calipers.spark.worker.ROWS_AT_ONCE", 20)
     judgments, runs = SIMULATED.qrels, SIMULATED.runs
     batches = list(task_for(judgments, runs, MEASURES)(batches_of(rows_of(judgments, runs), 50)))
     assert len(batches) == len(runs)  # one per system: no two of them have 20 rows together

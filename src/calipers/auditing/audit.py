@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.auditing.attribution import Attribution, attribute
+from calipers.auditing.rescoring import Rescorer
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
-from calipers.conventions.auditing.attribution import Attribution, attribute
-from calipers.conventions.auditing.rescoring import Rescorer
 from calipers.errors import CalipersError, chosen_measure, warn_user
-from calipers.inputs import as_judgments, as_runs, notes_on_reading
-from calipers.limits.exactness import inexact_measures, sampling_errors
+from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Floats
+from calipers.measures.exactness import inexact_measures, sampling_errors
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import counted
@@ -276,7 +276,7 @@ class Audit:
 
     def advice(self) -> str:
         """One sentence: what to report, and what not to compare."""
-        from calipers.conventions.auditing.advice import advice
+        from calipers.auditing.advice import advice
 
         return advice(self)
 

@@ -1,6 +1,6 @@
 """The same scores on a cluster: Spark DataFrames in, Spark DataFrames out.
 
-    from calipers.engine import spark
+    from calipers import spark
     scores = spark.evaluate(judgments_df, runs_df, ["nDCG@10", "V2(nDCG@10)", "ERR@20"])
     spark.means(scores).show()
     spark.compare(scores, test="t", correction="holm")
@@ -8,11 +8,11 @@
 Needs the extra `spark` and a Java runtime. docs/scale.md says what it costs.
 """
 
-from calipers.engine.spark.evaluation import evaluate
-from calipers.engine.spark.files import read_judgments, read_runs
-from calipers.engine.spark.session import session
-from calipers.engine.spark.statistics import collect, compare, discriminative_power, means
-from calipers.engine.spark.summary import summarise
+from calipers.spark.evaluation import evaluate
+from calipers.spark.files import read_judgments, read_runs
+from calipers.spark.session import session
+from calipers.spark.statistics import collect, compare, discriminative_power, means
+from calipers.spark.summary import summarise
 
 __all__ = [
     "collect",

@@ -13,18 +13,18 @@ import numpy as np
 
 from calipers.checks import check_alpha, check_level
 from calipers.collection.arrow import arrow
-from calipers.engine.paired_sums import SummedDifferences, Sums
-from calipers.engine.spark.columns import Frame, about, named
-from calipers.engine.spark.failures import translated
-from calipers.engine.spark.session import map_in_arrow, sql
 from calipers.errors import CalipersError, warn_user
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted
 from calipers.record import Record
 from calipers.results.averages import expansion, mean, total
+from calipers.spark.columns import Frame, about, named
+from calipers.spark.failures import translated
+from calipers.spark.paired_sums import SummedDifferences, Sums
+from calipers.spark.session import map_in_arrow, sql
 
 if TYPE_CHECKING:
-    from calipers.metaeval.power import DiscriminativePower
+    from calipers.metaevaluation.power import DiscriminativePower
     from calipers.results.scores import Scores
     from calipers.stats.comparison import Comparison
 
@@ -193,8 +193,8 @@ def discriminative_power(
     scores: Frame, test: str = "t", alpha: float = 0.05, *, correction: str | None = None
 ) -> DiscriminativePower:
     """The share of pairs of systems that differ significantly under each measure, its cutoffs taken together."""
-    from calipers.metaeval.families import families
-    from calipers.metaeval.power import power_of
+    from calipers.metaevaluation.families import families
+    from calipers.metaevaluation.power import power_of
 
     compared = compare(scores, test, correction, alpha=alpha)
     return power_of(compared, families(_named_only(scores)))

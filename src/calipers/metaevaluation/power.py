@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calipers.lists import Floats
-from calipers.metaeval.families import Family, at_same_cutoffs, families, place_in
+from calipers.metaevaluation.families import Family, at_same_cutoffs, families, place_in
 from calipers.results.score_files import ScoresLike, as_scores
 from calipers.results.tables import PValue, ShownAsTable, Table
 from calipers.stats.comparison import Comparison, compare

@@ -26,19 +26,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.limits.populations import (
-    DEFAULT_POPULATION,
-    OF_LISTS,
-    POPULATIONS,
-    check_population,
-    collection_size,
-)
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form, Traits, inexact
 from calipers.measures.forms.exposure import ExposureSum
 from calipers.measures.forms.group_exposure import GroupExposure
 from calipers.measures.forms.wrappers import JudgedOnly
 from calipers.measures.grammar import parse
+from calipers.measures.populations import (
+    DEFAULT_POPULATION,
+    OF_LISTS,
+    POPULATIONS,
+    check_population,
+    collection_size,
+)
 from calipers.measures.random_rankings import deviation_error, expected_error, sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
 from calipers.measures.values import Value

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.conventions import Convention, convention
-from calipers.conventions.auditing.rescoring import Rescorer
-from calipers.conventions.auditing.terms import (
+from calipers.auditing.rescoring import Rescorer
+from calipers.auditing.terms import (
     best_lists,
     deepest_rank,
     gains_and_weights,
     inner_form,
     remark_on_terms,
 )
+from calipers.collection.sources import JudgmentsLike, RunsLike
+from calipers.conventions import Convention, convention
 from calipers.errors import UnknownName, place_of, suggestion, warn_user
-from calipers.inputs import as_judgments, as_runs, notes_on_reading
+from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
 from calipers.lists import Lists
 from calipers.measures.forms import Form
 from calipers.measures.forms.shares import numerator_and_divisor

@@ -16,15 +16,15 @@ from calipers.collection.arrow import arrow, ids
 from calipers.collection.chunks import line_start, parsed, whole_lines
 from calipers.collection.files import BLOCK, blocks
 from calipers.collection.run_names import ambiguous_names, distinct_names, run_name, stem_of
-from calipers.engine.spark.columns import ORDER, Frame, named
-from calipers.engine.spark.failures import translated
-from calipers.engine.spark.session import map_in_arrow, sql
 from calipers.errors import CalipersError
 from calipers.native.columns import Columns
 from calipers.native.ids import Ids, decode
 from calipers.native.scanner import ScanError
 from calipers.network import check_online
 from calipers.record import Record
+from calipers.spark.columns import ORDER, Frame, named
+from calipers.spark.failures import translated
+from calipers.spark.session import map_in_arrow, sql
 
 SPLIT = 1 << 25  # bytes of a plain file that are worth a task
 _QRELS = "query string, document binary, grade double"

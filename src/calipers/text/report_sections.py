@@ -18,8 +18,8 @@ from calipers.report.sections.method import files
 from calipers.results.tables import Table
 
 if TYPE_CHECKING:
-    from calipers.report.texts import TextMaterial
     from calipers.text.measure_names import TextMeasure
+    from calipers.text.report_page import TextMaterial
 
 LONGEST = 1500  # characters of a text that the page shows
 SAMPLES = 500  # of documents, for intervals of correlations

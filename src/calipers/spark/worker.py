@@ -28,6 +28,7 @@ from calipers.collection.arrow import arrow, coded, ids
 from calipers.collection.judgments import Judgments
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
+from calipers.evaluation.scoring import Counting, refuse_infinite, refuse_undefined
 from calipers.lists import Floats, Ints
 from calipers.measures.forms import Form
 from calipers.native.columns import Columns, Precision, Retrieved, TieSpans
@@ -35,7 +36,6 @@ from calipers.native.ids import Ids
 from calipers.native.scanner import RunScanner, ScanError
 from calipers.record import Record
 from calipers.results.scores import Coverage
-from calipers.scoring import Counting, refuse_infinite, refuse_undefined
 
 Batch = Any  # a pyarrow.RecordBatch
 

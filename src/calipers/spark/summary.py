@@ -7,19 +7,19 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from calipers.engine.spark.columns import Frame, about, named
-from calipers.engine.spark.failures import translated
-from calipers.engine.spark.session import sql
-from calipers.engine.spark.statistics import means, measures_of, systems_of
 from calipers.errors import warn_user
 from calipers.record import Record
 from calipers.results.notes import RunSummary, notes_about
 from calipers.results.scores import Reason
+from calipers.spark.columns import Frame, about, named
+from calipers.spark.failures import translated
+from calipers.spark.session import sql
+from calipers.spark.statistics import means, measures_of, systems_of
 
 UNDEFINED = (Reason.NO_RELEVANT, Reason.NOTHING_FOUND, Reason.MISSING, Reason.DEGENERATE)
 SKEWED = 10  # times the mean rows of a query
 SKEWED_FROM = 100_000  # rows
-log = logging.getLogger("calipers.engine.spark")
+log = logging.getLogger("calipers.spark")
 
 
 class OfSystem(Record):

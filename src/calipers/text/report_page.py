@@ -38,7 +38,7 @@ class TextMaterial(ScoredMaterial):
     def sections(self) -> dict[str, Any]:
         """Return the sections of the page by key."""
         from calipers.report.sections import SectionKind, comparison, systems
-        from calipers.report.sections import text as about
+        from calipers.text import report_sections as about
 
         several = len(self.scores.systems) > 1 and len(self.scores.queries) > 1
         found = {

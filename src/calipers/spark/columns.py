@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from calipers.collection.column_names import columns_of
-from calipers.engine.spark.failures import MARK
-from calipers.engine.spark.session import sql
 from calipers.errors import CalipersError
+from calipers.spark.failures import MARK
+from calipers.spark.session import sql
 
 Frame = Any  # a Spark DataFrame
 Column = Any

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from calipers.plurals import counted, verb
 
 if TYPE_CHECKING:
-    from calipers.conventions.auditing.audit import Audit
+    from calipers.auditing.audit import Audit
 
 SHOWN = 5e-5  # what four digits show
 

@@ -45,7 +45,7 @@ SETTINGS = {
 def session(require):
     require.module("pyspark")
     require.tool("java")
-    from calipers.engine import spark
+    from calipers import spark
 
     running = spark.session("local-cluster[2,1,1024]", SETTINGS)
     work = Path(sys.modules["pyspark"].__file__).parent / "work" / running.sparkContext.applicationId
@@ -110,7 +110,7 @@ def check_equal(found, expected, coverage=True):
 
 
 def both(frames, simulated, measures, columns=None, coverage=True, **options):
-    from calipers.engine import spark
+    from calipers import spark
 
     scores = spark.evaluate(*frames, measures, columns=columns, **options)
     for own in ("precut", "partitions"):
@@ -129,7 +129,7 @@ def test_every_measure_gives_the_scores_of_the_local_engine(frames, simulated):
 
 
 def test_warnings_are_those_of_the_local_engine(frames, simulated):
-    from calipers.engine import spark
+    from calipers import spark
 
     scores = spark.evaluate(*frames, ["AP"], missing="skip")
     with pytest.warns(cal.CalipersWarning) as caught:
@@ -172,7 +172,7 @@ def test_few_queries_are_dealt_out_by_system(session, tmp_path, simulated):
     few = list(simulated.qrels)[:2]
     judgments = {q: simulated.qrels[q] for q in few}
     runs = {f"{s}{i}": {q: run[q] for q in few if q in run} for s, run in simulated.runs.items() for i in range(2)}
-    from calipers.engine import spark
+    from calipers import spark
 
     scores = spark.evaluate(*frames_of(session, tmp_path, judgments, runs), ["V2(AP)", "nDCG@10"], degenerate=0.0)
     assert "bucket" in scores._jdf.queryExecution().analyzed().toString()
@@ -180,7 +180,7 @@ def test_few_queries_are_dealt_out_by_system(session, tmp_path, simulated):
 
 
 def test_diversity(session, tmp_path):
-    from calipers.engine import spark
+    from calipers import spark
 
     random = np.random.default_rng(5)
     drawn = {(q, i): random.choice(12, 6, replace=False) for q in range(8) for i in range(3)}
@@ -205,7 +205,7 @@ def test_diversity(session, tmp_path):
 
 
 def test_means_tests_and_power_are_those_of_the_local_engine(frames, simulated):
-    from calipers.engine import spark
+    from calipers import spark
 
     measures = ["nDCG@5", "nDCG@10", "AP", "gm_map", "NumRelRet", "V2(AP)"]
     scores = spark.evaluate(*frames, measures, missing="skip", empty="skip").persist()
@@ -221,7 +221,7 @@ def test_means_tests_and_power_are_those_of_the_local_engine(frames, simulated):
     np.testing.assert_allclose(found.p_adjusted, wanted.p_adjusted, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.means, wanted.means, rtol=1e-12)
     assert found.metadata == wanted.metadata
-    from calipers.metaeval.power import discriminative_power
+    from calipers.metaevaluation.power import discriminative_power
 
     assert spark.discriminative_power(scores).table() == discriminative_power(expected).table()
     for test in ("wilcoxon", "randomization", "bootstrap", "tukey"):
@@ -245,7 +245,7 @@ def test_the_command_prints_what_the_local_engine_prints(session, tmp_path, requ
     (folder / "s2.run.gz").write_bytes(gzip.compress(runs[1].read_bytes()))
     (folder / "s3.packed").write_bytes(require.module("backports.zstd").compress(runs[2].read_bytes()))
     files = [str(qrels), str(runs[0]), str(folder / "s2.run.gz"), str(folder / "s3.packed"), *map(str, runs[3:])]
-    monkeypatch.setattr("calipers.engine.spark.files.SPLIT", 2_000)
+    monkeypatch.setattr("calipers.spark.files.SPLIT", 2_000)
 
     def run(*extra):
         result = CliRunner().invoke(command, [*files, "-m", "nDCG@10 AP V2(nDCG@10)", *extra])
@@ -269,7 +269,7 @@ def test_the_command_prints_what_the_local_engine_prints(session, tmp_path, requ
 
 
 def test_files_that_spark_cannot_read_are_refused_by_name(session, tmp_path):
-    from calipers.engine import spark
+    from calipers import spark
 
     (tmp_path / "a.run").write_text("q1 Q0 d1 1 x y z\n")
     with pytest.raises(CalipersError, match="no known format"):
@@ -283,11 +283,11 @@ def test_files_that_spark_cannot_read_are_refused_by_name(session, tmp_path):
 
 
 def test_a_line_is_refused_in_the_words_of_the_local_engine(session, tmp_path, frames, monkeypatch):
-    from calipers.engine import spark
+    from calipers import spark
 
     lines = [f"q1 Q0 d{i} {i} 2.5 x\n" for i in range(50)]
     (tmp_path / "bad.run").write_text("".join([*lines, "q1 Q0 d2 2 abc x\n", *lines]))
-    monkeypatch.setattr("calipers.engine.spark.files.SPLIT", 300)
+    monkeypatch.setattr("calipers.spark.files.SPLIT", 300)
     runs = spark.read_runs(session, [str(tmp_path / "bad.run")])
     with pytest.raises(CalipersError, match=r"bad\.run:51: score 'abc' is not a number"):
         spark.collect(spark.evaluate(frames[0], runs, ["RR"]))
@@ -295,7 +295,7 @@ def test_a_line_is_refused_in_the_words_of_the_local_engine(session, tmp_path, f
 
 def test_lines_at_an_address_are_read_by_spark(session, simulated, tmp_path):
     """As of hdfs:// or s3a://; file:// goes the same way."""
-    from calipers.engine import spark
+    from calipers import spark
 
     qrels, runs = simulated.write(tmp_path / "with space é")
     address = [f"file://{path}" for path in (qrels, *runs)]
@@ -310,7 +310,7 @@ def test_lines_at_an_address_are_read_by_spark(session, simulated, tmp_path):
 
 
 def test_columns_that_are_missing_or_of_the_wrong_type_are_named(frames):
-    from calipers.engine import spark
+    from calipers import spark
 
     judgments, runs = frames
     for bad, message in (
@@ -344,7 +344,7 @@ def test_columns_that_are_missing_or_of_the_wrong_type_are_named(frames):
     ],
 )
 def test_values_that_are_no_scores_are_refused(frames, score, message):
-    from calipers.engine import spark
+    from calipers import spark
 
     judgments, runs = frames
     with pytest.raises(CalipersError) as caught:
@@ -353,7 +353,7 @@ def test_values_that_are_no_scores_are_refused(frames, score, message):
 
 
 def test_a_query_without_an_id_and_a_document_twice_are_refused(frames):
-    from calipers.engine import spark
+    from calipers import spark
 
     judgments, runs = frames
     for frame, message in (
@@ -368,7 +368,7 @@ def test_a_query_without_an_id_and_a_document_twice_are_refused(frames):
 
 
 def test_a_measure_that_has_nothing_to_work_on_is_refused_at_once(session, tmp_path):
-    from calipers.engine import spark
+    from calipers import spark
 
     frames = frames_of(session, tmp_path, {f"q{i}": {"a": 1} for i in range(4)}, {"one": {"q0": {"a": 1.0}}})
     with pytest.raises(CheckFailed, match=r"for 4 of 4 queries every ranking of the population 'pool'"):
@@ -376,7 +376,7 @@ def test_a_measure_that_has_nothing_to_work_on_is_refused_at_once(session, tmp_p
 
 
 def test_a_large_query_is_named_and_skew_is_in_the_logs(session, frames, caplog):
-    from calipers.engine import spark
+    from calipers import spark
 
     judgments, _ = frames
     heavy = session.range(120_000).selectExpr("'1' AS qid", "concat('x', id) AS docno", "double(id) AS score")
@@ -389,7 +389,7 @@ def test_a_large_query_is_named_and_skew_is_in_the_logs(session, frames, caplog)
     ):
         spark.collect(spark.evaluate(judgments, runs, ["AP"], largest_list=50_000))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "10000")
-    with caplog.at_level(logging.WARNING, "calipers.engine.spark"):
+    with caplog.at_level(logging.WARNING, "calipers.spark"):
         spark.summarise(spark.evaluate(judgments, runs, ["AP"], partitions=2))
     session.conf.set(
         "spark.sql.execution.arrow.maxRecordsPerBatch", SETTINGS["spark.sql.execution.arrow.maxRecordsPerBatch"]
@@ -438,7 +438,7 @@ def parent(process):
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_a_worker_killed_half_way_changes_nothing(session, frames, simulated, tmp_path, monkeypatch):
     """A measure of the user's own leaves a mark for every list, and waits in the middle until a worker was killed."""
-    from calipers.engine import spark
+    from calipers import spark
     from calipers.measures import registry
 
     for known in ("_DECLARED", "_BY_NAME"):  # nobody else is to meet it

@@ -18,18 +18,18 @@ from calipers.checks import check_choice
 from calipers.collection.runs import Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
-from calipers.evaluation import Measures, Policies, evaluate
-from calipers.inputs import as_judgments, as_runs, facts_where_read
+from calipers.evaluation.evaluation import Measures, Policies, evaluate
+from calipers.evaluation.inputs import as_judgments, as_runs, facts_where_read
 from calipers.limits.pool_bounds import bounds
-from calipers.limits.populations import DEFAULT_POPULATION
 from calipers.limits.query_types import QueryTypes, query_types
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
-from calipers.metaeval.consistency import Stability, split_half_swap_rate, stability, swap_rate
-from calipers.metaeval.distance import percentage_absolute_difference
-from calipers.metaeval.families import Family, base_measure, confronted, families, place_in
-from calipers.metaeval.power import Conflicts, DiscriminativePower, conflicts, power_of
-from calipers.metaeval.query_sets import (
+from calipers.measures.populations import DEFAULT_POPULATION
+from calipers.metaevaluation.consistency import Stability, split_half_swap_rate, stability, swap_rate
+from calipers.metaevaluation.distance import percentage_absolute_difference
+from calipers.metaevaluation.families import Family, base_measure, confronted, families, place_in
+from calipers.metaevaluation.power import Conflicts, DiscriminativePower, conflicts, power_of
+from calipers.metaevaluation.query_sets import (
     BY_DIFFERENCE,
     BY_GRADES,
     HALVES,

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from calipers.auditing.attribution import SWITCHES, chosen
+from calipers.auditing.rescoring import Rescorer, Setting
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import CONVENTIONS, PLAIN, Convention, LabelRange
-from calipers.conventions.auditing.attribution import SWITCHES, chosen
-from calipers.conventions.auditing.rescoring import Rescorer, Setting
 from calipers.errors import CalipersError, place_of
-from calipers.inputs import as_judgments, as_runs
+from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.lists import Floats
 from calipers.measures.grammar import parse_all
 from calipers.plurals import counted, verb

@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.auditing.terms import order_reach
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.conventions import PLAIN, Convention
-from calipers.conventions.auditing.terms import order_reach
 from calipers.conventions.profile import Policy
-from calipers.inputs import in_batches
+from calipers.evaluation.inputs import in_batches
+from calipers.evaluation.scoring import as_policy, scored
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.results.scores import Reason, Scores
-from calipers.scoring import as_policy, scored
 
 Read = tuple[bool, float | None]  # whether grades lose their fraction, and what lower ones are raised to
 _OTHER: dict[Precision, Precision] = {"double": "single", "single": "double"}

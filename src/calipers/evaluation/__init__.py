@@ -1,0 +1,1 @@
+"""Scoring: options, requests, and the one function that turns lists into scores."""
