@@ -1,1 +1,46 @@
-"""Measures: declared in families, built from a few forms, named in several grammars."""
+"""Measures: declared in families, built from a few forms, named in several grammars.
+
+Each family declares its measures when it is imported, and importing this package imports them all.
+"""
+
+from calipers.measures import (
+    adaptive,
+    agreement,
+    browsing,
+    diversity,
+    exposure,
+    gain,
+    information,
+    interpolated,
+    normalisation,
+    ntcir,
+    precision,
+    preference,
+    preference_pairs,
+    sampled,
+    sets,
+    several_judges,
+    trec,
+    user_models,
+)
+
+FAMILIES = (
+    normalisation,
+    gain,
+    precision,
+    preference,
+    sets,
+    user_models,
+    adaptive,
+    agreement,
+    browsing,
+    diversity,
+    exposure,
+    information,
+    interpolated,
+    ntcir,
+    preference_pairs,
+    sampled,
+    several_judges,
+    trec,
+)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, cached_property
-from importlib import import_module
+from functools import cached_property
 from inspect import getdoc, getmodule, signature
 from typing import Any, Literal
 
@@ -138,10 +137,8 @@ def measure(
 def _refuse_taken(declaration: Declaration, name: str, key: str) -> None:
     """Stop where a name belongs to another measure, or where a user's measure has the name of a built-in one."""
     own = not _is_built_in(declaration)
-    if own:
-        _load()
-        if reason := refusal(name):
-            raise CalipersError(f"a measure cannot be called '{name}': {reason}")
+    if own and (reason := refusal(name)):
+        raise CalipersError(f"a measure cannot be called '{name}': {reason}")
     taken = _BY_NAME.get(name) or _BY_NAME.get(key)
     if taken is None:
         return
@@ -152,7 +149,7 @@ def _refuse_taken(declaration: Declaration, name: str, key: str) -> None:
 
 
 def _is_built_in(declaration: Declaration) -> bool:
-    return declaration.function.__module__ in {f"calipers.{family}" for family in _FAMILIES}
+    return declaration.function.__module__.startswith("calipers.measures.")
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
@@ -168,7 +165,6 @@ def alias(name: str, of: str, **parameters: Any) -> None:
 
 def declared(reads: Reads = "grades") -> Iterator[Declaration]:
     """Every declared measure of such judgments."""
-    _load()
     yield from [declaration for declaration in _DECLARED.values() if declaration.reads == reads]
 
 
@@ -178,13 +174,11 @@ def examples(reads: Reads = "grades") -> list[str]:
 
 
 def known_names() -> list[str]:
-    _load()
     return sorted(_BY_NAME)
 
 
 def other_names(declaration: Declaration) -> list[str]:
     """What else a measure goes by, with the parameters that such a name sets, as `ndcg_burges (gain=exp)`."""
-    _load()
     found = []
     for name, (of, fixed) in _BY_NAME.items():
         if of is declaration and name not in (declaration.name, declaration.name.lower()):
@@ -195,25 +189,7 @@ def other_names(declaration: Declaration) -> list[str]:
 
 def look_up(name: str) -> tuple[Declaration, Mapping[str, Any]] | None:
     """The declaration that a name or alias stands for, and the parameters that the alias sets."""
-    _load(_COMMON)
-    if name.lower() not in _BY_NAME:
-        _load()
     return _BY_NAME.get(name) or _BY_NAME.get(name.lower())
-
-
-# The families declare themselves when imported. What most people ask for comes first; the rest is loaded when a name is
-# not among these. A name that two families declared would mean what was loaded last: tested not to be.
-_COMMON = ("measures.normalisation", "measures.gain", "measures.precision", "measures.preference", "measures.sets",
-           "measures.user_models")  # fmt: skip
-_FAMILIES = (*_COMMON, "measures.adaptive", "measures.agreement", "measures.browsing", "measures.diversity",
-             "measures.exposure", "measures.information", "measures.interpolated", "measures.ntcir",
-             "measures.preference_pairs", "measures.sampled", "measures.several_judges", "measures.trec")  # fmt: skip
-
-
-@cache
-def _load(families: tuple[str, ...] = _FAMILIES) -> None:
-    for family in families:
-        import_module(f"calipers.{family}")
 
 
 class Measure(Record):
