@@ -267,10 +267,17 @@ def test_judgments_of_numbers_are_no_scores(
 def test_exchanged_json_files_are_refused(tmp_path: Path) -> None:
     known = judgments()
     grades = as_json(known, "grade", tmp_path)
-    scores = as_json({q: {d: 0.5 + i for i, d in enumerate(of)} for q, of in known.items()}, "score", tmp_path)
+    ranked = {q: {d: 0.5 + i + place for i, d in enumerate(of)} for place, (q, of) in enumerate(known.items())}
+    scores = as_json(ranked, "score", tmp_path)
     with pytest.raises(CalipersError, match="judgments come first, then runs"):
         cal.evaluate(scores, grades, "AP")
     assert cal.evaluate(grades, scores, "AP", warn=False)["AP"].any()
+    (tmp_path / "halves").mkdir()
+    halves = as_json(
+        {q: {d: g / 2 + 0.5 for d, g in of.items()} for q, of in known.items()}, "grade", tmp_path / "halves"
+    )
+    kept = cal.evaluate(halves, grades, "AP", warn=False)  # a scale with halves, and whole scores
+    assert kept["AP"].any()
 
 
 def test_incomplete_responses_are_said(tmp_path: Path) -> None:

@@ -224,10 +224,12 @@ class SwappedFiles:
     """
 
     LARGEST = 10  # that grades usually are
+    MOST_GRADES = 10  # different values that the grades of a scale have at most
 
     def __init__(self, grade: Floats) -> None:
         fractional = grade[grade != np.rint(grade)]
         self._grade = float(fractional[0]) if len(fractional) and 2 * len(fractional) >= len(grade) else None
+        self._is_scale = self._grade is None or len(np.unique(grade)) <= self.MOST_GRADES
         self._low, self._high = np.inf, -np.inf
         self._whole = True
 
@@ -245,14 +247,22 @@ class SwappedFiles:
             self._high = max(self._high, float(run.score.max(initial=-np.inf)))
 
     def notes(self, judgments: Judgments, runs: Iterable[Run]) -> list[str]:
-        """Return a warning if judgments and runs seem to be exchanged. JSON files that seem so are refused."""
+        """Return a warning if judgments and runs seem to be exchanged.
+
+        JSON files are refused if the grades also have more values than those of a scale.
+        """
         if self._grade is None or not self._whole or not -self.LARGEST <= self._low < self._high <= self.LARGEST:
             return []
         text = (
             f"the judgments look like scores (grade {self._grade:g}) and the scores like grades (whole numbers "
             f"from {self._low:g} to {self._high:g}): {ORDER}"
         )
-        if self._high > 0 and _is_json_file(judgments.name) and any(_is_json_file(path_of(run)) for run in runs):
+        if (
+            self._high > 0
+            and not self._is_scale
+            and _is_json_file(judgments.name)
+            and any(_is_json_file(path_of(run)) for run in runs)
+        ):
             raise CalipersError(
                 f"{text}. If they are right, name grades and scores, as columns of CSV do", file=judgments.name
             )
