@@ -91,6 +91,7 @@ from calipers.measures.forms import Linear as Linear
 from calipers.measures.forms import Paired as Paired
 from calipers.measures.forms import Peak as Peak
 from calipers.measures.grammar import parse as parse
+from calipers.measures.levels import AtLeast as AtLeast
 from calipers.measures.normalisation import V1 as V1
 from calipers.measures.normalisation import V2 as V2
 from calipers.measures.normalisation import U as U
@@ -101,8 +102,7 @@ from calipers.measures.readers import UserModel as UserModel
 from calipers.measures.readers import user_model as user_model
 from calipers.measures.registry import Measure as Measure
 from calipers.measures.registry import measure as measure
-from calipers.measures.values import AtLeast as AtLeast
-from calipers.measures.values import Weights as Weights
+from calipers.measures.weights import Weights as Weights
 from calipers.metaevaluation.consistency import split_half_swap_rate as split_half_swap_rate
 from calipers.metaevaluation.consistency import stability as stability
 from calipers.metaevaluation.consistency import swap_rate as swap_rate

@@ -9,8 +9,9 @@ import numpy as np
 
 from calipers.lists import Floats, Lists
 from calipers.measures.forms import Form, Linear, Share
+from calipers.measures.gains import described
+from calipers.measures.levels import Judged
 from calipers.measures.registry import Measure
-from calipers.measures.values import Judged, described
 from calipers.results.averages import mean
 
 

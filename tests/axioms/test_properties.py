@@ -30,8 +30,9 @@ from calipers.axioms.small_rankings import Space, lists_of, space
 from calipers.axioms.verdicts import NINE, SEVEN, Properties, Verdict, examine
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
+from calipers.measures.gains import LinearGain
 from calipers.measures.registry import declared
-from calipers.measures.values import DISCOUNTS, LinearGain
+from calipers.measures.weights import DISCOUNTS
 from conftest import ROOT
 from research.manual_pages import card_name, pages
 

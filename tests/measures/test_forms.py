@@ -22,9 +22,10 @@ from calipers.measures.forms.global_gain import OfGlobalGain
 from calipers.measures.forms.intents import Blend, IntentAware
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.forms.shares import Denominator, numerator_and_divisor
+from calipers.measures.gains import GivenWorth, Worth
 from calipers.measures.normalisation import Normalised
 from calipers.measures.registry import examples
-from calipers.measures.values import Discount, GivenDiscount, GivenWorth, Worth
+from calipers.measures.weights import Discount, GivenDiscount
 
 FORMS = {name: cal.parse(name).form for name in (*examples(), *examples("subtopics"))}
 # Declared to have no formula of their own: functions of whole lists, and counts whose name says all.

@@ -15,9 +15,9 @@ from calipers.axioms.small_rankings import Space
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.forms import Form, Free
+from calipers.measures.gains import Worth
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import NEEDED, Declaration, Measure
-from calipers.measures.values import Worth
 from calipers.plurals import counted
 from calipers.record import Record, values_of
 

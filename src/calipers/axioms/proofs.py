@@ -36,9 +36,10 @@ from calipers.measures.forms.browsing import Browsed
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.exposure import ExposureSum
 from calipers.measures.forms.paired import sum_of_precisions_from
+from calipers.measures.gains import described
 from calipers.measures.normalisation import Normalised, standard_score, upper, v1, v2, v2s, worst_to_ideal
 from calipers.measures.precision import PrefixDepth
-from calipers.measures.values import Facts, described
+from calipers.measures.weights import Facts
 
 Proofs = dict[str, str]  # the reason for each property that is proved
 

@@ -37,7 +37,7 @@ from calipers.measures.forms.pairs import AsManyNonRelevant, PairForm
 from calipers.measures.forms.wrappers import Worthy
 from calipers.measures.information import PairInformation
 from calipers.measures.normalisation import Normalised
-from calipers.measures.values import Flat
+from calipers.measures.weights import Flat
 
 NO_READER = "None is declared: the measure describes the list, not somebody who reads it."
 COUNTS_PAIRS = "None: pairs of judged documents are counted, in the right or in the wrong order."

@@ -15,7 +15,7 @@ from calipers.axioms.small_rankings import MORE_RANKINGS, space
 from calipers.axioms.table_notes import note_letters
 from calipers.errors import CalipersError, UnknownName
 from calipers.measures.forms.base import number
-from calipers.measures.values import described
+from calipers.measures.gains import described
 
 SEVEN = tuple(PROPERTIES)
 NINE = (*SEVEN, *EXTRA)

@@ -24,11 +24,11 @@ from calipers.measures.forms.base import HowFound, inexact
 from calipers.measures.forms.intents import greedy_ideal
 from calipers.measures.forms.linear import linear_over_constant
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
+from calipers.measures.levels import Judged
 from calipers.measures.normalisation import population_of, refuse_parts, standard_deviation
 from calipers.measures.populations import DEFAULT_POPULATION, OF_LISTS, check_population, no_room
 from calipers.measures.random_rankings import deviation_error, enumerable, expected_error
 from calipers.measures.registry import Measure
-from calipers.measures.values import Judged
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 

@@ -25,8 +25,10 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.forms import Cascade, Form, Linear, Paired, Peak, Share
+from calipers.measures.gains import Value, described
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.values import AtLeast, Value, Weights, described
+from calipers.measures.levels import AtLeast
+from calipers.measures.weights import Weights
 from calipers.record import Record
 
 CELLS = 1 << 21  # of a work matrix: larger blocks are done in parts

@@ -7,9 +7,9 @@ from calipers.measures import (
     adaptive,
     agreement,
     browsing,
+    cumulated_gain,
     diversity,
     exposure,
-    gain,
     information,
     interpolated,
     normalisation,
@@ -26,7 +26,7 @@ from calipers.measures import (
 
 FAMILIES = (
     normalisation,
-    gain,
+    cumulated_gain,
     precision,
     preference,
     sets,

@@ -19,9 +19,9 @@ from calipers.lists import Floats, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.browsing import Patient
 from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.gains import Value
 from calipers.measures.registry import LARGEST, measure
 from calipers.measures.user_models import LARGEST_TARGET, check_ranks, worth_of
-from calipers.measures.values import Value
 from calipers.record import Record
 
 

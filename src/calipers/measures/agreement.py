@@ -19,8 +19,9 @@ from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.base import Exactness
 from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.gains import LinearGain
+from calipers.measures.levels import AtLeast
 from calipers.measures.registry import measure
-from calipers.measures.values import AtLeast, LinearGain
 from calipers.record import Record
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from calipers.measures.forms.browsing import (
 )
 from calipers.measures.registry import LARGEST, NEEDED, Measure, measure
 from calipers.measures.user_models import worth_of
-from calipers.measures.values import DISCOUNTS, FLAT, Geometric, InverseSquare, PowerSteps, Weights
+from calipers.measures.weights import DISCOUNTS, FLAT, Geometric, InverseSquare, PowerSteps, Weights
 
 DEPTH = 1000  # ranks that a reader is followed down, as in cwl_eval
 

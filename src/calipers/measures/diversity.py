@@ -37,19 +37,10 @@ from calipers.lists import Floats
 from calipers.measures.forms import CUTOFF, FOUND, IDEAL, RELEVANT, Cascade, Form, Linear, Paired
 from calipers.measures.forms.denominators import BestRanking
 from calipers.measures.forms.intents import Alike, Blend, Each, GreedyIdeal, IntentAware, IntentWeights, Probable
+from calipers.measures.gains import StopProbability, Value, gain_of
+from calipers.measures.levels import AtLeast
 from calipers.measures.registry import LARGEST, alias, measure
-from calipers.measures.values import (
-    DISCOUNTS,
-    FLAT,
-    AtLeast,
-    Discount,
-    Geometric,
-    StopProbability,
-    Value,
-    Weights,
-    discount_of,
-    gain_of,
-)
+from calipers.measures.weights import DISCOUNTS, FLAT, Discount, Geometric, Weights, discount_of
 from calipers.record import Record
 
 GREEDY = GreedyIdeal()

@@ -16,8 +16,8 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Deterministic, Form
 from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.levels import AtLeast
 from calipers.measures.registry import NEEDED, measure
-from calipers.measures.values import AtLeast
 from calipers.record import Record
 
 if TYPE_CHECKING:

@@ -31,6 +31,7 @@ from calipers.measures.forms.base import Exactness, Form, Traits, inexact
 from calipers.measures.forms.exposure import ExposureSum
 from calipers.measures.forms.group_exposure import GroupExposure
 from calipers.measures.forms.wrappers import JudgedOnly
+from calipers.measures.gains import Value
 from calipers.measures.grammar import parse
 from calipers.measures.populations import (
     DEFAULT_POPULATION,
@@ -41,7 +42,6 @@ from calipers.measures.populations import (
 )
 from calipers.measures.random_rankings import deviation_error, expected_error, sampled_deviation
 from calipers.measures.registry import NEEDED, Measure, measure
-from calipers.measures.values import Value
 from calipers.plurals import counted
 
 if TYPE_CHECKING:

@@ -36,9 +36,10 @@ from calipers.measures.forms import CUTOFF, IDEAL, RELEVANT, Cascade, Form, Smal
 from calipers.measures.forms.blended import Blended, GeometricTotal, RankBiasedBlended
 from calipers.measures.forms.blended_at_rank import FirstBlended, Preferred
 from calipers.measures.forms.global_gain import OfGlobalGain, Sharp
+from calipers.measures.gains import GainFrom, LinearGain, ShareOf, gain_of
 from calipers.measures.registry import LARGEST, alias, is_finite, measure
 from calipers.measures.user_models import stop_of
-from calipers.measures.values import DISCOUNTS, GainFrom, LinearGain, ShareOf, gain_of
+from calipers.measures.weights import DISCOUNTS
 
 ANY = 5e-324  # the smallest number above 0: what has a gain is relevant
 

@@ -44,8 +44,9 @@ from calipers.measures.forms import (
     WeightedDepth,
     ZeroIfShort,
 )
+from calipers.measures.levels import AtLeast, Judged
 from calipers.measures.registry import LARGEST, NEEDED, alias, is_finite, measure
-from calipers.measures.values import FLAT, AtLeast, Judged
+from calipers.measures.weights import FLAT
 from calipers.record import Record
 
 LARGEST_BETA = 1e100

@@ -30,9 +30,10 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats, Ints, Lists, Pool, Population
 from calipers.measures.forms import Denominator, Deterministic, Form
+from calipers.measures.gains import Value, gain_of
 from calipers.measures.registry import measure
 from calipers.measures.trec import EPSILON
-from calipers.measures.values import DISCOUNTS, Value, Weights, gain_of
+from calipers.measures.weights import DISCOUNTS, Weights
 from calipers.record import Record
 
 if TYPE_CHECKING:

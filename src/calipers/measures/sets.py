@@ -13,8 +13,9 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.forms import Counted, Form, Linear
+from calipers.measures.levels import AtLeast
 from calipers.measures.registry import measure
-from calipers.measures.values import FLAT, AtLeast
+from calipers.measures.weights import FLAT
 from calipers.record import Record
 
 

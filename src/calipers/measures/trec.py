@@ -26,9 +26,11 @@ from calipers.measures.forms import (
     Smaller,
 )
 from calipers.measures.forms.wrappers import Worthy
+from calipers.measures.gains import Negative, Value, gain_of
+from calipers.measures.levels import AtLeast
 from calipers.measures.precision import PrefixDepth
 from calipers.measures.registry import NEEDED, measure
-from calipers.measures.values import DISCOUNTS, FLAT, AtLeast, Negative, Value, gain_of
+from calipers.measures.weights import DISCOUNTS, FLAT
 from calipers.record import Record
 
 EPSILON = 0.00001  # infAP's smoothing

@@ -19,24 +19,19 @@ from typing import Any
 
 from calipers.errors import CalipersError
 from calipers.measures.forms import TOTAL_WEIGHT, Cascade, Complement, Form, Linear
-from calipers.measures.registry import LARGEST, measure
-from calipers.measures.values import (
-    DISCOUNTS,
+from calipers.measures.gains import (
     GAINS,
-    AtLeast,
     GainFrom,
-    Geometric,
-    InverseSquare,
-    Judged,
     LinearGain,
     ShareOfLargest,
     StopByGain,
     StopProbability,
     Value,
-    Weights,
-    discount_of,
     gain_of,
 )
+from calipers.measures.levels import AtLeast, Judged
+from calipers.measures.registry import LARGEST, measure
+from calipers.measures.weights import DISCOUNTS, Geometric, InverseSquare, Weights, discount_of
 
 
 @measure("RR", cutoff=None, rel=1, aliases=("MRR", "recip_rank"))

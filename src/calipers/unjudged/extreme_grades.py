@@ -31,8 +31,9 @@ from calipers.measures.forms import (
 )
 from calipers.measures.forms.denominators import Ideal, TotalWeight
 from calipers.measures.forms.linear import weighted_sum
+from calipers.measures.gains import described
+from calipers.measures.levels import AtLeast
 from calipers.measures.trec import Unjudged
-from calipers.measures.values import AtLeast, described
 from calipers.unjudged.gradings import (
     GainLevels,
     GradeIncrements,

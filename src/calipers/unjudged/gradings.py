@@ -25,7 +25,7 @@ import numpy as np
 
 from calipers.errors import CalipersError
 from calipers.lists import UNJUDGED, DocumentGroups, Floats, Ints, Lists, Pool, once
-from calipers.measures.values import Weights
+from calipers.measures.weights import Weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -30,7 +30,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.forms.linear import weighted_sum
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
-from calipers.measures.values import Geometric, Weights
+from calipers.measures.weights import Geometric, Weights
 from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table
 

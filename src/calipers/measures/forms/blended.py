@@ -18,8 +18,9 @@ import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.shares import Denominator
+from calipers.measures.gains import GainFrom, Value, Worth, described
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.values import AtLeast, GainFrom, Value, Worth, described
+from calipers.measures.levels import AtLeast
 from calipers.record import Record
 
 if TYPE_CHECKING:

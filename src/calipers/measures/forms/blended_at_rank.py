@@ -10,7 +10,7 @@ import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.blended import CELLS, Blended, OfBlendedRatios, RankWeights, name_letters
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.values import AtLeast
+from calipers.measures.levels import AtLeast
 from calipers.record import Record
 
 

@@ -25,7 +25,9 @@ from calipers.measures.forms.paired import Paired
 from calipers.measures.forms.self_normalised import SelfNormalisedPrecision
 from calipers.measures.forms.shares import Share
 from calipers.measures.forms.wrappers import Worthy
-from calipers.measures.values import FLAT, AtLeast, Discount, Facts, Value, Weights, described
+from calipers.measures.gains import Value, described
+from calipers.measures.levels import AtLeast
+from calipers.measures.weights import FLAT, Discount, Facts, Weights
 from calipers.record import Record
 
 CELLS = 1 << 20  # ranks that are worked on at once

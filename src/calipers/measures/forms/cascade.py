@@ -9,7 +9,8 @@ import numpy as np
 
 from calipers.lists import Floats, Groups, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form
-from calipers.measures.values import Value, Weights, described
+from calipers.measures.gains import Value, described
+from calipers.measures.weights import Weights
 from calipers.native.scanner import symmetric_means
 from calipers.record import Record
 

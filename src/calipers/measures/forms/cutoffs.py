@@ -10,7 +10,7 @@ from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Form, Wrapper
 from calipers.measures.forms.denominators import IDEAL, BestRanking
 from calipers.measures.forms.linear import Linear, weighted_sum
-from calipers.measures.values import Value
+from calipers.measures.gains import Value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,7 @@ import numpy as np
 from calipers.lists import Floats, Groups, Ints, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, Form, HowFound, Traits
 from calipers.measures.forms.cascade import IN_CACHE, in_parts, product_above
-from calipers.measures.values import Value
+from calipers.measures.gains import Value
 from calipers.native.columns import TieSpans
 from calipers.native.scanner import rank_segments, symmetric_means
 from calipers.record import Record

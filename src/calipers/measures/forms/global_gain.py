@@ -9,7 +9,7 @@ import numpy as np
 from calipers.lists import Floats, Lists, Pool, Population
 from calipers.measures.forms.base import Exactness, HowFound, Wrapper
 from calipers.measures.forms.intents import Blend, subtopics_of
-from calipers.measures.values import Value
+from calipers.measures.gains import Value
 
 NOISE = 1e-12
 

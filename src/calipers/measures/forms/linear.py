@@ -10,7 +10,9 @@ import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
 from calipers.measures.forms.shares import Share, numerator_and_divisor
-from calipers.measures.values import AtLeast, Value, Weights, described
+from calipers.measures.gains import Value, described
+from calipers.measures.levels import AtLeast
+from calipers.measures.weights import Weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

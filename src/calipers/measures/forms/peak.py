@@ -9,7 +9,7 @@ import numpy as np
 
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Form
-from calipers.measures.values import Value, described
+from calipers.measures.gains import Value, described
 from calipers.record import Record
 
 if TYPE_CHECKING:

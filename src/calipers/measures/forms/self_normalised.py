@@ -10,8 +10,9 @@ from calipers.lists import Floats, Ints, Lists, Population
 from calipers.measures.forms.base import Exactness, Form
 from calipers.measures.forms.linear import Linear
 from calipers.measures.forms.paired import Paired, tie_precision
+from calipers.measures.gains import Value
 from calipers.measures.hypergeometric import hypergeometric
-from calipers.measures.values import Value, Weights
+from calipers.measures.weights import Weights
 
 MOST_COMPOSITIONS = 200_000
 DRAWS = 10_000

@@ -10,7 +10,7 @@ import numpy as np
 
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Exactness, Form, Wrapper
-from calipers.measures.values import Value
+from calipers.measures.gains import Value
 from calipers.record import FinalRecord
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from calipers.lists import Floats, Lists, Population
 from calipers.measures.forms.base import Exactness, Form, Traits, Wrapper, deepest, number
 from calipers.measures.forms.paired import sum_of_precisions_from
-from calipers.measures.values import Negative, Value
+from calipers.measures.gains import Negative, Value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

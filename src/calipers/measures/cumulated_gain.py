@@ -30,8 +30,9 @@ from calipers.measures.forms import (
     ZeroIfShort,
 )
 from calipers.measures.forms.linear import weighted_sum
+from calipers.measures.gains import gain_of
 from calipers.measures.registry import NEEDED, alias, measure
-from calipers.measures.values import discount_of, gain_of
+from calipers.measures.weights import discount_of
 
 
 @measure("DCG", cutoff=None, gain="linear", gains=None, discount="log2")
