@@ -14,11 +14,11 @@ import pytest
 from calipers.auditing.terms import best_lists, gains_and_weights, inner_form
 from calipers.axioms.proofs import proofs, proofs_of_division
 from calipers.axioms.readers import reader
+from calipers.evaluation.possible_gain import possible_gain
 from calipers.measures.forms import Denominator, Form
 from calipers.measures.forms.browsing import browsing_model
 from calipers.measures.forms.search_by_intent import gain_alone, search_part
 from calipers.measures.registry import declared
-from calipers.possible_gain import possible_gain
 from calipers.unjudged.extreme_grades import extreme_grades, grade_increments, growth_of
 
 Rules = Callable[..., Any]

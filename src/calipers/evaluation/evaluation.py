@@ -31,6 +31,7 @@ from calipers.evaluation.inputs import (
     kind_read,
     notes_on_reading,
 )
+from calipers.evaluation.possible_gain import PossibleGains
 from calipers.evaluation.scoring import (
     DESCRIBED,
     Counting,
@@ -45,7 +46,6 @@ from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision
-from calipers.possible_gain import PossibleGains
 from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import Coverage, Scores
 

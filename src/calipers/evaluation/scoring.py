@@ -12,13 +12,13 @@ from calipers.checks import check_choice, check_policy, check_whole, is_number
 from calipers.collection.judgments import Judgments
 from calipers.conventions import Convention
 from calipers.errors import CalipersError
+from calipers.evaluation.possible_gain import PossibleGains
 from calipers.lists import TIE_RULES, Floats, Lists, Pool
 from calipers.measures.exactness import sampling_errors
 from calipers.measures.forms.base import deepest
 from calipers.measures.populations import no_room
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
-from calipers.possible_gain import PossibleGains
 from calipers.record import Record
 from calipers.results.scores import Coverage, Reason
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calipers.lists import Floats, Lists, Population
-from calipers.measures.forms.base import Exactness, Form, Traits, Wrapper, deepest, number
+from calipers.measures.forms.base import Exactness, Form, HowFound, Traits, Wrapper, deepest, number
 from calipers.measures.forms.paired import sum_of_precisions_from
 from calipers.measures.gains import Negative, Value
 
@@ -22,8 +22,8 @@ class Mixture(Form):
 
     def exactness(self, population: Population | None = None) -> Exactness:
         each = [form.exactness() for _, form in self.parts]
-        ties = next((part.ties for part in each if part.ties != "exact"), "exact")
-        expected = next((part.expected for part in each if part.expected != "exact"), "exact")
+        ties: HowFound = next((part.ties for part in each if part.ties != "exact"), "exact")
+        expected: HowFound = next((part.expected for part in each if part.expected != "exact"), "exact")
         return Exactness(ties=ties, expected=expected)
 
     def score(self, lists: Lists) -> Floats:
