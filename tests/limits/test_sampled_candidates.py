@@ -284,3 +284,8 @@ def test_a_random_ranking_scores_the_mean_over_all_orders(case: tuple[Grades, Ma
         values = [measure([grades.get(item, 0) for item in order]) for order in permutations(tied)]
         assert found.random[m, 0, 0] == pytest.approx(float(sum(values) / len(values)), abs=1e-12), name
     assert found.random_ranking().column("expected") == found.random[:, 0].mean(axis=1).tolist()
+
+
+def test_runs_that_answer_no_judged_query_are_refused() -> None:
+    with pytest.raises(cal.CalipersError, match=r"no query in common.*'q1'.*'Q1'; upper and lower case differ"):
+        cal.sampled({"q1": {"a": 1}}, {"Q1": {"a": 1.0}}, "RR", items=10, negatives=2)

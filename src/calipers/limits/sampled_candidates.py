@@ -14,6 +14,7 @@ import numpy as np
 
 from calipers.checks import LARGEST_COUNT, check_choice, check_seed, check_whole
 from calipers.collection.judgments import Judgments
+from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
@@ -210,7 +211,7 @@ def sampled(
     names = tuple(name for name, _ in distinct_names(systems))
     retrieved = [run.retrieved(known) for run in systems]
     if not any(len(found.query) for found in retrieved):
-        raise known.not_answered(next((found.unjudged[0] for found in retrieved if len(found.unjudged)), None))
+        raise no_query_in_common(known, (found.unjudged for found in retrieved))
     lists = Lists.of(known.pool, retrieved).under("docid" if popularity is not None else ties)
 
     def name(place: int) -> str:
