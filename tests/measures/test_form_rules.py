@@ -7,15 +7,20 @@ of each function is correct for every form, and says less.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 
+import calipers
+import calipers as cal
 from calipers.auditing.terms import best_lists, gains_and_weights, inner_form
 from calipers.axioms.proofs import proofs, proofs_of_division
 from calipers.axioms.readers import reader
 from calipers.evaluation.possible_gain import possible_gain
-from calipers.measures.forms import Denominator, Form
+from calipers.limits.sampled_ranks import rank_terms
+from calipers.measures.forms import Complement, Denominator, Form
 from calipers.measures.forms.browsing import browsing_model
 from calipers.measures.forms.search_by_intent import gain_alone, search_part
 from calipers.measures.registry import declared
@@ -85,6 +90,11 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         "no bound that is cheap": {*FORMS - {"Linear"}, *COUNTS, *OTHERS, *WRAPPERS - {"Share"}},
         UNKNOWN_FUNCTION: FUNCTIONS,
     },
+    rank_terms: {
+        OTHER_JUDGMENTS: OTHERS,
+        UNKNOWN_FUNCTION: FUNCTIONS,
+        "no closed form is known for sampled items": {*FORMS - SUMS - {"Peak"}, *COUNTS, *WRAPPERS - {"Share"}},
+    },
     extreme_grades: {
         OTHER_JUDGMENTS: OTHERS,
         UNKNOWN_FUNCTION: FUNCTIONS,
@@ -105,6 +115,31 @@ WITHOUT_RULE: dict[Rules, dict[str, set[str]]] = {
         },
     },
 }  # fmt: skip
+
+
+# Functions whose default is right for every form without a rule, not only unknown.
+DEFAULT_HOLDS = {
+    "deepest_rank": "the reach of the form",
+    "depends_on_own_list_only": "False: a document that is not retrieved may count",
+    "greedy_ideal": "the ideal",
+    "has_residual": "False: only for weights that are positive at every rank",
+    "is_best_when_sorted": "False: nothing is known",
+    "is_undefined_if_degenerate": "False: only normalised scores are",
+    "judged_only": "the form of lists without unjudged documents",
+    "largest_score": "None: the usual bound",
+    "numerator_and_divisor": "the form itself, undivided",
+    "order_reach": "the reach of the form",
+    "population_of_bounds": "None: not normalised",
+    "reader_of_share": "the reader of the numerator",
+    "reason_against": "an empty string: every normalisation takes it",
+    "remark_on_terms": "an empty string: the terms explain themselves",
+    "fades_until": "0: what a document adds does not depend on those above it",
+    "stops_at_first_relevant": "False: only cascades stop",
+    "sum_of_precisions_from": "None: no sum of precisions",
+    "tie_rule": "derived from the exactness of the form",
+    "top_unknown": "None: all unknown documents may count",
+    "weighted_sum": "None: no weighted sum",
+}
 
 
 def subclasses(kind: type) -> Iterator[type]:
@@ -136,3 +171,34 @@ def test_every_form_has_a_rule_or_a_reason_why_not(rules: Any) -> None:
 def test_no_wrapper_hands_a_question_on_for_all_its_subclasses(rules: Any) -> None:
     """A complement must answer the opposite: each wrapper has a rule of its own or none."""
     assert not {"Wrapper", "Quotient"} & {kind.__name__ for kind in rules.registry}
+
+
+def test_every_function_with_rules_is_listed_here() -> None:
+    found = set()
+    for module in walk_packages(calipers.__path__, "calipers."):
+        if module.name.split(".")[1] in ("auditing", "axioms", "evaluation", "limits", "measures", "unjudged"):
+            for name, function in vars(import_module(module.name)).items():
+                wrapped = getattr(function, "__wrapped__", None)
+                first = next(iter(getattr(wrapped, "__annotations__", {}).values()), None)
+                if hasattr(function, "dispatch") and first in ("Form", "Denominator") and not name.startswith("_"):
+                    found.add(name)
+    assert found == {*(rules.__name__ for rules in WITHOUT_RULE), *DEFAULT_HOLDS}
+
+
+def test_a_form_has_few_members() -> None:
+    """What only one feature asks is a function of that feature."""
+    members = {name for name in vars(Form) if not name.startswith("_")}
+    assert members == {
+        "can_change_score", "error", "exactness", "expected", "extreme_order", "formula", "gain", "ideal",
+        "is_degenerate", "published", "reach", "score", "substitute", "traits", "undefined_for_any_ranking", "variance",
+        "worst",
+    }  # fmt: skip
+
+
+def test_a_complement_is_best_where_the_form_inside_is_worst() -> None:
+    """It has the traits of the form inside, but never that lower is better: its ideal is its largest score."""
+    inside = cal.parse("EE-L").form
+    assert inside.traits.lower_is_better
+    assert not Complement(inside).traits.lower_is_better
+    how = Complement(cal.parse("infAP").form).exactness()
+    assert (how.ideal, how.worst, how.ties) == ("sorted", "sorted", "sampled")
