@@ -302,12 +302,7 @@ def diversity(data: Path) -> None:
         runs = simulated_runs(judgments)
         diverse = cal.evaluate(judgments, runs, ["ERR-IA@20", "alpha-nDCG@20", "D#-nDCG@20"])
         plain = cal.evaluate(data / f"trec/qrels/qrels.web.{track}.txt.xz", runs, ["nDCG@20", "ERR@20"])
-        both = [query for query in diverse.queries if query in plain.queries]
-        values = np.concatenate(
-            [each.values[:, :, [each.queries.index(query) for query in both]] for each in (diverse, plain)]
-        )
-        names = [*diverse.measures, *plain.measures]
-        scores = cal.as_scores(values, measure=names, systems=diverse.systems, queries=both)
+        scores = cal.merge_scores([diverse, plain])
         for y in ("alpha-nDCG@20", "D#-nDCG@20"):
             tau = cal.tau_of_measures(scores, "ERR-IA@20", y, ["nDCG@20", "ERR@20"])
             for x, other, given, bits, _ in tau.table().rows:

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import calipers as cal
+from calipers.cli.commands import root
 from calipers.collection import id_codes as coding
 from calipers.collection.runs import DictRun
 from calipers.errors import CalipersError
@@ -650,3 +652,51 @@ def test_fusions_agree_with_ranx(require: Any) -> None:
             got = cal.fuse(runs, ours, normalize=how).documents()
             for query in queries:
                 assert got[query] == pytest.approx(fused.to_dict()[query], rel=1e-6, abs=1e-8), (ours, how)
+
+
+@pytest.mark.parametrize("votes", ["all", "cast", "half"])
+@pytest.mark.parametrize("kind", ["pareto", "majoritarian"])
+def test_the_published_sort_is_one_call(kind: str, votes: str) -> None:
+    """Under each way to count votes: neighbours of the sorted list respect the rule, or are in order of grade."""
+    runs, grades = random_runs(3, runs=4, documents=20), random_grades(3, documents=20)
+    made = cal.fusion_bound(grades, runs, kind, by="sort", votes=votes)
+    assert made.exactness == "sorted"
+    ballots = judged(Ballots.of([DictRun(run, name) for name, run in runs.items()]), as_judgments(grades))
+    assert made.documents() == fused_run(ballots, sorted_score(ballots, kind, votes=votes), kind).documents()
+    part = 1.0 if kind == "pareto" else 0.5
+    for query, got in made.documents().items():
+        ranks = [{d: i for i, d in enumerate(ranking(run[query]))} for run in runs.values()]
+        for one, other in pairwise(got):
+            counted = len(runs) if votes == "all" else sum(one in rank or other in rank for rank in ranks)
+            up, down = (above(ranks, a, b) >= part * counted for a, b in ((one, other), (other, one)))
+            if not (votes == "half" and up):
+                assert up > down or (up == down and grades[query].get(one, 0) >= grades[query].get(other, 0))
+
+
+def test_votes_are_for_the_sort() -> None:
+    runs, grades = random_runs(3, runs=3, documents=8), random_grades(3, documents=8)
+    with pytest.raises(CalipersError, match="votes=cast is for by=sort"):
+        cal.fusion_bound(grades, runs, "pareto", votes="cast")
+    with pytest.raises(CalipersError, match="unknown by 'quick'"):
+        cal.fusion_bound(grades, runs, "pareto", by="quick")
+    naive = [list(cal.fusion_bound(grades, runs, "naive", by=by).documents().values()) for by in ("search", "sort")]
+    assert naive[0] == naive[1], "without a rule there is nothing to sort by but grades"
+
+
+def test_the_published_sort_as_a_command(tmp_path: Path) -> None:
+    runs, grades = random_runs(3, runs=4, documents=20), random_grades(3, documents=20)
+    cal.write_qrels(grades, tmp_path / "qrels.txt")
+    for name, run in runs.items():
+        cal.write_run(run, tmp_path / f"{name}.run", name)
+    paths = [str(tmp_path / f"{name}.run") for name in runs]
+    ask = ["fuse", *paths, "--bound", "majoritarian", "--qrels", str(tmp_path / "qrels.txt")]
+    done = CliRunner().invoke(root, [*ask, "--by", "sort", "--votes", "half", "-o", str(tmp_path / "out.run")])
+    assert done.exit_code == 0, done.stderr
+    assert "that is no order" in done.stderr
+    wanted = cal.fusion_bound(grades, runs, "majoritarian", by="sort", votes="half").documents()
+    written = cal.read_run(tmp_path / "out.run").documents()
+    assert {query: list(each) for query, each in written.items()} == {
+        query: list(each) for query, each in wanted.items()
+    }
+    for wrong in ([*ask, "--votes", "half"], ["fuse", *paths, "--by", "sort"]):
+        assert CliRunner().invoke(root, wrong, standalone_mode=False).exception is not None

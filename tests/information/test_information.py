@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import random
 from collections import Counter
@@ -985,3 +986,84 @@ def test_trec_covid_round_1(data: Path) -> None:
         assert by_bits > by_ap
     chance = np.mean([teams[a] == teams[b] for a, b, *_ in found.table().rows])
     assert same_group_share(found.table(), teams, 27) > 5 * chance
+
+
+# -- the cut, apart from relevance; bins of equal width ----------------------------------------------------------------
+
+
+def _graded() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, dict[str, float]]]]:
+    draw = np.random.default_rng(11)
+    names = [f"d{i}" for i in range(30)]
+    judgments = {f"q{q}": {d: int(draw.integers(0, 3)) for d in names} for q in range(5)}
+    runs = {
+        f"s{s}": {q: {d: float(draw.random()) for d in draw.permutation(names)[:18]} for q in judgments}
+        for s in range(6)
+    }
+    return judgments, runs
+
+
+def test_lists_that_are_not_cut() -> None:
+    """Without the cut all that a list shows counts, whatever is relevant; AP stays that of the relevant grade."""
+    judgments, runs = _graded()
+    for rel in (1, 2):
+        plain = cal.information_difference(judgments, runs, rel=rel)
+        whole = cal.information_difference(judgments, runs, rel=rel, cut="none")
+        everything = cal.information_difference(judgments, runs, rel=0)
+        assert whole.matrix == pytest.approx(everything.matrix, abs=1e-12)
+        assert whole.ap == pytest.approx(plain.ap, abs=1e-12)
+        assert np.abs(whole.matrix - plain.matrix).max() > 0.001
+        joint = [cal.joint_ric(judgments, runs, rel=rel, cut=cut, draws=2) for cut in ("relevant", "none")]
+        assert joint[1].mean == pytest.approx(cal.joint_ric(judgments, runs, rel=0, draws=2).mean, abs=1e-12)
+        assert joint[0].mean != joint[1].mean
+        study = cal.ric_study(judgments, runs, rel=rel, cut="none")
+        names = [f"RIC(rel={rel},cut=none)", f"AP(rel={rel})"]
+        wanted = cal.evaluate(judgments, runs, [*names, "RIC(rel=0)"], empty="skip", warn=False)
+        assert study.scores["RIC"] == pytest.approx(wanted[names[0]], abs=1e-12)
+        assert study.scores["RIC"] == pytest.approx(wanted["RIC(rel=0)"], abs=1e-12)
+        assert study.scores["AP"] == pytest.approx(wanted[names[1]], abs=1e-12)
+        assert whole.ric == pytest.approx(study.scores["RIC"].mean(axis=1), abs=1e-12), "two ways to one number"
+
+
+@pytest.mark.parametrize("weight", ["gain", "top"])
+def test_weighted_pairs_of_lists_that_are_not_cut(weight: str) -> None:
+    judgments, runs = _graded()
+    one, other = f"RIC(rel=2,cut=none,weight={weight})", f"RIC(rel=0,weight={weight})"
+    found = cal.evaluate(judgments, runs, [one, other], empty="skip", warn=False)
+    assert found[one] == pytest.approx(found[other], abs=1e-12)
+
+
+def test_an_unknown_cut_is_refused() -> None:
+    judgments, runs = _graded()
+    for ask in (cal.information_difference, cal.joint_ric, cal.ric_study):
+        with pytest.raises(CalipersError, match="unknown cut 'last'"):
+            ask(judgments, runs, cut="last")
+    with pytest.raises(CalipersError, match="cut=last of 'RIC' is not one of relevant, none"):
+        cal.evaluate(judgments, runs, "RIC(cut=last)")
+
+
+def test_bins_of_equal_width() -> None:
+    judgments, runs = _graded()
+    found = replace(cal.information_difference(judgments, runs), ap=np.array([0.0, 0.09, 0.11, 0.31, 0.39, 0.4]))
+    pairs = {tuple(sorted(map(str, row[:2]))) for row in found.within_bins(4, "width").rows}
+    assert pairs == {("s0", "s1"), ("s3", "s4"), ("s3", "s5"), ("s4", "s5")}, "the largest AP is in the last bin"
+    by_size = {tuple(sorted(map(str, row[:2]))) for row in found.within_bins(3).rows}
+    assert by_size == {("s0", "s1"), ("s2", "s3"), ("s4", "s5")}
+    assert len(replace(found, ap=np.zeros(6)).within_bins(4, "width").rows) == 15, "all alike"
+    with pytest.raises(CalipersError, match="unknown kind 'depth'"):
+        found.within_bins(4, "depth")
+
+
+def test_the_cut_and_the_bins_as_options(tmp_path: Path) -> None:
+    judgments, runs = _graded()
+    cal.write_qrels(judgments, tmp_path / "qrels.txt")
+    paths = []
+    for name, run in runs.items():
+        paths.append(str(tmp_path / f"{name}.run"))
+        cal.write_run(run, paths[-1], name)
+    ask = ["inform", "difference", str(tmp_path / "qrels.txt"), *paths, "--format", "json"]
+    whole = CliRunner().invoke(root, [*ask, "--cut", "none", "--bins", "2", "--bin-kind", "width"])
+    assert whole.exit_code == 0, whole.stderr
+    wanted = cal.information_difference(judgments, runs, cut="none").within_bins(2, "width")
+    assert [row["information_difference"] for row in json.loads(whole.stdout)] == pytest.approx(
+        [row[2] for row in wanted.rows], abs=1e-9
+    )

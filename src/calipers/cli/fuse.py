@@ -54,6 +54,8 @@ class Bound:
 
     rule: str | None
     qrels: str | None
+    by: str
+    votes: str
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,21 @@ class Kept:
     "few relevant documents are held up; needs --qrels.",
 )
 @click.option("--qrels", metavar="JUDGMENTS", type=FILE, help="The judgments that --bound sorts by.")
+@click.option(
+    "--by",
+    type=LibraryChoice("calipers.fusion.oracles:BY"),
+    default="search",
+    show_default=True,
+    help="With --bound pareto or majoritarian: search for the best order, or sort with Montague's comparator.",
+)
+@click.option(
+    "--votes",
+    type=LibraryChoice("calipers.fusion.oracles:VOTES"),
+    default="all",
+    show_default=True,
+    help="With --by sort: count the votes of all runs (all), of those that retrieve one of the two documents (cast), "
+    "or of these where half is enough (half).",
+)
 @click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list take part.")
 @click.option("--keep", type=click.IntRange(min=1), help="Only the first N documents of each fused list.")
 @click.option("--name", help="The name (tag) of the fused run [default: the method or bound].")
@@ -138,6 +155,10 @@ def command(
     """  # fmt: skip
     if bound.rule is None and bound.qrels is not None:
         raise CalipersError("--qrels is for --bound: a fusion does not see the judgments")
+    if bound.rule is None and (bound.by, bound.votes) != ("search", "all"):
+        raise CalipersError("--by and --votes are for --bound")
+    if bound.by == "search" and bound.votes != "all":
+        raise CalipersError("--votes is for --by sort")
     if bound.rule is not None and (fusion.method is not None or fusion.weights):
         raise CalipersError("choose either --bound or a --method (with its --weight)")
     if bound.rule is not None and bound.qrels is None:
@@ -149,7 +170,10 @@ def command(
     with progress(len(opened), "runs") as advance:
         if bound.rule is not None and bound.qrels is not None:
             known = runs.read_judgments(bound.qrels)
-            made = fusion_bound(known, opened, bound.rule, **vars(kept), jobs=jobs, progress=advance, warn=False)
+            made = fusion_bound(
+                known, opened, bound.rule, by=bound.by, votes=bound.votes, **vars(kept), jobs=jobs, progress=advance,
+                warn=False,
+            )  # fmt: skip
         else:
             made = fuse(
                 opened, fusion.method or "combmnz", normalize=fusion.normalize, weights=_weights(fusion.weights),

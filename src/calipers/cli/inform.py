@@ -53,6 +53,7 @@ class RankingPolicies:
     """How lists are read, whether warnings are errors, and how many threads read."""
 
     rel: float
+    cut: str
     ties: str
     depth: int | None
     strict: bool
@@ -62,7 +63,9 @@ class RankingPolicies:
 _lists = together(
     "lists", RankingPolicies,
     click.option("--rel", type=NUMBER, default=1.0, show_default=True,
-                 help="The smallest grade that is relevant: lists are cut after the last such document."),
+                 help="The smallest grade that is relevant."),
+    click.option("--cut", type=LibraryChoice("calipers.measures.information:CUTS"), default="relevant",
+                 show_default=True, help="Cut each list after its last relevant document, or not at all (none)."),
     click.option("--ties", type=LibraryChoice("calipers.lists:TIE_RULES"), default="average", show_default=True,
                  help="What documents of equal score count as; average takes a tied pair half each way."),
     depth_option,
@@ -101,8 +104,8 @@ def ric(inputs: Inputs, lists: RankingPolicies, per_query: bool, output: Output)
         return
     with progress(len(runs), "runs") as advance:
         study = ric_study(
-            known, runs, rel=lists.rel, ties=lists.ties, depth=lists.depth, jobs=lists.jobs, progress=advance,
-            warn=False,
+            known, runs, rel=lists.rel, cut=lists.cut, ties=lists.ties, depth=lists.depth, jobs=lists.jobs,
+            progress=advance, warn=False,
         )  # fmt: skip
     warn(study.notes, lists.strict)
     _note_skipped(study.skipped, len(known.queries))
@@ -169,15 +172,28 @@ def joint(
 # -- information difference --------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Binning:
+    """Bins of AP, whose pairs of systems are shown."""
+
+    bins: int | None
+    bin_kind: str
+
+
+_binning = together(
+    "binning", Binning,
+    click.option("--bins", type=click.IntRange(min=1), metavar="N",
+                 help="Only pairs of like AP: those in one of N bins of AP (Golbus & Aslam (2013) has 20)."),
+    click.option("--bin-kind", type=LibraryChoice("calipers.information.difference:BIN_KINDS"), default="size",
+                 show_default=True,
+                 help="With --bins: the same number of systems in each bin (size), or the same range of AP (width)."),
+)  # fmt: skip
+
+
 @command.command("difference")
 @inputs(measures=False)
 @_lists
-@click.option(
-    "--bins",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Only pairs of like AP: the systems by AP, in N bins of equal size (Golbus & Aslam (2013) has 20).",
-)
+@_binning
 @click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N most alike pairs.")
 @click.option(
     "--groups",
@@ -196,7 +212,7 @@ def joint(
 def difference(
     inputs: Inputs,
     lists: RankingPolicies,
-    bins: int | None,
+    binning: Binning,
     top: int | None,
     groups: str | None,
     linkage: str,
@@ -230,7 +246,7 @@ def difference(
         found = difference_of(rankings, scores.values[0], advance, lists.jobs)
     warn(found.notes, lists.strict)
     _note_skipped(found.skipped, len(known.queries))
-    table = found.table() if bins is None else found.within_bins(bins)
+    table = found.table() if binning.bins is None else found.within_bins(binning.bins, binning.bin_kind)
     if of_group is not None:
         _note_groups(table, of_group, top or 27)
     draw(
@@ -316,7 +332,7 @@ def _rankings(known: Judgments, runs: Sequence[Run], lists: RankingPolicies) -> 
     from calipers.information.rankings import Rankings
 
     with progress(len(runs), "runs") as advance:
-        rankings = Rankings.of(known, list(runs), lists.rel, lists.ties, lists.depth, lists.jobs, advance)
+        rankings = Rankings.of(known, list(runs), lists.rel, lists.ties, lists.depth, lists.jobs, advance, lists.cut)
     if len(rankings.finds_nothing) == len(rankings.systems):
         raise CalipersError(f"none of the runs retrieves a document that {known.name} judges")
     return rankings

@@ -13,7 +13,7 @@ under unanimity every run does.
 
 Montague sorts with a comparator instead ("above, and otherwise by grade"). That is no order: runs A B C D and C D A B,
 B and D relevant, put A over B, B over C by grade, C over D, and D over A by grade, so the result depends on the sort.
-`sorted_score` does it all the same, by a merge sort from the order of grades, to repeat what was published.
+`by="sort"` does it all the same, by a merge sort from the order of grades, to repeat what was published.
 
 Montague, Metasearch: data fusion for document retrieval, PhD thesis, Dartmouth College 2002.
 """
@@ -27,6 +27,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_choice
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -41,9 +42,11 @@ from calipers.native.ids import Ids, encode
 
 BOUNDS = ("naive", "pareto", "majoritarian")
 RULES = {"pareto": "unanimity", "majoritarian": "the majority"}  # that an oracle respects; naive respects nothing
-# Of which votes an oracle's sort needs all or half: a run that retrieves neither document casts none. With half of them
-# on either side the grade decides; or, half being enough, the document that is compared first stays first.
-VOTES = ("of all runs", "that are cast", "that are cast, half is enough")
+BY = ("search", "sort")
+# Of which votes an oracle's sort needs all (pareto) or half (majoritarian). all: of all runs. cast: of the runs that
+# retrieve one of the two documents; with half on either side the grade decides. half: of the same runs, and half is
+# enough, so that with half on either side the document that is compared first stays first.
+VOTES = ("all", "cast", "half")
 UNJUDGED = 0.0  # the grade of what nobody judged
 RELEVANT = 1.0  # the least grade that AP counts
 MOST_CELLS = 400_000_000  # pairs of documents of one query: about a gigabyte
@@ -54,6 +57,8 @@ def fusion_bound(
     runs: RunsLike,
     kind: str = "naive",
     *,
+    by: str = "search",
+    votes: str = "all",
     depth: int | None = None,
     keep: int | None = None,
     name: str | None = None,
@@ -61,11 +66,16 @@ def fusion_bound(
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
 ) -> FusedRun:
-    """What one who knows the judgments could make of some runs: naive, pareto or majoritarian.
+    """Return what one who knows the judgments could make of some runs: naive, pareto or majoritarian.
 
     Montague calls all three upper bounds. Only naive is one; pareto and majoritarian are oracles that respect unanimity
     or the majority of the runs. `exactness` of the run says whether they are the best such order in AP for all queries
     (exact) or come from a look-ahead for some, and `exact_queries` for how many they are exact.
+
+    by: search for the best order that respects the rule (search), or sort with Montague's comparator, above by the rule
+    and otherwise by grade (sort). The comparator is no order, so that its result may break the rule. votes: with sort,
+    the runs of which all (pareto) or half (majoritarian) are needed: all runs (all), those that retrieve one of the two
+    documents (cast), or the same where half is enough (half).
 
     Unjudged documents count as grade 0. Queries without judgments are left out. depth, keep and warn as for `fuse`.
 
@@ -76,10 +86,18 @@ def fusion_bound(
     ['B', 'D', 'A', 'C']
     """
     check_kind(kind)
+    check_choice("by", by, BY)
+    check_choice("votes", votes, VOTES)
+    if by == "search" and votes != VOTES[0]:
+        raise CalipersError(f"votes={votes} is for by=sort: a search counts the votes of all runs")
     if depth is not None and depth < 1:
         raise CalipersError(f"depth {depth} is not a whole number of at least 1")
     known = as_judgments(judgments)
     ballots = judged(Ballots.of(several(runs), depth, jobs, progress), known)
+    if by == "sort" and kind in RULES:
+        made = fused(ballots, sorted_score(ballots, kind, votes=votes), name or kind, keep)
+        warn_user(made.fusion_notes, warn)
+        return replace(made, exactness="sorted")
     score, exact = oracle_score(ballots, kind)
     made = fused(ballots, score, name or kind, keep)
     warn_user(made.fusion_notes, warn)
@@ -87,9 +105,14 @@ def fusion_bound(
 
 
 def oracle_note(kind: str, made: FusedRun) -> str:
-    """What a bound or an oracle is, and where it is exact."""
+    """Return a note on what a bound or an oracle is, and where it is exact."""
     if kind not in RULES:
         return f"{kind}: a bound; no fusion of these runs can score more"
+    if made.exactness == "sorted":
+        return (
+            f"{kind}: sorted with a comparator that puts a document above another by {RULES[kind]} of the runs, and "
+            "otherwise by grade; that is no order, and the result may break the rule"
+        )
     total = len(made.load().queries)
     exact = made.exact_queries or 0
     rest = "" if exact == total else f", by look-ahead for {total - exact}: there a better one may exist"

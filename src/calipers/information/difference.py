@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_choice
 from calipers.collection.preferences import Preferences
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
@@ -29,6 +30,7 @@ from calipers.results.tables import ShownAsTable, Table, as_number
 
 COLUMNS = ("system_a", "system_b", "information_difference", "delta_ap")
 BINS = 20
+BIN_KINDS = ("size", "width")
 LINKAGES = ("average", "complete", "single", "weighted")
 Words = NDArray[np.uint64]
 
@@ -50,14 +52,22 @@ class InformationDifference(ShownAsTable):
         """system_a, system_b, information_difference, delta_ap (absolute): one row per pair, the most alike first."""
         return self._table(*np.triu_indices(len(self.systems), 1))
 
-    def within_bins(self, bins: int = BINS) -> Table:
-        """The same for pairs of systems of like AP: sorted by AP, in so many bins of equal size (table 4)."""
+    def within_bins(self, bins: int = BINS, kind: str = "size") -> Table:
+        """Return the pairs of systems whose AP lies in one bin, the most alike first.
+
+        kind: bins of equal size hold the same number of systems (size); bins of equal width divide the range from 0 to
+        the largest AP into equal parts (width).
+        """
+        check_choice("kind", kind, BIN_KINDS)
         if not 1 <= bins <= len(self.systems):
             raise CalipersError(f"{bins} bins are not between 1 and the {counted(len(self.systems), 'system')}")
-        place = np.empty(len(self.systems), np.int64)
-        order = np.argsort(-self.ap, kind="stable")
-        for number, members in enumerate(np.array_split(order, bins)):
-            place[members] = number
+        place = np.zeros(len(self.systems), np.int64)
+        if kind == "size":
+            order = np.argsort(-self.ap, kind="stable")
+            for number, members in enumerate(np.array_split(order, bins)):
+                place[members] = number
+        elif (largest := float(self.ap.max())) > 0:
+            place = np.minimum(np.floor(self.ap / largest * bins), bins - 1).astype(np.int64)
         a, b = np.triu_indices(len(self.systems), 1)
         alike = place[a] == place[b]
         return self._table(a[alike], b[alike])
@@ -114,15 +124,17 @@ def information_difference(
     runs: RunsLike,
     *,
     rel: float = 1.0,
+    cut: str = "relevant",
     ties: str = "average",
     depth: int | None = None,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
 ) -> InformationDifference:
-    """The information difference between each two runs, beside their difference in AP.
+    """Return the information difference between each two runs, and their difference in AP.
 
-    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. `ties` as for
+    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. cut: lists end after
+    their last relevant document (relevant), or are not cut (none); AP does not depend on it. `ties` as for
     `evaluate`; `average` takes a tied pair of documents half each way. warn: give the notes as one CalipersWarning.
 
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
@@ -139,7 +151,7 @@ def information_difference(
         raise CalipersError(f"there is only one system ({systems[0].name}): nothing to compare it with")
     # The same judgments, so that no run is read twice.
     of = judgments if isinstance(judgments, Preferences) else known
-    rankings = Rankings.of(of, systems, rel, ties, depth, jobs)
+    rankings = Rankings.of(of, systems, rel, ties, depth, jobs, cut=cut)
     lenient: Policies = {"ties": ties, "depth": depth, "empty": "skip", "unmatched": "warn", "jobs": jobs}
     scores = evaluate(known, systems, f"AP(rel={rel:g})", warn=False, **lenient)
     warn_user(rankings.notes, warn)
@@ -174,7 +186,7 @@ def difference_of(
         queries=len(places),
         skipped=len(rankings.judgments.queries) - len(places),
         notes=rankings.notes,
-        metadata={"rel": rankings.rel},
+        metadata={"rel": rankings.rel, "cut": rankings.cut},
     )
 
 

@@ -128,6 +128,7 @@ def joint_ric(
     runs: RunsLike,
     *,
     rel: float = 1.0,
+    cut: str = "relevant",
     ties: str = "average",
     depth: int | None = None,
     draws: int = DRAWS,
@@ -136,9 +137,10 @@ def joint_ric(
     progress: Callable[[int], None] | None = None,
     warn: bool = True,
 ) -> JointInformation:
-    """The joint relevance information correlation of some systems, at most 40, beside its null value.
+    """Return the joint relevance information correlation of some systems, at most 40, and its null value.
 
-    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. The null value has
+    Queries whose judgments tell no documents apart, or call none relevant at `rel`, are skipped. cut: lists end after
+    their last relevant document (relevant), or are not cut (none). The null value has
     `draws` samples. `ties` as for `evaluate`; `average` takes a tied pair half each way. warn: give the notes as one
     CalipersWarning.
 
@@ -150,7 +152,7 @@ def joint_ric(
     """
     check_whole("draws", draws)
     check_seed(seed)
-    rankings = Rankings.of(judgments, runs, rel, ties, depth, jobs)
+    rankings = Rankings.of(judgments, runs, rel, ties, depth, jobs, cut=cut)
     found = joint_of(rankings, draws, seed, progress, jobs)
     warn_user(found.notes, warn)
     return found
@@ -195,7 +197,7 @@ def joint_of(
         chance=np.array(chance),
         skipped=len(rankings.judgments.queries) - len(names),
         run_notes=rankings.notes,
-        metadata={"draws": draws, "seed": seed, "rel": rankings.rel},
+        metadata={"draws": draws, "seed": seed, "rel": rankings.rel, "cut": rankings.cut},
     )
 
 

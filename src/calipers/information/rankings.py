@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_choice
 from calipers.collection.judgments import Judgments
 from calipers.collection.preferences import Preferences
 from calipers.collection.reader import processors
@@ -21,6 +22,7 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
+from calipers.measures.information import CUTS
 from calipers.plurals import counted, verb
 from calipers.results.notes import some
 from calipers.results.scores import order_of
@@ -39,6 +41,7 @@ class Rankings:
     systems: tuple[str, ...]
     rank: NDArray[np.int32]  # [system, row of the pool]
     rel: float = 1.0
+    cut: str = "relevant"  # lists are cut after the last relevant document, or not at all (none)
     preferences: Preferences | None = None  # where pairs were judged instead of documents
 
     @classmethod
@@ -51,8 +54,14 @@ class Rankings:
         depth: int | None = None,
         jobs: int | None = None,
         progress: Callable[[int], None] | None = None,
+        cut: str = "relevant",
     ) -> Rankings:
-        """Read some runs."""
+        """Read some runs.
+
+        rel: the least relevant grade. A query without a document of that grade is left out.
+        cut: where each list ends: after its last relevant document (relevant), or not before its end (none).
+        """
+        check_choice("cut", cut, CUTS)
         if ties not in TIE_RULES:
             raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIE_RULES)}")
         preferences = judgments if isinstance(judgments, Preferences) else None
@@ -66,7 +75,7 @@ class Rankings:
             start += len(batch)
             if progress:
                 progress(len(batch))
-        return cls(known, tuple(name for name, _ in distinct_names(systems)), rank, rel, preferences)
+        return cls(known, tuple(name for name, _ in distinct_names(systems)), rank, rel, cut, preferences)
 
     @cached_property
     def by_name(self) -> Ints:
@@ -105,7 +114,8 @@ class Rankings:
             else:
                 pairs = pairs_of_grades(grade)
             if pairs:
-                yield QueryRankings(name, q, self.rank[:, rows], relevant, pairs, draws[q], self.by_name)
+                ends = relevant if self.cut == "relevant" else np.ones(len(rows), bool)
+                yield QueryRankings(name, q, self.rank[:, rows], ends, pairs, draws[q], self.by_name)
 
 
 def notes_on_silent(systems: Sequence[str], runs: int) -> tuple[str, ...]:
@@ -147,7 +157,7 @@ class QueryRankings:
     query: str
     place: int  # among the queries of the judgments
     rank: NDArray[np.int32]  # [system, document]
-    relevant: NDArray[np.bool_]
+    relevant: NDArray[np.bool_]  # documents after the last of which a list is cut
     pairs: tuple[Pairs, ...]
     draw: int = 0  # its place in the order of names, for the seed of what is drawn
     by_name: Ints | None = None  # the places of the systems in the order of their names; as they are, if None

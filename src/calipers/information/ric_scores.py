@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_choice
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import evaluate
 from calipers.evaluation.inputs import as_judgments
 from calipers.information.rankings import notes_on_silent
 from calipers.lists import Floats
+from calipers.measures.information import CUTS
 from calipers.plurals import counted
 from calipers.results.scores import Scores
 from calipers.results.tables import ShownAsTable, Table
@@ -67,6 +69,7 @@ def ric_study(
     runs: RunsLike,
     *,
     rel: float = 1.0,
+    cut: str = "relevant",
     ties: str = "average",
     depth: int | None = None,
     jobs: int | None = None,
@@ -76,7 +79,8 @@ def ric_study(
     """Return RIC of some runs beside AP, nDCG and GAP.
 
     All means are over the queries for which RIC is defined: whose judgments tell documents apart and call some
-    relevant at `rel`. warn: give the notes as one CalipersWarning.
+    relevant at `rel`. cut: RIC reads each list down to its last relevant document (relevant), or all of it (none).
+    warn: give the notes as one CalipersWarning.
 
     >>> judgments = {"q": {"r1": 1, "r2": 1, "a": 0, "b": 0, "c": 0}}
     >>> run = {"q": {"a": 5, "b": 4, "c": 3, "r1": 2, "r2": 1}}
@@ -88,7 +92,9 @@ def ric_study(
     """
     known = as_judgments(judgments)
     judged = "NumRet(judged_only=True)"
-    wanted = [f"RIC(rel={rel:g})", f"RIC(rel={rel:g},signed=True)", f"AP(rel={rel:g})", "nDCG", "GAP", judged]
+    check_choice("cut", cut, CUTS)
+    wanted = [f"RIC(rel={rel:g},cut={cut})", f"RIC(rel={rel:g},cut={cut},signed=True)", f"AP(rel={rel:g})"]
+    wanted += ["nDCG", "GAP", judged]
     scores = evaluate(
         known,
         runs,
@@ -117,7 +123,7 @@ def ric_study(
         scores=part,
         skipped=len(scores.queries) - len(counted),
         finds_nothing=tuple(scores.systems[s] for s in nothing.tolist()),
-        metadata={"rel": rel, "ties": ties},
+        metadata={"rel": rel, "cut": cut, "ties": ties},
     )
     warn_user(study.notes, warn)
     return study

@@ -4,7 +4,8 @@
 
 Of the pairs of judged documents with different grades, c is the share that the ranking has in the right order, d the
 share in the wrong one; of the others it shows neither document. A shown document stands above a missing one. The list
-is condensed (judged documents only, a grade below 0 being none) and cut after the last relevant one.
+is condensed (judged documents only, a grade below 0 being none) and cut after the last relevant one. With cut=none it
+is not cut.
 
 Pairs may have weights; c and d are then shares of the whole weight:
 
@@ -30,10 +31,11 @@ from calipers.measures.registry import is_finite, measure
 from calipers.record import Record
 
 WEIGHTS = ("uniform", "gain", "top")
+CUTS = ("relevant", "none")
 
 
-@measure("RIC", rel=1, signed=False, weight="uniform", p=0.8)
-def relevance_information_correlation(rel: float, signed: bool, weight: str, p: float) -> Form:
+@measure("RIC", rel=1, signed=False, weight="uniform", p=0.8, cut="relevant")
+def relevance_information_correlation(rel: float, signed: bool, weight: str, p: float, cut: str) -> Form:
     """Relevance information correlation: how many bits the order of two documents tells about which is the better one.
 
     Drawn are pairs of judged documents with different grades; c is the share that stands in the right order, d the
@@ -43,8 +45,9 @@ def relevance_information_correlation(rel: float, signed: bool, weight: str, p: 
     the perfect one, and the cut after the last relevant document does not prevent it; RIC(signed=True) counts such
     lists below 0. A list with half of its pairs in order scores 0, whichever half that is. Ranks do not matter, so that
     it suits the search for everything rather than the top of a list, and a query with few judged pairs says little.
-    With several grades below rel the cut hides how well those are ordered. weight=gain or weight=top (with its p)
-    weigh pairs by the difference of their grades, or by how far up they stand; the latter no longer asks for recall.
+    With several grades below rel the cut hides how well those are ordered; cut=none leaves it out. weight=gain or
+    weight=top (with its p) weigh pairs by the difference of their grades, or by how far up they stand; the latter no
+    longer asks for recall.
     """
     if not isinstance(signed, bool):
         raise CalipersError(f"signed={signed} of 'RIC' is neither True nor False")
@@ -52,9 +55,11 @@ def relevance_information_correlation(rel: float, signed: bool, weight: str, p: 
         raise CalipersError(f"weight={weight} of 'RIC' is not one of {', '.join(WEIGHTS)}")
     if not is_finite(p) or not 0 < p < 1:
         raise CalipersError(f"p={p} of 'RIC' is not a number between 0 and 1")
+    if cut not in CUTS:
+        raise CalipersError(f"cut={cut} of 'RIC' is not one of {', '.join(CUTS)}")
     if weight == "uniform":
-        return PairInformation(rel, signed)
-    return WeightedPairInformation(rel, signed, weight, float(p))
+        return PairInformation(rel, signed, cut)
+    return WeightedPairInformation(rel, signed, cut, weight, float(p))
 
 
 class PairInformation(Form, final=False):
@@ -67,6 +72,12 @@ class PairInformation(Form, final=False):
 
     rel: float
     signed: bool = False
+    cut: str = "relevant"  # lists are cut after the last relevant document, or not at all (none)
+
+    @property
+    def kept(self) -> float:
+        """The grade of the document after which a list is cut. No judged document has one below 0."""
+        return self.rel if self.cut == "relevant" else 0.0
 
     def exactness(self, population: Population | None = None) -> Exactness:
         return Exactness(ideal="sorted", worst="sorted", expected="sampled")
@@ -76,7 +87,7 @@ class PairInformation(Form, final=False):
         return Traits(can_be_negative=self.signed, ignores_unjudged=True)
 
     def pairs(self, lists: Lists) -> OrderedPairs:
-        return lists.once(("ordered pairs", self.rel), lambda: ordered_pairs(lists, self.rel))
+        return lists.once(("ordered pairs", self.rel, self.cut), lambda: ordered_pairs(lists, self.rel, self.kept))
 
     def score(self, lists: Lists) -> Floats:
         pairs = self.pairs(lists)
@@ -113,7 +124,8 @@ class PairInformation(Form, final=False):
     def _balanced(self, population: Population) -> Floats:
         best, reverse = self._ends(population)
         high, low = (
-            ordered_pairs(order(self.gain), self.rel) for order in (population.best_first, population.worst_first)
+            ordered_pairs(order(self.gain), self.rel, self.kept)
+            for order in (population.best_first, population.worst_first)
         )
         crossed = (high.concordant >= high.discordant) & (low.concordant <= low.discordant)
         # The number of pairs in the wrong order takes all values between those of the two ends.
@@ -131,10 +143,10 @@ class WeightedPairInformation(PairInformation):
     p: float = 0.8
 
     def pairs(self, lists: Lists) -> OrderedPairs:
-        key = ("weighted pairs", self.rel, self.weight, self.p)
+        key = ("weighted pairs", self.rel, self.cut, self.weight, self.p)
         if self.weight == "gain":
-            return lists.once(key, lambda: gain_weighted_pairs(lists, self.rel))
-        return lists.once(key, lambda: top_weighted_pairs(lists, self.rel, self.p))
+            return lists.once(key, lambda: gain_weighted_pairs(lists, self.rel, self.kept))
+        return lists.once(key, lambda: top_weighted_pairs(lists, self.rel, self.kept, self.p))
 
     def _balanced(self, population: Population) -> Floats:
         """No order scores less than 0; which comes nearest is not known."""
@@ -164,7 +176,7 @@ def order_information(one: Floats, other: Floats) -> Floats:
         )
 
 
-def ordered_pairs(lists: Lists, rel: float) -> OrderedPairs:
+def ordered_pairs(lists: Lists, rel: float, kept: float) -> OrderedPairs:
     """Count the pairs of each list, a pair inside a tie half each way.
 
     With kept documents x, lower(x) and higher(x) counting the worse and the better ones of the whole pool, and every
@@ -173,7 +185,7 @@ def ordered_pairs(lists: Lists, rel: float) -> OrderedPairs:
     """
     pool = lists.pool
     known = pool.once("grade levels", lambda: GradeLevels.of(pool))
-    shown = until_last_relevant(lists, rel)
+    shown = until_last(lists, kept)
     level = known.level[shown.document]
     kept = _unlike_pairs(shown.list, level, len(shown))
     wrong = _in_wrong_order(shown, level)
@@ -188,7 +200,7 @@ def ordered_pairs(lists: Lists, rel: float) -> OrderedPairs:
     )
 
 
-def gain_weighted_pairs(lists: Lists, rel: float) -> OrderedPairs:
+def gain_weighted_pairs(lists: Lists, rel: float, kept: float) -> OrderedPairs:
     """The same with pairs weighted by the difference of their grades, a pair inside a tie half each way.
 
     A document x is above worse ones y of weight grade(x) n - sum of grade(y), n being their number: all of the pool,
@@ -197,7 +209,7 @@ def gain_weighted_pairs(lists: Lists, rel: float) -> OrderedPairs:
     pool = lists.pool
     known = pool.once("grade levels", lambda: GradeLevels.of(pool))
     lower, higher = pool.once("sums of grades", lambda: known.sums(pool))
-    shown = until_last_relevant(lists, rel)
+    shown = until_last(lists, kept)
     level, grade = known.level[shown.document], shown.grade
     right, wrong, beside = np.zeros(len(shown)), np.zeros(len(shown)), np.zeros(len(shown))
     for better, of_pool, count, total in ((1.0, lower, known.lower, right), (-1.0, higher, known.higher, wrong)):
@@ -213,7 +225,7 @@ def gain_weighted_pairs(lists: Lists, rel: float) -> OrderedPairs:
     return OrderedPairs(right + beside / 2, wrong + beside / 2, np.where(_defined(pool, rel), weight, 0.0)[lists.query])
 
 
-def top_weighted_pairs(lists: Lists, rel: float, p: float) -> OrderedPairs:
+def top_weighted_pairs(lists: Lists, rel: float, kept: float, p: float) -> OrderedPairs:
     """The same with pairs weighted by p^(rank - 1) of the higher document, the mean over the ranks of its tie.
 
     Two documents of one tie of m weigh the mean over the places of the higher one, which is the r-th of the tie for
@@ -221,7 +233,7 @@ def top_weighted_pairs(lists: Lists, rel: float, p: float) -> OrderedPairs:
     """
     pool = lists.pool
     known = pool.once("grade levels", lambda: GradeLevels.of(pool))
-    shown = until_last_relevant(lists, rel)
+    shown = until_last(lists, kept)
     level = known.level[shown.document]
     groups = shown.groups
     size = groups.count(np.ones(len(level), bool))  # judged documents only: the list is condensed
@@ -248,9 +260,9 @@ def _defined(pool: Pool, rel: float) -> Any:
     return pool.count((pool.grade >= rel) & (pool.grade >= 0)) > 0
 
 
-def until_last_relevant(lists: Lists, rel: float) -> Lists:
-    """Judged documents down to the last relevant one; what is tied with it stays."""
-    relevant = (lists.grade >= rel) & (lists.grade >= 0)
+def until_last(lists: Lists, kept: float) -> Lists:
+    """Return the judged documents down to the last one of at least this grade. What is tied with it stays."""
+    relevant = (lists.grade >= kept) & (lists.grade >= 0)
     last = np.zeros(len(lists), lists.first.dtype)
     last[lists.list[relevant]] = lists.first[relevant]  # rows go down the list: the last one stays
     return lists.where((lists.grade >= 0) & (lists.first <= last[lists.list]))

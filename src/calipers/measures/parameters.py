@@ -67,6 +67,7 @@ PARAMETERS = {
     "normalize": Parameter("as a share of the overlap of the ideal ranking with itself", ("True", "False")),
     "Compat.depth": Parameter("the ranks whose overlap counts; 0: the longer of the list and the ideal one",
                        takes="a whole number"),
+    "cut": Parameter("whether the list is cut after its last relevant document", ("relevant", "none")),
     "signed": Parameter("whether a ranking the wrong way round scores below 0", ("True", "False")),
     "recall": Parameter("the share of the relevant documents; written behind the @", takes=_SHARE),
     "weight": Parameter(

@@ -140,7 +140,14 @@ def _role(name: object) -> str | None:
 
 
 def merge_scores(parts: Sequence[Scores], *, strict: bool = False) -> Scores:
-    """The measures of several scores side by side, on the systems and queries that all of them have."""
+    """Join scores of different measures, by the names of systems and queries. Those that not all have are left out.
+
+    >>> one = as_scores([[0.1, 0.2]], ["a"], ["q1", "q2"], "AP")
+    >>> other = as_scores([[0.3, 0.4]], ["a"], ["q2", "q3"], "RR")
+    >>> merged = merge_scores([one, other])
+    >>> merged.queries, merged.values.ravel().tolist()
+    (('q2',), [0.2, 0.3])
+    """
     first = parts[0]
     if len(parts) == 1:
         return first
