@@ -22,6 +22,7 @@ from calipers.cli.options import (
     note,
     plot_option,
     progress,
+    seed_option,
     strict_option,
     warn,
 )
@@ -56,6 +57,9 @@ class Gradings:
     costs: str | None
     document_groups: str | None
     jobs: int | None
+    prior: str | None
+    draws: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,12 @@ class SignificanceTest:
               help="Beside the unjudged documents of the lists, so many that nobody retrieved.")  # fmt: skip
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip
+@click.option("--prior", metavar="run|pool|GRADE=P,...",
+              help="Also the expected score where unjudged documents have random grades: with the shares of the run's "
+                   "judged documents at similar ranks, of the query's pool, or with these probabilities.")  # fmt: skip
+@click.option("--draws", type=click.IntRange(min=2), default=100, show_default=True,
+              help="With --prior: how many gradings are drawn.")  # fmt: skip
+@seed_option
 @click.option("--certificate", type=LibraryChoice("calipers.unjudged.score_ranges:ENDS"),
               help="Instead: a grading of one system's unjudged documents under which its score, by one measure, is "
                    "that end of its range.")  # fmt: skip
@@ -118,6 +128,7 @@ def command(
     calipers ranges qrels.txt runs/* -m "nDCG@10 AP RBP(p=0.8) RR P@10"
     calipers ranges qrels.txt runs/* -m "nDCG@10" --pairs
     calipers ranges qrels.txt runs/* -m "nDCG@10" --unseen 5 --plot ranges.html
+    calipers ranges qrels.txt runs/* -m "nDCG@10" --prior pool
     calipers ranges qrels.txt run.txt -m "nDCG@10" --certificate high
     """
     from calipers.unjudged.score_ranges import ranges
@@ -149,7 +160,7 @@ def _pairs(found: Ranges, per_query: bool, testing: SignificanceTest) -> Table:
     for name in found.measures:
         with progress(len(found.queries), name) as advance:
             pairs = found.pair_ranges(name, advance)
-        table = pairs.per_query() if per_query else pairs.table()
+        table = pairs.per_query() if per_query else found.pairs(name)
         columns = ("measure", *table.columns)
         rows += [(name, *row) for row in table.rows]
         decided, total = int(pairs.decided.sum()), len(pairs.a)
@@ -175,6 +186,8 @@ def _certificate(found: Ranges, end: str) -> Table:
 def _say(found: Ranges, strict: bool) -> None:
     """What was varied, and what was left out."""
     warn(found.notes, strict)
+    for text in found.remarks:
+        note(text)
     total, lists = int(found.unknown.sum()), found.unknown.size
     unseen = f", and {found.unseen} unseen per query" if found.unseen else ""
     documents, where = counted(total, "unjudged document"), counted(lists, "list")

@@ -68,7 +68,7 @@ class OpenScores:
     @cached_property
     def score(self) -> Floats:
         """[system, query]: the score of `evaluate`, in which unjudged documents stay unjudged."""
-        parts = [_as_judged(self.measure, part, self.policy) for part in _parts(self._block)]
+        parts = [_as_judged(self.measure, part, self.policy) for part in blocks_of(self._block)]
         return np.concatenate(parts).reshape(self.lists.shape)
 
     @cached_property
@@ -84,7 +84,7 @@ class OpenScores:
 
     @cached_property
     def _ranges(self) -> list[ScoreRange]:
-        return [range_of(self.measure, part, self.policy) for part in _parts(self._block)]
+        return [range_of(self.measure, part, self.policy) for part in blocks_of(self._block)]
 
 
 def bound_to(measure: Measure, pool: Pool, top: float) -> Measure:
@@ -99,7 +99,7 @@ def bound_to(measure: Measure, pool: Pool, top: float) -> Measure:
     return bound
 
 
-def _parts(unknown: Unknown) -> Iterable[Unknown]:
+def blocks_of(unknown: Unknown) -> Iterable[Unknown]:
     """Yield the lists in blocks that are not too large."""
     lists = unknown.lists
     size = lists.pool.size[lists.query] + unknown.count

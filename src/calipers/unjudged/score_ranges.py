@@ -7,12 +7,13 @@ retrieved. Queries are independent of each other, so the range of a mean is the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calipers.checks import check_seed, check_whole
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
@@ -26,14 +27,26 @@ from calipers.plurals import shape
 from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table
+from calipers.unjudged.grade_priors import GradeChances, Prior, check_prior, grade_chances
 from calipers.unjudged.open_lists import ListOptions, OpenLists, possible_grades, read_open_lists
 from calipers.unjudged.open_scores import OpenScores, Policy, bound_to, range_of
 
 if TYPE_CHECKING:
+    from calipers.unjudged.expected_scores import ExpectedScores
     from calipers.unjudged.pair_ranges import PairRanges
 
 ENDS = ("low", "high")
 TIES = ("average", "docid", "docid-ascending", "input")  # whose order inside ties does not depend on the grades
+
+
+@dataclass(frozen=True, eq=False)
+class RandomGrading:
+    """The prior of the grades of unjudged documents, and how gradings are drawn."""
+
+    prior: Prior
+    chances: GradeChances
+    draws: int
+    seed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +78,7 @@ class Ranges:
     notes: tuple[str, ...]  # what to know of the runs, in the words of `evaluate`
     open_scores: dict[str, OpenScores] = field(repr=False)
     policy: Policy = field(repr=False)
+    random_grades: RandomGrading | None = field(default=None, repr=False)
 
     @cached_property
     def definitions(self) -> tuple[Measure, ...]:
@@ -77,23 +91,94 @@ class Ranges:
         """The mean of each system: one row per system and measure, with the columns system, measure, low, score, high.
 
         Counts are added up instead, and the mean of gm_map and gm_bpref is the geometric one, as in `evaluate`.
+        With a prior: also expected and expected_sd, over random grades of unjudged documents, and expected_low and
+        expected_high, between which 95% of the draws lie.
         """
         rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (system, name, *(float(average(ends[s])) for ends in self._ends(name)))
+            (
+                system,
+                name,
+                *(float(average(ends[s])) for ends in self._ends(name)),
+                *self._expectation(name, s, average),
+            )
             for s, system in enumerate(self.systems)
             for name, average in zip(self.measures, self._averages, strict=True)
         )
-        return Table(("system", "measure", "low", "score", "high"), rows, self.metadata)
+        more = () if self.random_grades is None else ("expected", "expected_sd", "expected_low", "expected_high")
+        return Table(("system", "measure", "low", "score", "high", *more), rows, self.metadata)
+
+    def _expectation(self, name: str, system: int, average: Callable[[Floats], Any]) -> tuple[float, ...]:
+        """Return what the mean of a system is under random grades; nothing without a prior."""
+        if self.random_grades is None:
+            return ()
+        found = self.expected[name]
+        ends = (float(end[system]) for end in found.interval())
+        return float(average(found.expected[system])), float(found.sd[system]), *ends
 
     def per_query(self) -> Table:
-        """One row per system, query and measure, with the columns system, query, measure, low, score, high."""
+        """One row per system, query and measure, with the columns system, query, measure, low, score, high.
+
+        With a prior also expected and expected_sd.
+        """
+        more = () if self.random_grades is None else ("expected", "expected_sd")
         rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (system, query, name, *(float(ends[s, q]) for ends in self._ends(name)))
+            (system, query, name, *(float(ends[s, q]) for ends in (*self._ends(name), *self._random_ends(name))))
             for s, system in enumerate(self.systems)
             for q, query in enumerate(self.queries)
             for name in self.measures
         )
-        return Table(("system", "query", "measure", "low", "score", "high"), rows, self.metadata)
+        return Table(("system", "query", "measure", "low", "score", "high", *more), rows, self.metadata)
+
+    def _random_ends(self, name: str) -> tuple[Floats, ...]:
+        if self.random_grades is None:
+            return ()
+        return self.expected[name].expected, self.expected[name].spread
+
+    @cached_property
+    def expected(self) -> dict[str, ExpectedScores]:
+        """The expected scores under the prior, by measure."""
+        from calipers.unjudged.expected_scores import expected_scores
+
+        given = self._given_prior()
+        found = {}
+        for name, average in zip(self.measures, self._averages, strict=True):
+            opened = self.open_scores[name]
+            if opened.measure.declaration.average == "geometric":
+                raise CalipersError(f"{name}: a geometric mean over queries has no expected score; ask for AP or bpref")
+            found[name] = expected_scores(opened, given.chances, average, given.draws, given.seed)
+        return found
+
+    def _given_prior(self) -> RandomGrading:
+        if self.random_grades is None:
+            raise CalipersError("expected scores need a prior of the grades of unjudged documents, for example 'pool'")
+        return self.random_grades
+
+    def beating_chances(self, measure: str | None = None) -> Floats:
+        """Return the probability that each system has a better mean than each other one, [system, system].
+
+        Grades are drawn for all documents that some system retrieves and nobody judged, as the prior says.
+        """
+        from calipers.unjudged.expected_scores import beating_chances
+
+        given = self._given_prior()
+        place = 0 if measure is None else chosen_measure(measure, self.measures)
+        opened = self.open_scores[self.measures[place]]
+        return beating_chances(opened, given.chances, self._averages[place], given.draws, given.seed)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences on how the expected scores were found; none without a prior."""
+        if self.random_grades is None:
+            return ()
+        given = self.random_grades
+        name = given.prior if isinstance(given.prior, str) else "given"
+        drawn = [
+            f"{of} (standard error up to {each.error:.2g})" for of, each in self.expected.items() if not each.exact
+        ]
+        means = f"; so are the expected scores of {', '.join(drawn)}" if drawn else "; expected scores are exact"
+        return (
+            f"prior {name}: standard deviations and intervals are from {given.draws} draws, seed {given.seed}{means}",
+        )
 
     def _ends(self, measure: str) -> tuple[Floats, Floats, Floats]:
         return self.low[measure], self.score[measure], self.high[measure]
@@ -120,9 +205,15 @@ class Ranges:
 
         difference, low and high are of the mean score of system_a minus that of system_b, and their range varies the
         unjudged documents of both lists. `decided`: the range excludes 0; `open`: it does not. An `outer` range is
-        valid but not tight.
+        valid but not tight. With a prior, `probability` is the probability that system_a is better.
         """
-        return self.pair_ranges(measure).table()
+        pairs = self.pair_ranges(measure)
+        table = pairs.table()
+        if self.random_grades is None:
+            return table
+        chance = self.beating_chances(pairs.measure)[pairs.a, pairs.b].tolist()
+        rows = tuple((*row, probability) for row, probability in zip(table.rows, chance, strict=True))
+        return table.changed(columns=(*table.columns, "probability"), rows=rows)
 
     def pair_ranges(self, measure: str | None = None, progress: Callable[[int], None] | None = None) -> PairRanges:
         """The same as arrays, query by query."""
@@ -217,6 +308,9 @@ def ranges(
     progress: Callable[[int], None] | None = None,
     refused: dict[str, str] | None = None,
     warn: bool = True,
+    prior: Prior | None = None,
+    draws: int = 100,
+    seed: int = 42,
 ) -> Ranges:
     """Between which values scores lie, whatever the missing judgments say.
 
@@ -229,6 +323,9 @@ def ranges(
     costs, document_groups: what documents cost to read, and the groups that they belong to, as in `evaluate`.
     refused: gets the measures that have no ranges, with the reason; without it they are errors.
     warn: as for `evaluate`: give the notes as one CalipersWarning.
+    prior: how likely the grades of unjudged documents are: {grade: probability}, `pool` (their shares among the judged
+        documents of the query) or `run` (their shares among the run's judged documents at similar ranks). Tables then
+        have expected scores; `draws` and `seed` are for what is simulated.
 
     Ranges are exact for weighted sums (P, DCG, RBP, ...), RR, ERR, Success, HIT, nDCG, AP, Recall and F. For all other
     measures, every grading of a list is tried where it has at most 20,000; longer lists are refused. A range is
@@ -247,6 +344,9 @@ def ranges(
     if isinstance(unseen, bool) or not isinstance(unseen, int | np.integer) or unseen < 0:
         raise CalipersError(f"unseen={unseen} is not a whole number of at least 0")
     policy = _policy(rules, ties, empty)
+    prior = None if prior is None else check_prior(prior)
+    check_whole("draws", draws, 2)
+    check_seed(seed)
     known = rules.judgments(as_judgments(judgments))
     grades = possible_grades(known, max_grade)
     systems = [*rules.runs(as_runs(runs))]
@@ -263,7 +363,9 @@ def ranges(
     lacking = () if facts is None else opened.notes_on(facts)
     notes = (*notes_on_reading(known, systems), *lacking, *notes_about(seen_in(coverage, systems), policy.ties))
     warn_user(notes, warn)
-    return _of_lists(opened, dict(named), grades, unseen, policy, notes, refused)
+    given = None if prior is None else RandomGrading(prior, grade_chances(prior, opened, grades), draws, seed)
+    found = _of_lists(opened, dict(named), grades, unseen, policy, notes, refused)
+    return replace(found, random_grades=given)
 
 
 def _of_lists(
