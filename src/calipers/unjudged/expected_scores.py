@@ -34,7 +34,9 @@ from calipers.measures.forms import (
     WeightedDepth,
 )
 from calipers.measures.forms.denominators import Ideal, TotalWeight
-from calipers.measures.values import FLAT, AtLeast, Value
+from calipers.measures.gains import Value
+from calipers.measures.levels import AtLeast
+from calipers.measures.weights import FLAT
 from calipers.unjudged.extreme_grades import depends_on_own_list_only, top_unknown
 from calipers.unjudged.grade_priors import GradeChances
 from calipers.unjudged.gradings import CELLS, NoRange, Unknown
