@@ -27,7 +27,8 @@ from calipers.collection.simulate import simulate
 from calipers.conventions import CONVENTIONS, TOOLS, Convention, LabelRange
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import as_runs
-from calipers.evaluation.scoring import scored
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import score_lists
 from calipers.lists import Lists
 from calipers.plurals import counted
 
@@ -473,7 +474,6 @@ def test_lists_are_scored_the_same_where_their_top_is_enough(ties: str, precisio
         rules = Convention("one", ideal="list", ties=ties, precision=precision, short=short)
         measure = rescorer.measure("nDCG@3", rules)
         assert (measure.form.reach, order_reach(measure.form)) == (None, 3)
-        whole = Lists.of(rescorer.known(rules).pool, rescorer.retrieved(rules)).under(ties)
-        np.testing.assert_array_equal(
-            rescorer.scores("nDCG@3", rules).values[0].ravel(), scored(measure, whole, None, 0.0, None, rules.empty)[0]
-        )
+        whole = Lists.of(rescorer.known(rules).pool, rescorer.retrieved(rules))
+        wanted = score_lists(whole, [measure], ScoringOptions(like=rules)).values[0]
+        np.testing.assert_array_equal(rescorer.scores("nDCG@3", rules).values[0].ravel(), wanted)

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 import calipers as cal
 from calipers.collection.judgments import Judgments
 from calipers.collection.simulate import simulate
-from calipers.conventions import convention
 from calipers.conventions.profile import base
 from calipers.errors import CalipersError, CheckFailed
-from calipers.evaluation.scoring import Counting
+from calipers.evaluation.options import ScoringOptions
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import parse
 from calipers.measures.registry import examples
@@ -34,16 +33,15 @@ MEASURES = ["nDCG@5", "AP", "V2(nDCG@5)", "ERR@5", "V2s(AP, population=retrieved
 
 
 def task_for(judgments, systems, measures, **options):
-    rules = convention(options.pop("like", None))
+    names = ("like", "ties", "empty", "depth")
+    scoring = ScoringOptions(**{name: options.pop(name) for name in names if name in options})
+    rules = scoring.like
     known = Judgments.from_dict(judgments)
     bound = {name: parse(name, rules.defaults).bind(known.pool) for name in measures}
     return Task(
         systems=tuple(systems),
         measures={name: Shipped(base(measure), measure.form) for name, measure in bound.items()},
-        rules=rules,
-        counting=Counting.under(rules, options.pop("ties", None), False, options.pop("empty", None), None, None),
-        depth=options.pop("depth", 0),
-        precision="double",
+        options=scoring,
         buckets=options.pop("buckets", 1),
         largest_list=options.pop("largest_list", 10**6),
         **options,

@@ -18,12 +18,13 @@ from calipers.collection.runs import Run
 from calipers.conventions import PLAIN, Convention
 from calipers.conventions.profile import Policy
 from calipers.evaluation.inputs import in_batches
-from calipers.evaluation.scoring import as_policy, scored
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import score_lists
 from calipers.lists import Floats, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
-from calipers.results.scores import Reason, Scores
+from calipers.results.scores import Scores
 
 Read = tuple[bool, float | None]  # whether grades lose their fraction, and what lower ones are raised to
 _OTHER: dict[Precision, Precision] = {"double": "single", "single": "double"}
@@ -167,11 +168,7 @@ class Rescorer:
     def _score(self, name: str, convention: Convention) -> Scores:
         measure = self.measure(name, convention)
         shape = (len(self.runs), len(self.queries))
-        missing = as_policy(convention.missing)
-        lists = self.lists(convention, order_reach(measure.form))
-        score, reason = scored(measure, lists, None, missing, None, as_policy(convention.empty))
-        score, reason = score.reshape(shape), reason.reshape(shape)
-        if missing == "skip":
-            absent = self.length == 0
-            score[absent], reason[absent] = np.nan, Reason.MISSING
-        return Scores((name,), self.systems, self.queries, score[None], reason[None], (measure,))
+        lists = self.lists(convention, order_reach(measure.form))  # with ties broken
+        found = score_lists(lists, [measure], ScoringOptions(like=convention, ties="average"))
+        values, reasons = found.values.reshape(1, *shape), found.reasons.reshape(1, *shape)
+        return Scores((name,), self.systems, self.queries, values, reasons, (measure,))

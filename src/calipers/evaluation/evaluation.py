@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike, whole_runs, with_retrieved
 from calipers.collection.judgments import Judgments, JudgmentsDigest
@@ -20,7 +22,7 @@ from calipers.collection.mismatch import (
 from calipers.collection.run_names import ambiguous_names, distinct_names
 from calipers.collection.runs import FileRun, Run, within_reach
 from calipers.collection.sources import ColumnNames, JudgmentsLike, RunsLike
-from calipers.conventions import Convention, convention
+from calipers.conventions import Convention
 from calipers.errors import warn_user
 from calipers.evaluation.inputs import (
     SwappedFiles,
@@ -31,21 +33,16 @@ from calipers.evaluation.inputs import (
     kind_read,
     notes_on_reading,
 )
+from calipers.evaluation.options import Policy, ScoringOptions
 from calipers.evaluation.possible_gain import PossibleGains
-from calipers.evaluation.scoring import (
-    DESCRIBED,
-    Counting,
-    Policy,
-    check_depth,
-    compared_in,
-    refuse,
-    refuse_infinite,
-)
-from calipers.measures.exactness import inexact_measures
+from calipers.evaluation.scoring import DESCRIBED, describe, refuse, refuse_infinite, score_lists
+from calipers.lists import Floats, Lists
+from calipers.measures.exactness import inexact_measures, sampling_errors
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
-from calipers.native.columns import Precision
+from calipers.native.columns import Precision, Retrieved
+from calipers.record import Record
 from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import Coverage, Scores
 
@@ -128,128 +125,216 @@ def evaluate(
     >>> evaluate(qrels, run, ["RR"], ties="worst")["RR"]
     array([[0.5, 1. ]])
     """
-    rules = convention(like)
-    compared = compared_in(rules, precision)
-    counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
-    check_depth(depth)
+    options = ScoringOptions(
+        like=like, ties=ties, depth=depth, condensed=condensed, empty=empty, missing=missing, degenerate=degenerate,
+        precision=precision,
+    )  # fmt: skip
     check_unmatched(unmatched)
-    named = parse_all(measures, rules.defaults)
-    given = as_judgments(judgments, kind_read(measure for _, measure in named), columns)
-    known = rules.judgments(given)
-    systems = [*rules.runs(as_runs(runs, columns=columns))]
-    facts = DocumentFacts.read(costs, document_groups)
-    if facts is not None:
-        asked: Policies = {
-            "like": like, "ties": ties, "depth": depth, "condensed": condensed, "empty": empty, "missing": missing,
-            "degenerate": degenerate, "precision": precision, "unmatched": unmatched, "jobs": jobs,
-        }  # fmt: skip
-        return _by_document(known, systems, dict(named), facts, warn, asked)
-    bound = {name: measure.bind(known.pool) for name, measure in named}
-    rules.check(known, bound.values())
-    values = np.empty((len(bound), len(systems), len(known.queries)))
+    request = Evaluation.of(
+        judgments, runs, measures, options, columns=columns, costs=costs, document_groups=document_groups
+    )
+    scores = request.scores(unmatched=unmatched, jobs=jobs, progress=progress)
+    warn_user(scores.notes, warn)
+    return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A request: judgments, runs, measures and scoring options. Runs are handles; their lines are read when needed."""
+
+    judgments: Judgments  # as the convention of the options reads them
+    runs: tuple[Run, ...]
+    measures: Mapping[str, Measure]  # by the names that were typed, bound to the judgments
+    options: ScoringOptions
+    facts: DocumentFacts | None  # costs and groups of documents
+    digest: JudgmentsDigest
+
+    @classmethod
+    def of(
+        cls,
+        judgments: JudgmentsLike,
+        runs: RunsLike,
+        measures: Measures,
+        options: ScoringOptions,
+        *,
+        columns: ColumnNames | None = None,
+        costs: Costs | None = None,
+        document_groups: GroupsLike | None = None,
+    ) -> Evaluation:
+        """Open judgments and runs, and bind the measures to the judgments."""
+        rules = options.like
+        named = dict(parse_all(measures, rules.defaults))
+        given = as_judgments(judgments, kind_read(named.values()), columns)
+        known = rules.judgments(given)
+        systems = tuple(rules.runs(as_runs(runs, columns=columns)))
+        facts = DocumentFacts.read(costs, document_groups)
+        bound = {name: measure.bind(known.pool) for name, measure in named.items()}
+        rules.check(known, bound.values())
+        return cls(known, systems, bound, options, facts, JudgmentsDigest(given))
+
+    def scores(
+        self,
+        *,
+        unmatched: Unmatched = "error",
+        jobs: int | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> Scores:
+        """Return the scores of all runs. The notes on the runs are in the scores."""
+        by_document = {} if self.facts is None else depending_on(self.facts, self.measures)
+        request = self if self.facts is None else _with_whole_runs(self, self.facts)
+        plain = {name: measure for name, measure in self.measures.items() if name not in by_document}
+        described = _Description(request, plain)
+        found = _score_runs(request, plain, jobs, described, progress)
+        described.check_queries()
+        notes = described.notes(unmatched)
+        bound = dict(self.measures)
+        if self.facts is not None:
+            whole = _with_facts(request, self.facts)
+            rebound = {name: measure.bind(whole.judgments.pool) for name, measure in by_document.items()}
+            found |= _score_runs(whole, rebound, jobs)
+            bound |= rebound
+        coverage = described.coverage
+        errors = {name: found[name].error for name in bound if found[name].error}
+        coverage.sampled.update({place: errors[name] for place, name in enumerate(bound) if name in errors})
+        return Scores(
+            measures=tuple(bound),
+            systems=described.names,
+            queries=self.judgments.queries,
+            values=np.stack([found[name].values for name in bound]),
+            reasons=np.stack([found[name].reasons for name in bound]),
+            definitions=tuple(bound.values()),
+            coverage=coverage,
+            metadata={
+                **self.options.as_metadata(),
+                "judgments": self.digest,
+                "unmatched": described.unmatched,
+                "exactness": inexact_measures(bound, coverage.sampled),
+                "standard_error": errors,
+            },
+            notes=tuple(notes),
+            ambiguous=ambiguous_names(self.runs),
+        )
+
+
+class _MeasureScores(Record):
+    """Scores of all runs under one measure: arrays of run x query."""
+
+    values: Floats
+    reasons: NDArray[np.uint8]
+    error: float  # the largest standard error of a score; 0 if nothing was drawn
+
+
+def _score_runs(
+    request: Evaluation,
+    measures: Mapping[str, Measure],
+    jobs: int | None,
+    described: _Description | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> dict[str, _MeasureScores]:
+    """Read all runs and return their scores under some measures. Their lists are described if that is wanted."""
+    known, options = request.judgments, request.options
+    values = np.empty((len(measures), len(request.runs), len(known.queries)))
     reasons = np.zeros(values.shape, np.uint8)
-    coverage = Coverage.blank(len(systems), len(known.queries))
-    infinite: list[bool] = []
-    matched: list[MatchedQueries] = []
-    swapped = SwappedFiles(known.pool.grade)
-    possible = PossibleGains(bound)
+    errors = [0.0] * len(measures)
+    reach = deepest(measure.form for measure in measures.values())
+    read: Sequence[Run] = request.runs
+    wants_whole_lists = described is not None and described.wants_whole_lists
+    if not (reach is None or options.precision == "single" or options.condensed or wants_whole_lists):
+        read = [within_reach(run, max(reach, DESCRIBED)) for run in request.runs]
     start = 0
-    reach = deepest(measure.form for measure in bound.values())
-    if reach is None or compared == "single" or condensed or swapped.looking:  # which ask about whole lists
-        read = systems
-    else:
-        read = [within_reach(system, max(reach, DESCRIBED)) for system in systems]
-    for batch in in_batches(read, known, depth or 0, compared, jobs):
+    for batch in in_batches(read, known, options.depth or 0, options.precision, jobs):
         part = slice(start, start + len(batch))
-        values[:, part], reasons[:, part] = counting.scores(known.pool, batch, bound.values(), coverage, part, possible)
-        infinite += [compared == "single" and bool(np.isinf(run.score).any()) for run in batch]
-        matched += [MatchedQueries.of(known, run) for run in batch]
-        swapped.look([run for run, system in zip(batch, systems[part], strict=True) if not isinstance(system, FileRun)])
+        lists = Lists.of(known.pool, batch)
+        scored = score_lists(lists, measures.values(), options)
+        values[:, part] = scored.values.reshape(values[:, part].shape)
+        reasons[:, part] = scored.reasons.reshape(values[:, part].shape)
+        for place, error in sampling_errors(measures.values(), scored.ranked).items():
+            errors[place] = max(error, errors[place])
+        if described is not None:
+            described.add(part, batch, lists, scored.ranked)
         start += len(batch)
         if progress:
             progress(len(batch))
-    refuse_infinite(values, list(bound), known.queries)
-    refuse(reasons, bound, known, counting)
-    if depth:  # a run may have judged documents below the cut only
-        matched = [
-            MatchedQueries.of(known, system.retrieved(known)) if seen.few else seen
-            for system, seen in zip(systems, matched, strict=True)
+    refuse_infinite(values, list(measures), known.queries)
+    refuse(reasons, measures, known, options)
+    return {name: _MeasureScores(values[place], reasons[place], errors[place]) for place, name in enumerate(measures)}
+
+
+class _Description:
+    """Coverage of the lists of all runs, and notes about them. It is filled while the runs are read."""
+
+    def __init__(self, request: Evaluation, measures: Mapping[str, Measure]) -> None:
+        self._request = request
+        self._reach = deepest(measure.form for measure in measures.values())
+        self._infinite: list[bool] = []
+        self._matched: list[MatchedQueries] = []
+        self._swapped = SwappedFiles(request.judgments.pool.grade)
+        self._possible = PossibleGains(measures)
+        self.names = tuple(name for name, _ in distinct_names(request.runs))
+        self.coverage = Coverage.blank(len(request.runs), len(request.judgments.queries))
+
+    @property
+    def wants_whole_lists(self) -> bool:
+        """Whole lists are needed, not only the ranks that measures read."""
+        return self._swapped.looking
+
+    def add(self, part: slice, batch: Sequence[Retrieved], lists: Lists, ranked: Lists) -> None:
+        """Describe the lists of some runs. ranked: the lists as they were scored."""
+        known, single = self._request.judgments, self._request.options.precision == "single"
+        describe(self.coverage, part, batch, lists, self._reach)
+        self._possible.add(ranked, len(batch))
+        self._infinite += [single and bool(np.isinf(run.score).any()) for run in batch]
+        self._matched += [MatchedQueries.of(known, run) for run in batch]
+        opened = zip(batch, self._request.runs[part], strict=True)
+        self._swapped.look([run for run, system in opened if not isinstance(system, FileRun)])
+
+    @cached_property
+    def matched(self) -> list[MatchedQueries]:
+        """Queries of each run that have judged documents. A run may have judged documents below the depth only."""
+        known, runs = self._request.judgments, self._request.runs
+        if not self._request.options.depth:
+            return self._matched
+        return [
+            MatchedQueries.of(known, run.retrieved(known)) if seen.few else seen
+            for run, seen in zip(runs, self._matched, strict=True)
         ]
-    if coverage.missing.all():
-        raise no_query_in_common(known, (each.unjudged for each in matched))
-    names = tuple(name for name, _ in distinct_names(systems))
-    notes = [
-        *notes_on_reading(known, systems),
-        *unmatched_notes(known, dict(zip(names, systems, strict=True)), matched, unmatched),
-        *swapped.notes(known, systems),
-        *notes_about(
-            seen_in(coverage, systems, infinite, known.queries, [each.unjudged for each in matched]),
-            counting.ties,
-            possible.measure,
-            possible.means,
-        ),
-    ]
-    warn_user(notes, warn)
-    return Scores(
-        measures=tuple(bound),
-        systems=names,
-        queries=known.queries,
-        values=values,
-        reasons=reasons,
-        definitions=tuple(bound.values()),
-        coverage=coverage,
-        metadata={
-            "like": None if like is None else rules.name,
-            "like_sentence": rules.sentence,
-            "ties": counting.ties,
-            "depth": depth,
-            "condensed": condensed,
-            "empty": empty,
-            "empty_plain": rules.empty,
-            "missing": counting.missing,
-            "degenerate": degenerate,
-            "judgments": JudgmentsDigest(given),
-            "unmatched": tuple(name for name, seen in zip(names, matched, strict=True) if seen.few),
-            "exactness": inexact_measures(bound, coverage.sampled),
-            "standard_error": {name: coverage.sampled[m] for m, name in enumerate(bound) if m in coverage.sampled},
-        },
-        notes=tuple(notes),
-        ambiguous=ambiguous_names(systems),
-    )
+
+    @property
+    def unmatched(self) -> tuple[str, ...]:
+        """Names of the runs that have hardly any judged document."""
+        return tuple(name for name, seen in zip(self.names, self.matched, strict=True) if seen.few)
+
+    def check_queries(self) -> None:
+        """Refuse runs that have no query in common with the judgments."""
+        if self.coverage.missing.all():
+            raise no_query_in_common(self._request.judgments, (each.unjudged for each in self.matched))
+
+    def notes(self, unmatched: Unmatched) -> list[str]:
+        """Return the notes about the runs. Runs without judged documents are refused unless `unmatched` is `warn`."""
+        known, runs = self._request.judgments, self._request.runs
+        unjudged = [each.unjudged for each in self.matched]
+        return [
+            *notes_on_reading(known, runs),
+            *unmatched_notes(known, dict(zip(self.names, runs, strict=True)), self.matched, unmatched),
+            *self._swapped.notes(known, runs),
+            *notes_about(
+                seen_in(self.coverage, runs, self._infinite, known.queries, unjudged),
+                self._request.options.ties,
+                self._possible.measure,
+                self._possible.means,
+            ),
+        ]
 
 
-def _by_document(
-    known: Judgments,
-    systems: Sequence[Run],
-    named: Mapping[str, Measure],
-    facts: DocumentFacts,
-    warn: bool,
-    policies: Policies,
-) -> Scores:
-    """The scores where documents have costs or groups, for which unjudged ones are looked at one by one."""
-    asking = depending_on(facts, named)
-    runs = whole_runs(systems)
-    whole = facts.added_to(known if policies["condensed"] else with_retrieved(known, runs), known)
-    lacking = facts.notes(d for run in runs for query in known.queries for d in run.scores.get(query, ()))
-    plain = [name for name in named if name not in asking] or ["NumRet"]  # for what is to be said of the runs
-    rest = evaluate(known.with_notes(lacking), runs, plain, warn=warn, **policies)
-    read = evaluate(whole, runs, list(asking), warn=False, **policies)
-    homes = [(read if name in asking else rest, name) for name in named]
-    place = [home.measures.index(name) for home, name in homes]
-    assert rest.coverage is not None
-    assert read.coverage is not None
-    errors = {True: read.coverage.sampled, False: dict(rest.coverage.sampled)}
-    drawn = [errors[name in asking].get(old) for (_, name), old in zip(homes, place, strict=True)]
-    rest.coverage.sampled.clear()
-    rest.coverage.sampled.update({new: error for new, error in enumerate(drawn) if error is not None})
-    return replace(
-        rest,
-        measures=tuple(named),
-        values=np.stack([home.values[old] for (home, _), old in zip(homes, place, strict=True)]),
-        reasons=np.stack([home.reasons[old] for (home, _), old in zip(homes, place, strict=True)]),
-        definitions=tuple(home.definitions[old] for (home, _), old in zip(homes, place, strict=True)),
-        metadata={
-            **rest.metadata,
-            **{key: {**rest.metadata[key], **read.metadata[key]} for key in ("exactness", "standard_error")},
-        },
-    )
+def _with_whole_runs(request: Evaluation, facts: DocumentFacts) -> Evaluation:
+    """Return the request with its runs read whole, and with notes about documents that lack a cost or a group."""
+    runs, known = whole_runs(request.runs), request.judgments
+    lacking = facts.notes(document for run in runs for query in known.queries for document in run.scores.get(query, ()))
+    return replace(request, runs=tuple(runs), judgments=known.with_notes(lacking))
+
+
+def _with_facts(request: Evaluation, facts: DocumentFacts) -> Evaluation:
+    """Return the request with costs and groups in its judgments, which then hold every retrieved document."""
+    known = request.judgments
+    every = known if request.options.condensed else with_retrieved(known, whole_runs(request.runs))
+    return replace(request, judgments=facts.added_to(every, known))

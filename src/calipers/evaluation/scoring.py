@@ -1,4 +1,7 @@
-"""From lists to scores: ties, what counts where a measure is undefined, and what is refused."""
+"""Score ranked lists, describe them, and refuse scores that an option forbids.
+
+`score_lists` is the only function that turns lists into scores. `evaluate`, Spark workers, rankers and judges call it.
+"""
 
 from __future__ import annotations
 
@@ -7,98 +10,48 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from calipers.checks import Policy as Policy
-from calipers.checks import check_choice, check_policy, check_whole, is_number
+from calipers.checks import Policy, is_number
 from calipers.collection.judgments import Judgments
-from calipers.conventions import Convention
 from calipers.errors import CalipersError
-from calipers.evaluation.possible_gain import PossibleGains
-from calipers.lists import TIE_RULES, Floats, Lists, Pool
-from calipers.measures.exactness import sampling_errors
-from calipers.measures.forms.base import deepest
+from calipers.evaluation.options import ScoringOptions
+from calipers.lists import Floats, Lists
 from calipers.measures.populations import no_room
 from calipers.measures.registry import Measure
-from calipers.native.columns import Precision, Retrieved
+from calipers.native.columns import Retrieved
 from calipers.record import Record
 from calipers.results.scores import Coverage, Reason
 
 DESCRIBED = 10  # ranks whose judged documents are counted, whatever the measures read
 
 
-class Counting(Record):
-    """How lists become scores: the tie rule, and what counts where a measure is undefined."""
+class ScoredLists(Record):
+    """Scores of lists under measures: arrays of measure x list."""
 
-    ties: str
-    condensed: bool
-    empty: Policy | None
-    missing: Policy
-    degenerate: Policy | None
-    empty_plain: Policy
-
-    @classmethod
-    def under(
-        cls,
-        rules: Convention,
-        ties: str | None,
-        condensed: bool,
-        empty: Policy | None,
-        missing: Policy | None,
-        degenerate: Policy | None,
-    ) -> Counting:
-        """What is given, and what a convention says of the rest."""
-        return cls(
-            ties=check_choice("tie rule", rules.ties if ties is None else ties, TIE_RULES),
-            condensed=condensed,
-            empty=None if empty is None else check_policy("empty", empty),
-            missing=as_policy(rules.missing) if missing is None else check_policy("missing", missing),
-            degenerate=None if degenerate is None else check_policy("degenerate", degenerate),
-            empty_plain=as_policy(rules.empty),
-        )
-
-    def scores(
-        self,
-        pool: Pool,
-        batch: Sequence[Retrieved],
-        measures: Iterable[Measure],
-        coverage: Coverage,
-        part: slice,
-        possible: PossibleGains | None = None,
-    ) -> tuple[Floats, Any]:
-        """The scores of some runs, [measure, run, query], and their reasons; `part` of the coverage is filled in."""
-        lists = Lists.of(pool, batch)
-        shape = (len(batch), pool.queries)
-        describe(coverage, part, batch, lists, deepest(measure.form for measure in measures))
-        if self.condensed:
-            lists = lists.condensed()
-        ranked = lists.under(self.ties)
-        if possible is not None:
-            possible.add(ranked, len(batch))
-        pairs = [
-            scored(measure, ranked, self.empty, self.missing, self.degenerate, self.empty_plain) for measure in measures
-        ]
-        values = np.array([score for score, _ in pairs]).reshape(-1, *shape)
-        reasons = np.array([reason for _, reason in pairs]).reshape(-1, *shape)
-        for place, error in sampling_errors(measures, ranked).items():
-            coverage.sampled[place] = max(error, coverage.sampled.get(place, 0.0))
-        if self.missing == "skip":
-            lacking = coverage.missing[part]
-            values[:, lacking] = np.nan
-            reasons[:, lacking] = Reason.MISSING
-        return values, reasons
+    values: Floats
+    reasons: Any  # a `Reason` for each score that is not the measure's own, else 0
+    ranked: Lists  # the lists that were scored, with the options applied
 
 
-def scored(
-    measure: Measure,
-    lists: Lists,
-    empty: Policy | None,
-    missing: Policy,
-    degenerate: Policy | None,
-    empty_plain: Policy = 0.0,
-) -> tuple[Floats, Any]:
-    """The score of each list with the policies applied, and the reason where the measure gave none of its own.
+def score_lists(lists: Lists, measures: Iterable[Measure], options: ScoringOptions) -> ScoredLists:
+    """Return the score of every list under every measure, and the reason for each score that is not the measure's own.
 
-    empty_plain: what `empty` is, where it is not given, for measures that are not normalised.
+    This is the only function that turns lists into scores. The depth and the precision of the options are applied when
+    lists are read.
     """
+    ranked = (lists.condensed() if options.condensed else lists).under(options.ties)
+    pairs = [_score_measure(measure, ranked, options) for measure in measures]
+    values = np.array([score for score, _ in pairs]).reshape(len(pairs), len(lists))
+    reasons = np.array([reason for _, reason in pairs], np.uint8).reshape(len(pairs), len(lists))
+    if options.missing == "skip":
+        lacking = lists.length == 0
+        values[:, lacking] = np.nan
+        reasons[:, lacking] = Reason.MISSING
+    return ScoredLists(values, reasons, ranked)
+
+
+def _score_measure(measure: Measure, lists: Lists, options: ScoringOptions) -> tuple[Floats, Any]:
+    """Return the score of each list, and the reason where the measure is undefined."""
+    missing, degenerate = options.missing, options.degenerate
     form = measure.form
     score = form.score(lists)
     reason = np.zeros(len(lists), np.uint8)
@@ -110,8 +63,7 @@ def scored(
         here = reason == Reason.NOTHING_FOUND
         if here.any() and _is_number(missing):
             score[here] = form.substitute(missing, lists)[here]
-        if empty is None and not normalised:
-            empty = empty_plain
+        empty = options.empty if normalised else options.empty_plain
         if empty is not None and _is_number(empty):
             score[reason == Reason.NO_RELEVANT] = empty
     if normalised:
@@ -126,25 +78,10 @@ def _is_number(policy: Policy) -> TypeGuard[float]:
     return is_number(policy)
 
 
-def as_policy(policy: float | str) -> Policy:
-    """A convention's choice."""
-    return policy if isinstance(policy, int | float) else "skip"
-
-
-def compared_in(rules: Convention, precision: Precision | None) -> Precision:
-    """The precision in which scores are compared: as is given, or as a convention has it."""
-    return (rules if precision is None else rules.with_(precision=precision)).precision
-
-
-def check_depth(depth: int | None) -> None:
-    if depth is not None:
-        check_whole("depth", depth)
-
-
 def describe(
     coverage: Coverage, part: slice, batch: Sequence[Retrieved], lists: Lists, reach: int | None = None
 ) -> None:
-    """Fill in what the lists of some runs were like. reach: the deepest rank that measures read (None: all)."""
+    """Fill in the coverage of the lists of some runs. reach: the deepest rank that measures read (None: all)."""
     shape = coverage.length[part].shape
     deep = np.iinfo(np.int64).max if reach is None else reach
     coverage.read[part] = np.minimum(lists.length, deep).reshape(shape)
@@ -158,9 +95,9 @@ def describe(
         coverage.unjudged_queries[row] = run.unjudged_queries
 
 
-def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, counting: Counting) -> None:
+def refuse(reasons: Any, measures: Mapping[str, Measure], judgments: Judgments, options: ScoringOptions) -> None:
     """Stop where a policy says so, and where a normalisation has hardly any query to work on."""
-    refuse_undefined(reasons, list(measures), judgments.queries, counting)
+    refuse_undefined(reasons, list(measures), judgments.queries, options)
     for name, measure, of_measure in zip(measures, measures.values(), reasons, strict=True):
         if measure.form.traits.is_normalised:
             flat = int((of_measure == Reason.DEGENERATE).any(axis=0).sum())
@@ -174,12 +111,12 @@ def refuse_infinite(values: Floats, measures: Sequence[str], queries: Sequence[s
         raise CalipersError(f"{measures[m]} is not finite for query '{queries[q]}'")
 
 
-def refuse_undefined(reasons: Any, measures: Sequence[str], queries: Sequence[str], counting: Counting) -> None:
+def refuse_undefined(reasons: Any, measures: Sequence[str], queries: Sequence[str], options: ScoringOptions) -> None:
     """Stop at an undefined score where the policy is `error`."""
     for policy, reason in (
-        (counting.empty, Reason.NO_RELEVANT),
-        (counting.missing, Reason.NOTHING_FOUND),
-        (counting.degenerate, Reason.DEGENERATE),
+        (options.empty, Reason.NO_RELEVANT),
+        (options.missing, Reason.NOTHING_FOUND),
+        (options.degenerate, Reason.DEGENERATE),
     ):
         if policy == "error" and (reasons == reason).any():
             m, _, q = np.argwhere(reasons == reason)[0]

@@ -19,10 +19,10 @@ import numpy as np
 
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
-from calipers.conventions import convention
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import in_batches
-from calipers.evaluation.scoring import Counting, compared_in, scored
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import score_lists
 from calipers.judging.agreement import Confusion
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints, Lists, Pool
@@ -46,8 +46,7 @@ class Ranked:
     judgments: Judgments
     systems: tuple[str, ...]
     retrieved: tuple[Retrieved, ...]
-    counting: Counting
-    like: Any
+    options: ScoringOptions
 
     @classmethod
     def of(
@@ -55,32 +54,27 @@ class Ranked:
     ) -> Ranked:
         """What the runs retrieved of the documents that a judge labelled; policies are those of `evaluate`."""
         view = panel.view(judge)
-        rules = convention(policies.get("like"))
-        choices = {name: policies.get(name) for name in ("ties", "empty", "missing", "degenerate")}
-        counting = Counting.under(rules, condensed=bool(policies.get("condensed")), **choices)
-        if counting.missing == "skip":
+        options = ScoringOptions(**{name: policies[name] for name in ScoringOptions._names if name in policies})
+        if options.missing == "skip":
             raise CalipersError("labels are not changed where queries that a run lacks are skipped: count them as 0")
         known, seen = view.judgments, [view.run(run) for run in runs]
-        precision = compared_in(rules, policies.get("precision"))
-        batches = in_batches(seen, known, policies.get("depth") or 0, precision, policies.get("jobs"))
+        batches = in_batches(seen, known, options.depth or 0, options.precision, policies.get("jobs"))
         return cls(
-            judgments=rules.judgments(known),
+            judgments=options.like.judgments(known),
             systems=tuple(systems),
             retrieved=tuple(each for batch in batches for each in batch),
-            counting=counting,
-            like=rules,
+            options=options,
         )
 
     def lists(self, systems: Sequence[int] | None = None) -> Lists:
         chosen = self.retrieved if systems is None else [self.retrieved[s] for s in systems]
         lists = Lists.of(self.judgments.pool, chosen)
-        return lists.condensed() if self.counting.condensed else lists
+        return lists.condensed() if self.options.condensed else lists
 
     def scores(self, measure: Measure, lists: Lists) -> Floats:
         """[system, query] of lists that hold all queries of each system in turn; NaN where skipped."""
-        c = self.counting
-        values, _ = scored(measure, lists.under(c.ties), c.empty, c.missing, c.degenerate, c.empty_plain)
-        return values.reshape(-1, lists.pool.queries)
+        options = self.options.changed(condensed=False)  # the lists are condensed already
+        return score_lists(lists, [measure], options).values.reshape(-1, lists.pool.queries)
 
     def means(self, measure: Measure, lists: Lists) -> Floats:
         """Of each system, over the queries that count."""
@@ -88,7 +82,7 @@ class Ranked:
 
     def bound(self, measure: str) -> Measure:
         """The measure, with what it takes from the judgments (as the largest grade) taken from these."""
-        ((_, found),) = parse_all(measure, self.like.defaults)
+        ((_, found),) = parse_all(measure, self.options.like.defaults)
         return found.bind(self.judgments.pool)
 
 
@@ -128,7 +122,7 @@ def fewest_labels(ranked: Ranked, measure: str, a: int, b: int, grades: Floats) 
     if not np.isfinite(difference):
         raise CalipersError(f"{measure} has no mean for {names[0]} or {names[1]}: there is no order to turn")
     linear = linear_over_constant(bound.form, ranked.lists([a, b]))
-    if linear is not None and ranked.counting.ties not in ("best", "worst"):
+    if linear is not None and ranked.options.ties not in ("best", "worst"):
         return Turn(*names, difference, *_exactly(ranked, *linear, a, b, difference, grades), exact=True)
     return Turn(*names, difference, *_greedily(ranked, bound, a, b, grades), exact=False)
 
@@ -139,7 +133,7 @@ def _exactly(
     """The largest changes first: each label moves the difference by its own amount, whatever the others do."""
     weight = np.zeros((2, len(ranked.judgments)))
     for s, system in enumerate((a, b)):
-        top = ranked.lists([system]).under(ranked.counting.ties).top(form.weight.cutoff)
+        top = ranked.lists([system]).under(ranked.options.ties).top(form.weight.cutoff)
         weight[s, top.document] = form.weight.mean(top.first, top.last)
     pull = (weight[0] - weight[1]) / (by * len(ranked.judgments.queries))
     worth, choices = form.value(ranked.judgments.pool.grade), form.value(grades)
@@ -280,11 +274,11 @@ def survival(
     Half a chance where they tie.
     """
     lists = ranked.lists()
+    ((_, parsed),) = parse_all(measure, ranked.options.like.defaults)
     before = ranked.means(ranked.bound(measure), lists)
     chance = np.zeros((len(before), len(before)))
     for grade in drawn_labels(panel, judge, draws, seed):
         pool = Pool(ranked.judgments.pool.offsets, grade)
-        ((_, found),) = parse_all(measure, ranked.like.defaults)
-        mean = ranked.means(found.bind(pool), replace(lists, pool=pool, memo={}))
+        mean = ranked.means(parsed.bind(pool), replace(lists, pool=pool, memo={}))
         chance += (mean[:, None] > mean) + (mean[:, None] == mean) / 2
     return before, chance / draws

@@ -15,7 +15,8 @@ from calipers.collection.judgments import Judgments
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import NEEDS, kind_read
-from calipers.evaluation.scoring import Policy, scored
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import score_lists
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
@@ -62,6 +63,7 @@ class Objective:
         judgments = goal.rules.judgments(judgments)
         self.pool = judgments.pool
         self.measure = goal.measure.bind(self.pool)
+        self._options = ScoringOptions(like=goal.rules, ties=_tie_rule(goal.rules))
         goal.rules.check(judgments, [self.measure])
         grade = self.pool.grade
         best, worst = self._scored(np.stack([grade, -grade]), self.pool)
@@ -110,12 +112,16 @@ class Objective:
             scores = scores.astype(np.float32).astype(np.float64)
         rules = self.goal.rules
         lists = _ranked(pool, scores, by_input=rules.ties == "input")
-        # Labels have no document ids. An id says nothing of relevance anyway: all orders of a tie count.
-        ranked = lists if rules.ties in ("input", "docid", "docid-ascending") else lists.under(rules.ties)
-        missing: Policy = rules.missing if isinstance(rules.missing, int | float) else "skip"
-        empty: Policy = rules.empty if isinstance(rules.empty, int | float) else "skip"
-        value, _ = scored(self.measure, ranked, None, missing, None, empty)
-        return value.reshape(len(scores), pool.queries)
+        found = score_lists(lists, [self.measure], self._options)
+        return found.values.reshape(len(scores), pool.queries)
+
+
+def _tie_rule(rules: Convention) -> str:
+    """Return the tie rule for lists that `_ranked` has ranked. It breaks ties by the order of the input itself.
+
+    Labels have no document ids. An id says nothing of relevance anyway: all orders of a tie count.
+    """
+    return "average" if rules.ties in ("input", "docid", "docid-ascending") else rules.ties
 
 
 def _ranked(pool: Pool, scores: Floats, by_input: bool) -> Lists:

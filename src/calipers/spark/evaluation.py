@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from calipers.conventions import Convention, convention
+from calipers.conventions import Convention
 from calipers.conventions.profile import base
 from calipers.errors import CalipersError
 from calipers.evaluation.inputs import reads_subtopics
-from calipers.evaluation.scoring import Counting, Policy, check_depth, compared_in, refuse_flat
+from calipers.evaluation.options import Policy, ScoringOptions
+from calipers.evaluation.scoring import refuse_flat
 from calipers.measures.exactness import inexact_measures, may_sample
 from calipers.measures.forms.base import deepest
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
@@ -80,23 +81,22 @@ def evaluate(
     in ties, judged documents among the first ten, and for each measure the `Reason` where it is undefined.
     The judgments are read at once, for their number and largest grade; the rest happens when the result is used.
     """
-    rules = convention(like)
-    counting = Counting.under(rules, ties, condensed, empty, missing, degenerate)
-    check_depth(depth)
+    options = ScoringOptions(
+        like=like, ties=ties, depth=depth, condensed=condensed, empty=empty, missing=missing, degenerate=degenerate,
+        precision=precision,
+    )  # fmt: skip
+    rules = options.like
     asked = parse_all(measures, _Defaults(rules, population))
     by_subtopic = reads_subtopics(measure for _, measure in asked)
     judged = judgment_rows(judgments, columns, by_subtopic)
-    rows = run_rows(runs, columns, name, ordered=counting.ties == "input")
+    rows = run_rows(runs, columns, name, ordered=options.ties == "input")
     facts = _Facts.of(judged)
     bound = {typed: measure.bind(facts.as_pool(rules, by_subtopic)) for typed, measure in asked}
     known = _systems(runs, rows, columns, name, systems)
     task = Task(
         systems=tuple(known),
         measures={typed: Shipped(base(measure), measure.form) for typed, measure in bound.items()},
-        rules=rules,
-        counting=counting,
-        depth=depth or 0,
-        precision=compared_in(rules, precision),
+        options=options,
         buckets=_buckets(judgments, facts.queries, len(known)),
         largest_list=largest_list,
         by_subtopic=by_subtopic,
@@ -108,7 +108,7 @@ def evaluate(
         numbered = _watched(_of_judged_queries(numbered, judged), observed, "judged")
     cut = _cut(bound.values(), depth, condensed, precut)
     if cut is not None:
-        numbered = _precut(numbered, cut, task.precision)
+        numbered = _precut(numbered, cut, options.precision)
     several = about_systems(runs, columns).get("ambiguous", {})
     return _scored(_exchanged(judged, numbered, task.buckets, partitions), task, bound, several)
 
@@ -198,7 +198,7 @@ def _refuse_flat(judged: Frame, bound: Mapping[str, Measure], task: Task) -> Non
     of_pools = {
         name: measure for name, measure in bound.items() if population_of_bounds(measure.form) not in (None, *OF_LISTS)
     }
-    if not of_pools or task.counting.missing == "skip":
+    if not of_pools or task.options.missing == "skip":
         return
     only = {name: task.measures[name] for name in of_pools}
     flat = DegeneratePools(_replaced(task, measures=only))
@@ -298,21 +298,12 @@ def _scored(rows: Frame, task: Task, bound: Mapping[str, Measure], ambiguous: Ma
         schema.add(name, T.DoubleType())
     schema.add("about", T.DataType.fromDDL(ABOUT))
     scores = map_in_arrow(rows, task, schema)
-    counting = task.counting
     # Which lists have ties, and how many documents, is not known here: what may be drawn is said to be.
-    drawn = list(may_sample(bound.values(), ties=counting.ties == "average"))
+    drawn = list(may_sample(bound.values(), ties=task.options.ties == "average"))
     said = {
         "systems": list(task.systems),
         "ambiguous": ambiguous,
-        "like": None if task.rules.name == "calipers" else task.rules.name,
-        "like_sentence": task.rules.sentence,
-        "ties": counting.ties,
-        "depth": task.depth,
-        "condensed": counting.condensed,
-        "empty": counting.empty,
-        "empty_plain": counting.empty_plain,
-        "missing": counting.missing,
-        "degenerate": counting.degenerate,
+        **task.options.as_metadata(),
         "exactness": inexact_measures(bound, drawn),
     }
     noted = {"system": said} | {

@@ -26,12 +26,12 @@ import numpy as np
 
 from calipers.collection.arrow import arrow, coded, ids
 from calipers.collection.judgments import Judgments
-from calipers.conventions import Convention
 from calipers.errors import CalipersError
-from calipers.evaluation.scoring import Counting, refuse_infinite, refuse_undefined
-from calipers.lists import Floats, Ints
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import describe, refuse_infinite, refuse_undefined, score_lists
+from calipers.lists import Floats, Ints, Lists
 from calipers.measures.forms import Form
-from calipers.native.columns import Columns, Precision, Retrieved, TieSpans
+from calipers.native.columns import Columns, Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scanner import RunScanner, ScanError
 from calipers.record import Record
@@ -61,10 +61,7 @@ class Task(Record):
 
     systems: tuple[str, ...]
     measures: Mapping[str, Shipped]
-    rules: Convention
-    counting: Counting
-    depth: int
-    precision: Precision
+    options: ScoringOptions
     buckets: int
     largest_list: int
     by_subtopic: bool = False
@@ -101,8 +98,8 @@ class Task(Record):
             known = self._grouped(columns)
         except CalipersError as error:
             raise CalipersError(error.message, file="judgments") from None  # the line is one of this partition
-        known = self.rules.judgments(known)
-        self.rules.check(known, self.measures.values())  # type: ignore[arg-type]  # they have what is read
+        known = self.options.like.judgments(known)
+        self.options.like.check(known, self.measures.values())  # type: ignore[arg-type]  # they have what is read
         return known
 
     def _grouped(self, columns: Columns) -> Judgments:
@@ -116,7 +113,7 @@ class Task(Record):
         return SubtopicJudgments.from_lines(columns, "judgments", intents)
 
     def _retrieved(self, known: Judgments, pieces: Iterator[Piece]) -> Retrieved:
-        scanner = RunScanner(known.index, depth=self.depth, precision=self.precision)
+        scanner = RunScanner(known.index, depth=self.options.depth or 0, precision=self.options.precision)
         try:
             for piece in pieces:
                 scanner.feed_rows(piece.queries, piece.query, piece.documents, piece.value)
@@ -173,15 +170,13 @@ class _Waiting:
         assert self.known is not None
         task, known = self._task, self.known
         coverage = Coverage.blank(len(self._found), len(known.queries))
-        values, reasons = task.counting.scores(
-            known.pool,
-            self._found,
-            task.measures.values(),  # type: ignore[arg-type]  # they have a form
-            coverage,
-            slice(0, len(self._found)),
-        )
+        lists = Lists.of(known.pool, self._found)
+        describe(coverage, slice(0, len(self._found)), self._found, lists)
+        scored = score_lists(lists, task.measures.values(), task.options)  # type: ignore[arg-type]  # they have a form
+        shape = (len(task.measures), len(self._found), len(known.queries))
+        values, reasons = scored.values.reshape(shape), scored.reasons.reshape(shape)
         refuse_infinite(values, list(task.measures), known.queries)
-        refuse_undefined(reasons, list(task.measures), known.queries, task.counting)
+        refuse_undefined(reasons, list(task.measures), known.queries, task.options)
         names = [task.systems[system] for system in self._systems]
         self._systems, self._found, self._rows = [], [], 0
         return _as_batch(names, known.queries, list(task.measures), values, reasons, coverage)

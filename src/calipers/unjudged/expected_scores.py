@@ -40,7 +40,7 @@ from calipers.measures.weights import FLAT
 from calipers.unjudged.extreme_grades import depends_on_own_list_only, top_unknown
 from calipers.unjudged.grade_priors import GradeChances
 from calipers.unjudged.gradings import CELLS, NoRange, Unknown
-from calipers.unjudged.open_scores import OpenScores, blocks_of
+from calipers.unjudged.open_scores import OpenScores, blocks_of, scores_of
 from calipers.unjudged.pair_ranges import TOLERANCE
 
 MOST_COUNTS = 5_000  # ways in which the unjudged documents of a list can share the gains, that are summed over
@@ -360,14 +360,16 @@ def expected_scores(
     random = np.random.default_rng(seed)
     for d in range(draws):
         grade = _drawn_grades(random, chance.cumsum(axis=1), chances.grades)
-        score = np.concatenate([found.policy.scores(found.measure, part.graded(grade[rows])) for rows, part in parts])
+        score = np.concatenate(
+            [scores_of(found.measure, found.options, part.graded(grade[rows])) for rows, part in parts]
+        )
         total += score
         squares += score**2
         drawn[d] = [average(row) for row in score.reshape(found.lists.shape)]
     spread = np.sqrt(np.maximum(squares - total**2 / draws, 0.0) / (draws - 1))
     exact = True
     try:
-        same, empty = chances.same_for_all_ranks, found.policy.empty
+        same, empty = chances.same_for_all_ranks, found.empty
         graded = [RandomGrades(part, chance[rows], same, empty) for rows, part in parts]
         expected = np.concatenate([expected_score(found.measure.form, each) for each in graded])
     except NoRange:
@@ -424,9 +426,9 @@ def _all_judged(found: OpenScores, query: Ints, grade: Floats) -> Lists:
 def _joint_scores(found: OpenScores, part: Unknown, grade: Floats, world: Lists) -> Floats:
     form, lists = found.measure.form, part.graded(grade)
     if not isinstance(form, Share) or form.by.of_list or depends_on_own_list_only(form):
-        return found.policy.scores(found.measure, lists)
+        return scores_of(found.measure, found.options, lists)
     by = np.asarray(form.by(form.of, world), np.float64)[part.lists.query]
-    return np.where(by > 0, form.of.score(lists) / np.where(by > 0, by, 1.0), found.policy.empty)
+    return np.where(by > 0, form.of.score(lists) / np.where(by > 0, by, 1.0), found.empty)
 
 
 def _block(found: OpenScores) -> Unknown:

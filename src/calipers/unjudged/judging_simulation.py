@@ -22,14 +22,15 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.inputs import as_judgments, as_runs, notes_on_reading
+from calipers.evaluation.options import ScoringOptions
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import parse_all
 from calipers.measures.registry import Measure
 from calipers.results.tables import Table
 from calipers.stats.correlation import kendall_b
 from calipers.unjudged.next_to_judge import values_of, weighted_sum_of
-from calipers.unjudged.open_lists import ListOptions, OpenLists, UnjudgedRanks, read_open_lists
-from calipers.unjudged.open_scores import OpenScores, Policy
+from calipers.unjudged.open_lists import OpenLists, UnjudgedRanks, read_open_lists
+from calipers.unjudged.open_scores import OpenScores, scores_of
 from calipers.unjudged.pair_ranges import PairRanges, pair_ranges
 
 WAYS = ("next", "depth", "mtf")
@@ -89,7 +90,7 @@ def simulate_judging(
     read = sorted(as_runs(runs), key=lambda run: run.name)
     warn_user(notes_on_reading(known, read), warn)
     weighted_sum_of(name, definition)  # refuses other measures
-    opened, _ = read_open_lists(known, read, ListOptions(), jobs)
+    opened, _ = read_open_lists(known, read, ScoringOptions(), jobs)
     if len(opened.systems) < 2:
         raise CalipersError(f"there is only one system ({opened.systems[0]}): nothing to compare it with")
     world = _World(opened, name, definition)
@@ -119,14 +120,14 @@ class _World:
         self.opened, self.name, self.definition = opened, name, definition
         self.lists = opened.lists
         self.grades = np.unique(np.maximum(opened.judgments.pool.grade, 0.0))  # the grades that occur
-        self.policy = Policy("average", 0.0, 0.0)
+        self.options = ScoringOptions(empty=0.0, missing=0.0)
         self.found = np.zeros(len(opened.judgments), bool)  # by any system
         self.found[self.lists.document] = True
         self._last: tuple[bytes, OpenScores, PairRanges] | None = None
         self.truth = self._scores(self.lists).mean(axis=1)
 
     def _scores(self, lists: Lists) -> Floats:
-        return self.policy.scores(self.definition, lists).reshape(self.opened.shape)
+        return scores_of(self.definition, self.options, lists).reshape(self.opened.shape)
 
     def open_scores(self, shown: NDArray[np.bool_]) -> OpenScores:
         """Return what is known where only these documents are judged. Those that no system retrieves stay judged."""
@@ -150,7 +151,7 @@ class _World:
             ranks,
             lambda: (lists.document[row], self.opened.judgments.documents),
         )
-        return OpenScores(self.name, self.definition, hidden, self.grades, 0, self.policy)
+        return OpenScores(self.name, self.definition, hidden, self.grades, 0, self.options)
 
     def state(self, shown: NDArray[np.bool_]) -> tuple[float, float]:
         """The share of pairs that are decided, and tau with the order under all judgments."""

@@ -22,21 +22,13 @@ from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
 from calipers.errors import CalipersError
+from calipers.evaluation.options import ScoringOptions
 from calipers.fusion.candidates import ranked_segments, whole_run
 from calipers.lists import Floats, Ints, Lists, rank_in_ties
-from calipers.native.columns import Precision, Retrieved, TieSpans
+from calipers.native.columns import Retrieved, TieSpans
 from calipers.native.ids import Ids
 from calipers.native.scanner import PairNumbers, shared_bits
 from calipers.unjudged.gradings import Unknown, spread
-
-
-@dataclass(frozen=True)
-class ListOptions:
-    """How lists are read."""
-
-    ties: str = "average"
-    depth: int | None = None
-    precision: Precision = "double"
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +207,7 @@ class OpenLists:
 def read_open_lists(
     judgments: Judgments,
     runs: Sequence[Run],
-    options: ListOptions,
+    options: ScoringOptions,
     jobs: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[OpenLists, list[Retrieved]]:
@@ -240,7 +232,7 @@ def read_open_lists(
 
 
 def _numbered_documents(
-    judgments: Judgments, runs: Sequence[Run], lists: Lists, options: ListOptions
+    judgments: Judgments, runs: Sequence[Run], lists: Lists, options: ScoringOptions
 ) -> tuple[Ints, Ids]:
     """Return a number for each unjudged document of each list, query by query, and the id of each number.
 
@@ -262,7 +254,7 @@ def _numbered_documents(
     return place[np.concatenate(numbers)], documents.take(by_query)
 
 
-def _by_rank(judgments: Judgments, run: Run, options: ListOptions) -> tuple[Ints, Ids]:
+def _by_rank(judgments: Judgments, run: Run, options: ScoringOptions) -> tuple[Ints, Ids]:
     """Return every document of a run's lists by query and rank, and the query of each."""
     whole = whole_run(run)
     known = np.array([judgments.index.query(query) for query in whole.queries], np.int64)[whole.query]

@@ -10,7 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from calipers.errors import CalipersError
-from calipers.evaluation.scoring import scored
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import score_lists
 from calipers.lists import UNJUDGED, Floats, Lists, Pool
 from calipers.measures.exactness import inexact_measures, may_sample, sampling_errors
 from calipers.measures.forms import Form
@@ -25,18 +26,6 @@ TOO_MANY_GRADINGS = (
     "Ranges of any size are known for nDCG, AP, RR, ERR, RBP, P, Recall, Success and other weighted sums of gains"
 )
 ROWS_AT_ONCE = 2_000_000  # documents whose lists are worked on in one go
-
-
-@dataclass(frozen=True)
-class Policy:
-    """The tie rule, and what undefined scores count."""
-
-    ties: str
-    empty: float
-    missing: float
-
-    def scores(self, measure: Measure, lists: Lists) -> Floats:
-        return scored(measure, lists, self.empty, self.missing, None)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +48,21 @@ class OpenScores:
     lists: OpenLists
     grades: Floats  # that an unjudged document may get
     unseen: int  # documents per query that nobody retrieved
-    policy: Policy
+    options: ScoringOptions
 
     @cached_property
     def _block(self) -> Unknown:
         return self.lists.unknown(self.grades, self.unseen, top_unknown(self.measure.form))
 
+    @property
+    def empty(self) -> float:
+        """Score of a query that leaves the measure undefined for every ranking. Such a query is never skipped here."""
+        return float(self.options.empty_plain)
+
     @cached_property
     def score(self) -> Floats:
         """[system, query]: the score of `evaluate`, in which unjudged documents stay unjudged."""
-        parts = [_as_judged(self.measure, part, self.policy) for part in blocks_of(self._block)]
+        parts = [_as_judged(self.measure, part, self.options) for part in blocks_of(self._block)]
         return np.concatenate(parts).reshape(self.lists.shape)
 
     @cached_property
@@ -84,7 +78,7 @@ class OpenScores:
 
     @cached_property
     def _ranges(self) -> list[ScoreRange]:
-        return [range_of(self.measure, part, self.policy) for part in blocks_of(self._block)]
+        return [range_of(self.measure, part, self.options) for part in blocks_of(self._block)]
 
 
 def bound_to(measure: Measure, pool: Pool, top: float) -> Measure:
@@ -109,11 +103,17 @@ def blocks_of(unknown: Unknown) -> Iterable[Unknown]:
             yield unknown if stop - start == len(lists) else unknown.part(start, stop)
 
 
-def _as_judged(measure: Measure, unknown: Unknown, policy: Policy) -> Floats:
+def scores_of(measure: Measure, options: ScoringOptions, lists: Lists) -> Floats:
+    """Return the score of each list."""
+    values: Floats = score_lists(lists, [measure], options).values[0]
+    return values
+
+
+def _as_judged(measure: Measure, unknown: Unknown, options: ScoringOptions) -> Floats:
     """Return the scores with unjudged documents as they are: without gain, but with their costs and groups."""
     if not _told_apart(measure.form, unknown):
-        return policy.scores(measure, unknown.lists)
-    return policy.scores(measure, unknown.graded(unknown.all(UNJUDGED)))
+        return scores_of(measure, options, unknown.lists)
+    return scores_of(measure, options, unknown.graded(unknown.all(UNJUDGED)))
 
 
 def _least_exact(found: Iterable[str]) -> str:
@@ -122,21 +122,21 @@ def _least_exact(found: Iterable[str]) -> str:
     return ", ".join(word for word in words if word != "exact" or "enumerated" not in words)
 
 
-def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> ScoreRange:
+def range_of(measure: Measure, unknown: Unknown, options: ScoringOptions) -> ScoreRange:
     """Return the range of each list: by a closed form where there is one, otherwise by trying all gradings."""
     try:
         gradings = [extreme_grades(measure.form, unknown, largest) for largest in (False, True)]
     except NoRange:
-        return _range_by_trying(measure, unknown, policy)
+        return _range_by_trying(measure, unknown, options)
     form = measure.form
     matters = None if _told_apart(form, unknown) else form.can_change_score
     undefined = np.isnan(form.score(unknown.lists))
     ends = []
     for grade, largest in zip(gradings, (False, True), strict=True):
-        value = policy.scores(measure, unknown.graded(grade, matters))
+        value = scores_of(measure, options, unknown.graded(grade, matters))
         if undefined.any():  # nothing is relevant yet, and it may stay so
             nothing = np.where(undefined[unknown.list], _grade_of_least_gain(measure, unknown), grade)
-            other = policy.scores(measure, unknown.graded(nothing, matters))
+            other = scores_of(measure, options, unknown.graded(nothing, matters))
             better = undefined & (other > value if largest else other < value)
             value = np.where(better, other, value)
             grade = np.where(better[unknown.list], nothing, grade)
@@ -145,11 +145,11 @@ def range_of(measure: Measure, unknown: Unknown, policy: Policy) -> ScoreRange:
     return ScoreRange(low, high, lower, upper, _exactness("exact", measure, unknown, lower, upper))
 
 
-def _range_by_trying(measure: Measure, unknown: Unknown, policy: Policy) -> ScoreRange:
+def _range_by_trying(measure: Measure, unknown: Unknown, options: ScoringOptions) -> ScoreRange:
     if number_of_gradings(unknown) > MOST_GRADINGS:
         raise CalipersError(TOO_MANY_GRADINGS)
-    lower, upper = enumerated(unknown, lambda lists: policy.scores(measure, lists))
-    low, high = (policy.scores(measure, unknown.graded(grade)) for grade in (lower, upper))
+    lower, upper = enumerated(unknown, lambda lists: scores_of(measure, options, lists))
+    low, high = (scores_of(measure, options, unknown.graded(grade)) for grade in (lower, upper))
     how = "enumerated" if len(unknown) else "exact"
     return ScoreRange(low, high, lower, upper, _exactness(how, measure, unknown, lower, upper))
 

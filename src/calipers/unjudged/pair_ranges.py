@@ -414,7 +414,7 @@ def _widened(found: OpenScores, a: Ints, b: Ints) -> tuple[Floats, Floats]:
         np.maximum.at(more[:, q], a, union - found.lists.count[a, q])
         np.maximum.at(more[:, q], b, union - found.lists.count[b, q])
     block = found.lists.unknown(found.grades, (more + found.unseen).ravel())
-    ends = range_of(found.measure, block, found.policy)
+    ends = range_of(found.measure, block, found.options)
     low, high = (each.reshape(systems, queries) for each in (ends.low, ends.high))
     return low[a] - high[b], high[a] - low[b]
 

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.checks import check_seed, check_whole
+from calipers.checks import Policy, check_policy, check_seed, check_whole
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
 from calipers.evaluation.inputs import as_judgments, as_runs, depending_on, kind_read, notes_on_reading
-from calipers.evaluation.scoring import check_depth, describe
-from calipers.lists import TIE_RULES, Floats, Ints
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import describe
+from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import shape
@@ -28,8 +29,8 @@ from calipers.results.notes import notes_about, seen_in
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table
 from calipers.unjudged.grade_priors import GradeChances, Prior, check_prior, grade_chances
-from calipers.unjudged.open_lists import ListOptions, OpenLists, possible_grades, read_open_lists
-from calipers.unjudged.open_scores import OpenScores, Policy, bound_to, range_of
+from calipers.unjudged.open_lists import OpenLists, possible_grades, read_open_lists
+from calipers.unjudged.open_scores import OpenScores, bound_to, range_of
 
 if TYPE_CHECKING:
     from calipers.unjudged.expected_scores import ExpectedScores
@@ -77,7 +78,7 @@ class Ranges:
     unseen: int
     notes: tuple[str, ...]  # what to know of the runs, in the words of `evaluate`
     open_scores: dict[str, OpenScores] = field(repr=False)
-    policy: Policy = field(repr=False)
+    options: ScoringOptions = field(repr=False)
     random_grades: RandomGrading | None = field(default=None, repr=False)
 
     @cached_property
@@ -192,8 +193,8 @@ class Ranges:
         return {
             "unseen": self.unseen,
             "max_grade": float(self.grades[-1]),
-            "ties": self.policy.ties,
-            "empty": self.policy.empty,
+            "ties": self.options.ties,
+            "empty": self.options.empty,
             "exactness": dict(self.exactness),
         }
 
@@ -260,7 +261,7 @@ class Ranges:
         s, queries = place_of("system", system, self.systems), len(self.queries)
         definition, lists = self.open_scores[name].measure, self.open_scores[name].lists
         part = lists.unknown(self.grades, self.unseen).part(s * queries, (s + 1) * queries)
-        found_range = range_of(definition, part, self.policy)
+        found_range = range_of(definition, part, self.options)
         grade = found_range.lower if end == "low" else found_range.upper
         start = int(lists.ranks.offsets[s * queries])
         names = iter(lists.names(start + np.arange(int(part.seen.sum()))))
@@ -301,7 +302,7 @@ def ranges(
     like: str | Convention | None = None,
     ties: str | None = None,
     depth: int | None = None,
-    empty: float | str | None = None,
+    empty: Policy | None = None,
     costs: Costs | None = None,
     document_groups: GroupsLike | None = None,
     jobs: int | None = None,
@@ -340,10 +341,9 @@ def ranges(
     named = parse_all(measures, rules.defaults)
     if kind_read(measure for _, measure in named) != "grades":
         raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
-    check_depth(depth)
     if isinstance(unseen, bool) or not isinstance(unseen, int | np.integer) or unseen < 0:
         raise CalipersError(f"unseen={unseen} is not a whole number of at least 0")
-    policy = _policy(rules, ties, empty)
+    options = _options(rules, ties, depth, empty)
     prior = None if prior is None else check_prior(prior)
     check_whole("draws", draws, 2)
     check_seed(seed)
@@ -354,17 +354,16 @@ def ranges(
     if facts is not None:
         depending_on(facts, dict(named))
         known = facts.added_to(known)
-    options = ListOptions(policy.ties, depth, rules.precision)
     opened, retrieved = read_open_lists(known, systems, options, jobs, progress)
     if facts is not None:
         opened = opened.with_facts(facts)
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), retrieved, opened.lists)
     lacking = () if facts is None else opened.notes_on(facts)
-    notes = (*notes_on_reading(known, systems), *lacking, *notes_about(seen_in(coverage, systems), policy.ties))
+    notes = (*notes_on_reading(known, systems), *lacking, *notes_about(seen_in(coverage, systems), options.ties))
     warn_user(notes, warn)
     given = None if prior is None else RandomGrading(prior, grade_chances(prior, opened, grades), draws, seed)
-    found = _of_lists(opened, dict(named), grades, unseen, policy, notes, refused)
+    found = _of_lists(opened, dict(named), grades, unseen, options, notes, refused)
     return replace(found, random_grades=given)
 
 
@@ -373,7 +372,7 @@ def _of_lists(
     named: Mapping[str, Measure],
     grades: Floats,
     unseen: int,
-    policy: Policy,
+    options: ScoringOptions,
     notes: tuple[str, ...],
     refused: dict[str, str] | None,
 ) -> Ranges:
@@ -381,7 +380,7 @@ def _of_lists(
     for name, measure in named.items():
         try:
             bound = bound_to(measure, opened.judgments.pool, float(grades[-1]))
-            each = OpenScores(name, bound, opened, grades, unseen, policy)
+            each = OpenScores(name, bound, opened, grades, unseen, options)
             each.range  # noqa: B018  refuses what has none
             found[name] = each
         except CalipersError as error:
@@ -403,23 +402,27 @@ def _of_lists(
         unseen=unseen,
         notes=notes,
         open_scores=found,
-        policy=policy,
+        options=options,
     )
 
 
-def _policy(rules: Convention, ties: str | None, empty: float | str | None) -> Policy:
-    ties = rules.ties if ties is None else ties
-    if ties in ("best", "worst"):
+def _options(rules: Convention, ties: str | None, depth: int | None, empty: Policy | None) -> ScoringOptions:
+    """Return the scoring options. Those for which no ranges are known are refused."""
+    options = ScoringOptions(
+        like=rules,
+        ties=ties,
+        depth=depth,
+        empty=check_policy("empty", rules.empty if empty is None else empty),
+        missing=0.0 if rules.missing == "skip" else None,
+    )
+    if options.ties in ("best", "worst"):
         raise CalipersError(
-            f"ties={ties} has no ranges: the order inside ties would depend on the grades; use average, docid or input"
+            f"ties={options.ties} has no ranges: the order inside ties would depend on the grades; "
+            "use average, docid or input"
         )
-    if ties not in TIE_RULES:
-        raise CalipersError(f"unknown tie rule '{ties}'; expected one of {', '.join(TIES)}")
-    empty = rules.empty if empty is None else empty
-    if isinstance(empty, str):
+    if isinstance(options.empty, str):
         raise CalipersError(
-            f"empty={empty} has no ranges: were undefined queries left out, the range of a mean would not be the mean "
-            "of the ranges; give a number"
+            f"empty={options.empty} has no ranges: were undefined queries left out, the range of a mean would not be "
+            "the mean of the ranges; give a number"
         )
-    missing = rules.missing
-    return Policy(ties, float(empty), float(missing) if isinstance(missing, int | float) else 0.0)
+    return options

@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_whole
 from calipers.collection.run_names import distinct_names
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.inputs import as_judgments, as_runs, in_batches, notes_on_reading
-from calipers.evaluation.scoring import check_depth, scored
+from calipers.evaluation.options import ScoringOptions
+from calipers.evaluation.scoring import score_lists
 from calipers.lists import Floats, Ints, Lists, Pool
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
@@ -89,7 +91,8 @@ def leave_out_uniques(
     x,x,P@1,1.0,0.0,1.0,0.0,1.0,1,1,1
     y,y,P@1,1.0,1.0,0.0,1.0,0.0,0,0,0
     """
-    check_depth(depth)
+    if depth is not None:
+        check_whole("depth", depth)
     known = as_judgments(judgments)
     systems = as_runs(runs)
     warn_user(notes_on_reading(known, systems), warn)
@@ -144,9 +147,11 @@ def _means(pool: Pool, run: Retrieved, measures: Mapping[str, Measure], left_out
     lists = Lists.of(pool, [run])
     if left_out is not None and left_out.any():
         lists = without(lists, left_out)
+    options = ScoringOptions(empty=0.0, missing=0.0, degenerate=0.0)
+    found = score_lists(lists, measures.values(), options).values
     return np.array(
-        [AVERAGES[m.declaration.average](scored(m, lists, 0.0, 0.0, 0.0)[0]) for m in measures.values()]
-    )  # fmt: skip
+        [AVERAGES[m.declaration.average](values) for m, values in zip(measures.values(), found, strict=True)]
+    )
 
 
 def without(lists: Lists, left_out: NDArray[np.bool_]) -> Lists:

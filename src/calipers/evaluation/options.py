@@ -1,0 +1,74 @@
+"""Scoring options: how lists are read and what undefined scores count."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from calipers.checks import Policy as Policy
+from calipers.checks import check_choice, check_policy, check_whole
+from calipers.conventions import PLAIN, Convention, convention
+from calipers.lists import TIE_RULES
+from calipers.native.columns import Precision
+from calipers.record import Record
+
+
+class ScoringOptions(Record):
+    """How lists are read and what undefined scores count. An option that is not given is as the convention says.
+
+    >>> ScoringOptions(like="trec_eval").ties, ScoringOptions(like="trec_eval", ties="best").ties
+    ('docid', 'best')
+    """
+
+    like: Convention
+    ties: str
+    depth: int | None  # keep only the first `depth` documents of each list
+    condensed: bool  # drop unjudged documents
+    empty: Policy | None  # score of a query that leaves a measure undefined for every ranking; None: see `empty_plain`
+    missing: Policy  # score of a list that leaves a measure undefined; as `skip` also of queries that a run lacks
+    degenerate: Policy | None  # normalised score where all rankings score the same; None: what the formula gives
+    precision: Precision  # in which document scores are compared
+
+    def __init__(
+        self,
+        *,
+        like: str | Convention | None = None,
+        ties: str | None = None,
+        depth: int | None = None,
+        condensed: bool = False,
+        empty: Policy | None = None,
+        missing: Policy | None = None,
+        degenerate: Policy | None = None,
+        precision: Precision | None = None,
+    ) -> None:
+        rules = convention(like)
+        super().__init__(
+            like=rules,
+            ties=check_choice("tie rule", rules.ties if ties is None else ties, TIE_RULES),
+            depth=None if depth is None else check_whole("depth", depth),
+            condensed=bool(condensed),
+            empty=None if empty is None else check_policy("empty", empty),
+            missing=check_policy("missing", rules.missing if missing is None else missing),
+            degenerate=None if degenerate is None else check_policy("degenerate", degenerate),
+            precision=check_choice(
+                "precision", rules.precision if precision is None else precision, get_args(Precision)
+            ),
+        )
+
+    @property
+    def empty_plain(self) -> Policy:
+        """Value of `empty` for measures that are not normalised. Normalised measures skip the query by default."""
+        return check_policy("empty", self.like.empty) if self.empty is None else self.empty
+
+    def as_metadata(self) -> dict[str, Any]:
+        """Return the options by name, as results record them."""
+        return {
+            "like": None if self.like == PLAIN else self.like.name,
+            "like_sentence": self.like.sentence,
+            "ties": self.ties,
+            "depth": self.depth,
+            "condensed": self.condensed,
+            "empty": self.empty,
+            "empty_plain": check_policy("empty", self.like.empty),
+            "missing": self.missing,
+            "degenerate": self.degenerate,
+        }
