@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from calipers.cli.commands import root
+from calipers.cli.text_options import Bert, SummaryFiles
 from calipers.errors import CalipersError
 from calipers.text import (
     Document,
@@ -24,10 +25,11 @@ from calipers.text import (
     bert_score,
     document_profiles,
     evaluate_summaries,
+    expected_summary,
     matcher,
     read_summaries,
 )
-from calipers.text.keywords import expected_texts, ranked_tokens, similarities
+from calipers.text.keywords import expected_texts, ranked_tokens, similarities, tokens_of_references
 from conftest import Require
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the first model is opened
@@ -455,3 +457,27 @@ def test_commands(file: Path, model: str, tmp_path: Path) -> None:
     assert "heterogeneous" in plot.read_text()
     found = run("text", "score", file, "-m", "BERTScore", "--encoder", tmp_path / "nothing")
     assert "no such model folder" in str(found.exception)
+
+
+def test_the_expected_text_of_algorithm_1(model: str, encoder: Encoder, few: Summaries) -> None:
+    """The tokens nearest to the source, as many as the references have, or as are asked for."""
+    document = few.documents[0]
+    source = str(document.source)
+    encoded = encoder.encode([source, *document.references])
+    for length in (3, None):
+        k = length or tokens_of_references([encoded[text] for text in document.references])
+        wanted = expected_texts(encoder, encoded[source], k, Keywords())[0]
+        found = expected_summary(source, length=length, references=document.references, encoder=encoder)
+        assert found == wanted
+    least = expected_summary(source, length=3, encoder=encoder, options=TextOptions(keywords=Keywords("least")))
+    assert least != expected_summary(source, length=3, encoder=encoder)
+
+
+def test_correlations_on_one_end_of_the_order_of_documents(model: str, few: Summaries) -> None:
+    """The documents at an end of algorithm 2's order, scored by one command, are those of the profiles."""
+    first, last = document_profiles(few, matcher(Encoder(model))).ends(1)
+    for end, places in (("heterogeneous", first), ("homogeneous", last)):
+        files = SummaryFiles(None, (), (), None, None, None, None, f"{end}:1", None)
+        bert = Bert(model, None, False, None, None, 64, None, None)
+        found = files.selected(few, f"{end}:1", bert, TextOptions())
+        assert found.ids == tuple(few.ids[place] for place in places.tolist())

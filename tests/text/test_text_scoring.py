@@ -37,6 +37,7 @@ from calipers.text import (
 )
 from calipers.text.bounded_scores import BoundedScores
 from calipers.text.measure_names import text_measure, text_measures
+from calipers.text.random_texts import RandomTexts
 
 LINES = [
     {"id": "d1", "system": "a", "source": "the cat sat on the mat the end", "summary": "the cat sat",
@@ -539,12 +540,13 @@ def test_win_lost_tie_of_simulated_people() -> None:
     found = win_lost_tie(scores, "base", "new", votes)
     assert found.pairs == (("a", "b"),)
     assert found.items == (4000,)
-    win, lost, tie = found.shares[0]
+    win, broken, lost, tie = found.shares[0]
+    assert broken == 0, "the base never ties"
     for share, chance in ((win, 0.8 * 0.4), (lost, 0.6 * 0.2), (tie, 0.8 * 0.6 + 0.2 * 0.4)):
         assert abs(share - chance) < 4.5 * math.sqrt(chance * (1 - chance) / 4000)
     assert found.table().rows[-1][0] == "mean"
     swapped = win_lost_tie(scores, "new", "base", votes).shares[0]
-    assert (swapped[0], swapped[1]) == (lost, win)
+    assert (swapped[0], swapped[2]) == (lost, win)
 
 
 def test_means_are_over_pairs_and_undecided_items_are_left_out() -> None:
@@ -557,7 +559,23 @@ def test_means_are_over_pairs_and_undecided_items_are_left_out() -> None:
     found = win_lost_tie(scores, "base", "new", votes)
     assert found.undecided == 2, "one says neither, and one has a vote for each"
     assert found.items == (1, 1)
-    assert found.shares.tolist() == [[1, 0, 0], [1, 0, 0]], "the base ties b and c, which is not seeing it"
+    assert found.shares.tolist() == [[1, 0, 0, 0], [0, 1, 0, 0]], "the base ties b and c, which is not seeing it"
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "outcome"),
+    [
+        (-1, 1, "win"), (0, 1, "tie broken"), (1, 1, "tie"),
+        (-1, 0, "tie"), (0, 0, "tie"), (1, 0, "lost"),
+        (-1, -1, "tie"), (0, -1, "lost"), (1, -1, "lost"),
+    ],
+)  # fmt: skip
+def test_each_outcome_of_an_item(base: int, new: int, outcome: str) -> None:
+    """A tie of the base that is broken as people want it is no full win, and one that is broken wrongly is lost."""
+    scores = cal.as_scores([[[float(base)], [0.0]], [[float(new)], [0.0]]], ["a", "b"], ["d"], ["base", "new"])
+    found = win_lost_tie(scores, "base", "new", [Preference("d", "a", "b", "a")]).table()
+    row = dict(zip(found.columns, found.rows[0], strict=True))
+    assert [name for name in ("win", "tie broken", "lost", "tie") if row[name] == 1] == [outcome]
 
 
 def test_fixed_bounds_never_win_or_lose(file: Path) -> None:
@@ -565,7 +583,7 @@ def test_fixed_bounds_never_win_or_lose(file: Path) -> None:
     given = read_summaries(file)
     votes = [Preference(d, "a", "b", who) for d in given.ids for who in ("a", "b", "a")]
     found = evaluate_summaries(given, "ROUGE-1 V2(ROUGE-1)", TextOptions(length="reference"))
-    assert win_lost_tie(found.scores, "ROUGE-1", "V2(ROUGE-1)", votes).shares.tolist() == [[0, 0, 1]]
+    assert win_lost_tie(found.scores, "ROUGE-1", "V2(ROUGE-1)", votes).shares.tolist() == [[0, 0, 0, 1]]
 
 
 @pytest.mark.parametrize(
@@ -644,6 +662,50 @@ def test_compare_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "seed 7" in matrix.stderr
     monkeypatch.setattr("calipers.text.scoring.evaluate_summaries", lambda *given, **named: pytest.fail("scored first"))
     assert "unknown baseline 'c'; there are a, b" in str(run("text", "compare", file, "--baseline", "c").exception)
+
+
+def test_a_subset_of_documents(file: Path, tmp_path: Path) -> None:
+    whole = read_summaries(file)
+    (tmp_path / "ids.txt").write_text("d2\n\n")
+    found = json.loads(run("text", "score", file, "-m", "ROUGE-1", "--documents", tmp_path / "ids.txt", "-q",
+                           "--format", "json").stdout)  # fmt: skip
+    assert {row["query"] for row in found} == {"d2"}
+    wanted = evaluate_summaries(whole.of_documents(["d2"]), "ROUGE-1").scores
+    assert [row["ROUGE-1"] for row in found] == pytest.approx(wanted.values[0, :, 0].tolist())
+    assert wanted.values[0, :, 0] == pytest.approx(evaluate_summaries(whole, "ROUGE-1").scores.values[0, :, 1])
+    part = whole.of_documents(["d2"])
+    assert all((part.human[aspect][:, 0] == whole.human[aspect][:, 1]).all() for aspect in whole.human)
+    (tmp_path / "ids.txt").write_text("d9\n")
+    assert "d9" in str(run("text", "score", file, "--documents", tmp_path / "ids.txt").exception)
+    assert "needs an encoder" in str(run("text", "score", file, "--documents", "heterogeneous:1").exception)
+    assert "name a file of ids" in str(run("text", "meta", file, "--documents", "homogeneous:1").exception)
+
+
+def test_the_expected_text_is_one_draw_from_the_source() -> None:
+    """It is the first of the random texts whose mean score is the expected one."""
+    source = "the cat sat on the mat and the dog saw the cat"
+    text = cal.text.expected_summary(source, length=5)
+    document = cal.text.Document("d", ("five words are in here",), source)
+    options = TextOptions(length=5)
+    drawn = RandomTexts(Summaries.of([document], {("d", "s"): "a b c"}, {}), options).beside("words", document, ("x",))
+    assert text == drawn.groups[0][0]
+    assert text == cal.text.expected_summary(source, references=document.references)
+    other = {cal.text.expected_summary(source, length=5, options=TextOptions(seed=seed)) for seed in range(9)}
+    assert len(other) > 5
+    long = cal.text.expected_summary(source, length=20_000).split()
+    assert long.count("the") / len(long) == pytest.approx(4 / 12, abs=0.02), "by how often a word occurs"
+    for wrong, message in (({}, "needs its length"), ({"length": 0}, "at least 1")):
+        with pytest.raises(CalipersError, match=message):
+            cal.text.expected_summary(source, **wrong)
+    with pytest.raises(CalipersError, match="no words"):
+        cal.text.expected_summary("...", length=3)
+
+
+def test_the_expected_texts_as_a_command(file: Path) -> None:
+    found = json.loads(run("text", "expected", file, "--length", "7", "--format", "json").stdout)
+    given = read_summaries(file)
+    wanted = [cal.text.expected_summary(str(each.source), length=7) for each in given.documents]
+    assert [row["expected"] for row in found] == wanted
 
 
 def test_preferences_command(file: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from calipers.text.human_agreement import HumanCorrelation
     from calipers.text.scoring import TextScores
 
-LATER = ("compare", "meta", "report")  # in files of their own
+LATER = ("compare", "expected", "meta", "report")  # in files of their own
 
 
 class _TextCommands(click.Group):
@@ -61,6 +61,7 @@ def command() -> None:
     calipers text meta data.jsonl -m "ROUGE-1 ROUGE-L V2(ROUGE-1)"
     calipers text report data.jsonl -o summaries.html
     calipers text documents data.jsonl --encoder roberta-large --by heterogeneity
+    calipers text expected data.jsonl
 
     DATA is a file of JSON lines, one object per document and system (id, system, summary, references, source, human),
     CSV with columns of these names, or has SummEval's layout. It may be compressed. Instead, --candidates, --references
@@ -152,13 +153,14 @@ def correlate(
     calipers text correlate data.jsonl --human coherence,relevance --level system
     calipers text correlate data.jsonl -m "ROUGE-L V2(ROUGE-L)" --wide --format latex
     calipers text correlate data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --preferences preferences.csv
+    calipers text correlate data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --documents heterogeneous:20
     """
     from calipers.text import charts
     from calipers.text.human_agreement import check_choices, human_correlation
 
     levels, coefficients, samples, seed = people.levels, people.coefficients, people.samples, scoring.rouge.seed
     check_choices(levels, coefficients, people.confidence)
-    summaries = data.open()
+    summaries = data.open(bert, scoring.options)
     if people.preferences is None:
         aspects = words(people.human) if people.human else list(summaries.human)
         if not aspects:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from calipers.text.scoring import TextScores
     from calipers.text.summaries import Summaries
 
+ENDS = ("heterogeneous", "homogeneous")  # of the order of documents
 ROUGES = "ROUGE-1 ROUGE-2 ROUGE-L V1(ROUGE-1) V2(ROUGE-1)"
 BERT = "BERTScore V1(BERTScore) V2(BERTScore)"
 
@@ -46,6 +48,7 @@ class SummaryFiles:
     systems: str | None
     use_references: int | None
     judgments: str | None
+    documents: str | None
     max_unpacked: int | None
 
     @property
@@ -58,11 +61,30 @@ class SummaryFiles:
                  "source": (self.source,), "judgments": (self.judgments,)}  # fmt: skip
         return {path: role for role, paths in roles.items() for path in paths if path is not None}
 
-    def open(self) -> Summaries:
+    def open(self, bert: Bert | None = None, options: TextOptions | None = None) -> Summaries:
+        """Read the summaries that were asked for. The ends of algorithm 2's order of documents need a model."""
         found = self._read()
         if self.systems:
             found = found.of_systems(words(self.systems))
-        return found.first_references(self.use_references) if self.use_references else found
+        if self.use_references:
+            found = found.first_references(self.use_references)
+        return found if self.documents is None else self.selected(found, self.documents, bert, options)
+
+    @staticmethod
+    def selected(found: Summaries, given: str, bert: Bert | None, options: TextOptions | None) -> Summaries:
+        """Return the documents at one end of algorithm 2's order (heterogeneous:20), or those that a file names."""
+        end, _, count = given.partition(":")
+        if end not in ENDS or not count.isdecimal():
+            from calipers.collection.files import text_lines
+
+            return found.of_documents([id for line in text_lines(Path(given)) if (id := line.strip())])
+        from calipers.text.order_sensitivity import document_profiles
+
+        if bert is None:
+            raise CalipersError(f"--documents {given} is for score, correlate and compare; name a file of ids here")
+        matcher = bert.matcher(found, f"--documents {given} needs an encoder: --encoder MODEL")
+        places = document_profiles(found, matcher, options).ends(int(count))[ENDS.index(end)]
+        return found.of_documents([found.ids[place] for place in places.tolist()])
 
     def judged(self) -> Judgments | None:
         """Read the judgments of retrieved documents, if a file was given."""
@@ -165,6 +187,9 @@ data_options = together(
                  help="With --candidates: references, line by line; may be repeated for several of each."),
     click.option("--source", metavar="FILE", type=FILE, help="With --candidates: the sources, line by line."),
     click.option("--systems", metavar="A,B,...", help="Only these systems."),
+    click.option("--documents", metavar="FILE|heterogeneous:N|homogeneous:N",
+                 help="Only the documents whose ids a file has, one per line; or the N most heterogeneous or "
+                      "homogeneous ones (algorithm 2; needs --encoder)."),
     click.option("--use-references", type=click.IntRange(min=1), metavar="N",
                  help="Only the first N references of each document."),
     click.option("--several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
@@ -233,7 +258,7 @@ def all_scored(
     """
     from calipers.text.answer_retrieval import retrieval_scores, side_by_side, split_measures
 
-    summaries = data.open()
+    summaries = data.open(bert, scoring.options)
     for baseline in baselines:
         place_of("baseline", baseline, summaries.systems)
     texts, rankings = split_measures(scoring.measures)

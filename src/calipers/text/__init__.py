@@ -18,6 +18,7 @@ _HOMES = {
     "scoring": ("TextScores", "evaluate_summaries"),
     "registry": ("TextDeclaration", "measure"),
     "encoder": ("Encoder",),
+    "expected_text": ("expected_summary",),
     "bertscore": ("Matcher", "bert_score", "matcher"),
     "order_sensitivity": ("Profiles", "document_profiles"),
     "human_agreement": ("HumanCorrelation", "human_correlation"),

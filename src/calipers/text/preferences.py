@@ -63,15 +63,23 @@ def read_preferences(source: str | os.PathLike[str]) -> list[Preference]:
     return found
 
 
+OUTCOMES = ("win", "tie broken", "lost", "tie")
+
+
 @dataclass(frozen=True, eq=False)
 class WinLostTie:
-    """Items per pair of systems, and the shares in which the new measure wins, loses and ties."""
+    """Items per pair of systems, and the shares in which the new measure wins, breaks ties, loses and ties.
+
+    win: the new measure sees what people prefer, and the base prefers the other text. tie broken: the new measure sees
+    it, and the base scores both texts the same. lost: the base sees it and the new measure does not, or the base scores
+    both the same and the new measure prefers the other text. tie: all other items.
+    """
 
     base: str
     new: str
     pairs: tuple[tuple[str, str], ...]
     items: tuple[int, ...]
-    shares: np.ndarray  # [pair, win | lost | tie]
+    shares: np.ndarray  # [pair, win | tie broken | lost | tie]
     undecided: int  # items on which people prefer neither
 
     def table(self) -> Table:
@@ -80,7 +88,16 @@ class WinLostTie:
             for (a, b), n, share in zip(self.pairs, self.items, self.shares, strict=True)
         ]
         rows.append(("mean", sum(self.items), *self.shares.mean(axis=0).tolist()))
-        return Table(("systems", "items", "win", "lost", "tie"), tuple(rows), {"base": self.base, "new": self.new})
+        return Table(("systems", "items", *OUTCOMES), tuple(rows), {"base": self.base, "new": self.new})
+
+
+def _outcome(new: float, base: float) -> str:
+    """Return the outcome of an item. A measure has 1 if it prefers what people prefer, -1 the other text, 0 neither."""
+    if new == 1 and base != 1:
+        return "tie broken" if base == 0 else "win"
+    if (base == 1 and new != 1) or (base == 0 and new == -1):
+        return "lost"
+    return "tie"
 
 
 def win_lost_tie(scores: Scores, base: str, new: str, preferences: Iterable[Preference]) -> WinLostTie:
@@ -89,10 +106,10 @@ def win_lost_tie(scores: Scores, base: str, new: str, preferences: Iterable[Pref
     >>> from calipers import as_scores
     >>> scores = as_scores([[[0.5], [0.6]], [[0.4], [0.3]]], ["a", "b"], ["d1"], ["base", "new"])
     >>> print(win_lost_tie(scores, "base", "new", [Preference("d1", "a", "b", "a")]).table())
-    systems  items     win    lost     tie
-    -------  -----  ------  ------  ------
-    a vs b       1  1.0000  0.0000  0.0000
-    mean         1  1.0000  0.0000  0.0000
+    systems  items     win  tie broken    lost     tie
+    -------  -----  ------  ----------  ------  ------
+    a vs b       1  1.0000      0.0000  0.0000  0.0000
+    mean         1  1.0000      0.0000  0.0000  0.0000
     <BLANKLINE>
     """
     place_s = {name: i for i, name in enumerate(scores.systems)}
@@ -109,15 +126,15 @@ def win_lost_tie(scores: Scores, base: str, new: str, preferences: Iterable[Pref
     of_base, of_new = scores[base], scores[new]
     pairs, items, shares, undecided = [], [], [], 0
     for (a, b), documents in votes.items():
-        counts = np.zeros(3)
+        counts = np.zeros(len(OUTCOMES))
         for id, said in documents.items():
             wanted = np.sign(said[a] - said[b]) if 2 * max(said[a], said[b]) > said.total() else 0
             if wanted == 0:
                 undecided += 1
                 continue
             d = place_d[id]
-            right = [np.sign(x[place_s[a], d] - x[place_s[b], d]) == wanted for x in (of_new, of_base)]
-            counts[0 if right[0] and not right[1] else 1 if right[1] and not right[0] else 2] += 1
+            signs = (np.sign(x[place_s[a], d] - x[place_s[b], d]) * wanted for x in (of_new, of_base))
+            counts[OUTCOMES.index(_outcome(*signs))] += 1
         if counts.sum():
             pairs.append((a, b))
             items.append(int(counts.sum()))

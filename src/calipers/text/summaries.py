@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from calipers.errors import UnknownName, suggestion
+from calipers.errors import CalipersError, UnknownName, suggestion
 from calipers.lists import Floats
 from calipers.text.answer_judgments import AnswerJudgments
 
@@ -94,6 +94,18 @@ class Summaries:
         texts = tuple(self.texts[row] for row in rows)
         human = {aspect: values[rows] for aspect, values in self.human.items()}
         return replace(self, systems=tuple(systems), texts=texts, human=human)
+
+    def of_documents(self, ids: Sequence[str]) -> Summaries:
+        """Return the summaries of these documents only, in the order of the file."""
+        for id in ids:
+            if id not in self.ids:
+                raise UnknownName.among("document", id, self.ids, file=self.name)
+        places = [place for place, id in enumerate(self.ids) if id in set(ids)]
+        if not places:
+            raise CalipersError("no document was chosen", file=self.name)
+        texts = tuple(tuple(row[place] for place in places) for row in self.texts)
+        human = {aspect: values[:, places] for aspect, values in self.human.items()}
+        return replace(self, documents=tuple(self.documents[place] for place in places), texts=texts, human=human)
 
     def first_references(self, count: int) -> Summaries:
         """Keep the first `count` references of each document, in the order of the file."""

@@ -1,0 +1,44 @@
+"""The command `calipers text expected`."""
+
+from __future__ import annotations
+
+import click
+
+from calipers.cli.options import note
+from calipers.cli.output import Output, output
+from calipers.cli.text_options import Bert, Scoring, SummaryFiles, details_of_measures, texts_and_measures
+
+
+@click.command("expected")
+@texts_and_measures
+@details_of_measures
+@output
+def command(data: SummaryFiles, scoring: Scoring, bert: Bert, output: Output) -> None:
+    """Show the expected summary of each document: the text whose score V1 and V2 take for the expected one.
+
+    Without --encoder it is one draw from the words of the source, as for ROUGE; with it, the tokens nearest to the
+    source, as for BERTScore. It is as long as the references, or --length words (-k tokens).
+
+    \b
+    calipers text expected data.jsonl
+    calipers text expected data.jsonl --length 60 --seed 7 --format csv
+    calipers text expected data.jsonl --encoder roberta-large -k 50
+    """
+    from calipers.results.tables import Table
+    from calipers.text.expected_text import expected_summary
+    from calipers.text.random_texts import needed_source
+
+    summaries, options = data.open(), scoring.options
+    given = options.length if bert.encoder is None else options.keywords.k
+    length = given if isinstance(given, int) else None
+    encoder = None if bert.encoder is None else bert.matcher(summaries, "").encoder
+    rows = []
+    for document in summaries.documents:
+        source = needed_source(document, "its expected summary needs")
+        text = expected_summary(
+            source, length=length, references=document.references, encoder=encoder, options=options
+        )  # fmt: skip
+        rows.append((document.id, text))
+    drawn = f"one draw from the words of each source, seed {options.seed}"
+    note(drawn if encoder is None else f"the tokens of each source nearest to it, {encoder.name}")
+    output.write(Table(("document", "expected"), tuple(rows)))
