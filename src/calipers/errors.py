@@ -62,6 +62,27 @@ class CheckFailed(CalipersError):
     """The input is readable, but a check on it failed. The command line exits with 1."""
 
 
+class MissingFile(CalipersError):
+    """A file, or a pattern of files, for which there is no file."""
+
+
+class WrongFormat(CalipersError):
+    """A file of another format than was expected, for example a run instead of judgments."""
+
+    def __init__(self, message: str, *, found: str = "", file: str | None = None) -> None:
+        super().__init__(message, file=file)
+        self.found = found  # name of the format
+
+
+class ConflictingGrades(CalipersError):
+    """A document that is judged twice, with different grades."""
+
+    advice = "the argument combine (for example combine='max') makes one grade of them"
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; {self.advice}"
+
+
 class UnknownName(CalipersError, KeyError):
     """A system, measure, query or other name that does not exist, with the name that may have been meant.
 

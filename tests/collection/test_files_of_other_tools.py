@@ -440,7 +440,7 @@ def test_combine(how: str, grade: float, write: Write, command: Command) -> None
     Row = namedtuple("Row", "qid docno label")
     for source in (write(TWICE), write(table, "t.csv"), write(entries, "t.json"), [Row(**entry) for entry in entries]):
         words = refusal(cal.read_judgments, source)
-        assert "is judged 3 here and 1 before; combine (--combine) makes one grade of them" in words
+        assert "is judged 3 here and 1 before; the argument combine (for" in words
         judgments = cal.read_judgments(source, combine=how)
         assert judgments.to_dict() == {"1": {"a": grade, "b": 0}, "2": {"c": 2}}
         assert f"1 document has several judgments, of which the {how} is taken" in judgments.notes[0]

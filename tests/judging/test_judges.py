@@ -272,7 +272,10 @@ def test_bad_input_is_answered_by_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "torn.qrels").write_text("1 0 a 1\n1 0 b 0\n1 0 a 2\n")
     with pytest.raises(CalipersError, match=r"torn.qrels:3: .*judged 2 here and 1 before"):
         cal.judges(first, tmp_path / "torn.qrels")
-    assert "calipers convert --combine makes one grade" in refused("judges", first, tmp_path / "torn.qrels")
+    assert "; calipers convert --combine makes one grade" in refused("judges", first, tmp_path / "torn.qrels")
+    assert "; --combine makes one grade" in refused("evaluate", tmp_path / "torn.qrels", tmp_path / "torn.qrels")
+    (tmp_path / "a.run").write_text("1 Q0 a 1 2.5 x\n")  # as the shell expands a pattern without quotes
+    assert "looks like a run; quote the pattern" in refused("judges", first, tmp_path / "a.run")
     with pytest.raises(CalipersError, match="named twice"):
         cal.judges(first, [tmp_path / "twice.qrels", tmp_path / "twice.qrels"])
     assert run("judges", first).exit_code == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -20,7 +20,7 @@ from calipers.cli.options import (
     progress,
     warn,
 )
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, ConflictingGrades, WrongFormat
 
 if TYPE_CHECKING:
     from calipers.cli.policies import ListPolicies
@@ -47,6 +47,8 @@ class Reading:
     max_unpacked: int | None = None
     memory: int | None = None
 
+    combine_option: ClassVar[str] = "--combine"  # combines several grades of a document
+
     @property
     def reading(self) -> dict[str, object]:
         """What is said of how to read."""
@@ -56,14 +58,18 @@ class Reading:
         """Judgments as these measures need them."""
         from calipers.collection.sources import read_judgments
 
-        known = read_judgments(
-            source,
-            format=self.judgments_format(measures),
-            columns=_together(self.columns, self.judgments_columns),
-            combine=self.combine_grades,
-            encoding=self.encoding,
-            max_unpacked=self.max_unpacked,
-        )
+        try:
+            known = read_judgments(
+                source,
+                format=self.judgments_format(measures),
+                columns=_together(self.columns, self.judgments_columns),
+                combine=self.combine_grades,
+                encoding=self.encoding,
+                max_unpacked=self.max_unpacked,
+            )
+        except ConflictingGrades as error:
+            error.advice = f"{self.combine_option} makes one grade of them"
+            raise
         for text in known.notes:
             note(text)
         return replace(known, notes=())
@@ -87,11 +93,13 @@ class Reading:
     def _read_judge(self, file: str) -> Judgments:
         try:
             return self.read_judgments(file)
-        except CalipersError as error:
-            wrong, run, _ = error.message.partition("looks like a run")
-            if run:  # what a shell makes of --systems runs/*
-                raise CalipersError(f"{wrong}{run}; quote the pattern: --systems 'runs/*'", file=error.file) from None
-            raise
+        except WrongFormat as error:
+            if error.found != "run":
+                raise
+            # The shell expands --systems runs/* without quotes, so that all runs but the first become judges.
+            raise CalipersError(
+                "expected judgments, but this looks like a run; quote the pattern: --systems 'runs/*'", file=error.file
+            ) from None
 
     def read_systems(self, sources: Sequence[str]) -> list[Run]:
         from calipers.collection.sources import read_runs

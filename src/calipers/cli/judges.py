@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -27,9 +27,7 @@ from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.collection.judgments import Judgments
     from calipers.judging.study import JudgeStudy
-    from calipers.measures.registry import Measure
     from calipers.results.tables import Table
 
 OF_LABELS = (
@@ -50,13 +48,7 @@ class JudgesInputs(Runs):
     maps: tuple[str, ...]
     combine: tuple[str, ...]
 
-    def read_judgments(self, source: str, measures: Iterable[Measure] = ()) -> Judgments:
-        """As everywhere, but --combine is about judges here, not about the grades of a document."""
-        try:
-            return super().read_judgments(source, measures)
-        except CalipersError as error:
-            error.message = error.message.replace("combine (--combine)", "calipers convert --combine")
-            raise
+    combine_option: ClassVar[str] = "calipers convert --combine"  # here, --combine is about judges
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from calipers._version import __version__
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, MissingFile
 
 
 def explained(error: click.ClickException) -> str:
@@ -30,9 +30,8 @@ def explained(error: click.ClickException) -> str:
 
 
 def explained_input(error: CalipersError) -> str:
-    """The same of wrong input: a file that is not there may be there under a similar name."""
-    missing = error.message.startswith(("no such file", "no file matches"))
-    if not missing or not error.file:
+    """Return what the command line says of wrong input. A missing file may exist under a similar name."""
+    if not isinstance(error, MissingFile) or not error.file:
         return str(error)
     return f"{error}{_measure_unquoted(error.file) or _near_file(error.file)}"
 

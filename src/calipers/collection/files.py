@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from calipers.collection.bytes_read import opened
 from calipers.collection.first_line import shows_content
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, MissingFile
 from calipers.extras import load
 
 Path = str | os.PathLike[str]
@@ -264,7 +264,7 @@ class FileErrors:
         if isinstance(error, CalipersError) and error.file is None:
             error.file = self._name
         elif isinstance(error, FileNotFoundError):
-            raise CalipersError("no such file", file=self._name) from None
+            raise MissingFile("no such file", file=self._name) from None
         elif isinstance(error, OSError):
             raise CalipersError(f"cannot be read: {error.strerror or error}", file=self._name) from None
 

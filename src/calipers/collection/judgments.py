@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, ConflictingGrades
 from calipers.lists import Floats, Ints, Pool
 from calipers.native.columns import Columns, Labels
 from calipers.native.ids import Ids, decode
@@ -166,10 +166,9 @@ class Judgments:
                     repeated.append(row)
                 elif query not in conflicts:
                     source = row if grouped.row is None else int(grouped.row[row])
-                    conflicts[query] = CalipersError(
+                    conflicts[query] = ConflictingGrades(
                         f"document '{decode(documents[row])}' of query '{queries[query]}' is judged "
-                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before; "
-                        "combine (--combine) makes one grade of them",
+                        f"{grouped.pool.grade[row]:g} here and {grouped.pool.grade[earlier]:g} before",
                         file=name,
                         line=int(columns.line[source]),
                     )

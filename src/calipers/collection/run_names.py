@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from calipers.errors import CalipersError, UnknownName
+from calipers.errors import CalipersError, MissingFile, UnknownName
 from calipers.plurals import counted
 
 
@@ -33,9 +33,9 @@ def files_of(path: str) -> list[str]:
     if has_magic(path):
         found = sorted({*_matching(path)})
         if not found:
-            raise CalipersError("no file matches", file=path)
+            raise MissingFile("no file matches", file=path)
         return found
-    raise CalipersError("no such file or directory", file=path)
+    raise MissingFile("no such file or directory", file=path)
 
 
 def _matching(pattern: str) -> Iterator[str]:
@@ -66,7 +66,7 @@ def named_files(system: str) -> list[tuple[str | None, str]]:
     >>> named_files("no-such-file=")
     Traceback (most recent call last):
     ...
-    calipers.errors.CalipersError: no-such-file=: no such file or directory
+    calipers.errors.MissingFile: no-such-file=: no such file or directory
     """
     name, equals, path = system.partition("=")
     if not equals or not name or not path or os.sep in name or "/" in name or os.path.exists(system):

@@ -24,7 +24,7 @@ from calipers.collection.repeated import RolledRun, Rollup
 from calipers.collection.run_names import named_files
 from calipers.collection.runs import FileRun, Run, ScoreFile
 from calipers.collection.table_rows import Rows, RowsRun, runs_of
-from calipers.errors import CalipersError
+from calipers.errors import CalipersError, WrongFormat
 from calipers.native.columns import Columns
 from calipers.native.scanner import ColumnScanner
 from calipers.plurals import counted
@@ -145,9 +145,11 @@ def judgments_of_lines(
     return judgments
 
 
-def _no_judgments(format: str, name: str) -> CalipersError:
+def _no_judgments(format: str, name: str) -> WrongFormat:
+    """Return the error for a file that does not hold judgments."""
     expected = ", ".join(JUDGMENT_FORMATS)
-    return CalipersError(f"expected judgments ({expected}), but this looks like {_a(format)}: {ORDER}", file=name)
+    message = f"expected judgments ({expected}), but this looks like {_a(format)}: {ORDER}"
+    return WrongFormat(message, found=format, file=name)
 
 
 def _refuse_subtopics(name: str, columns: Columns, max_unpacked: int | None) -> None:
@@ -264,7 +266,8 @@ class _RunReading:
         if format in RUN_TABLES:
             return [*self._table_runs(path, format)]
         expected = ", ".join(SYSTEM_FORMATS)
-        raise CalipersError(f"expected a run ({expected}), but this looks like {_a(format)}: {ORDER}", file=path)
+        message = f"expected a run ({expected}), but this looks like {_a(format)}: {ORDER}"
+        raise WrongFormat(message, found=format, file=path)
 
     def _table_runs(self, path: str, format: str) -> list[RowsRun]:
         known = FORMATS[format]

@@ -82,7 +82,8 @@ class Rows:
         except CalipersError as error:
             if self.lines or error.line is None:
                 raise
-            raise CalipersError(f"row {error.line}: {error.message}", file=self.file) from None
+            error.message, error.file, error.line = f"row {error.line}: {error.message}", self.file, None
+            raise
 
     def error(self, message: str, row: int) -> CalipersError:
         """What is wrong with a row, counted from 0."""
