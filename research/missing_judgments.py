@@ -80,7 +80,7 @@ def estimates(judged: Grades, left: Grades, runs: Runs, rel: int) -> Iterator[tu
     names = {"nDCG@10": "nDCG@10", "AP": f"AP(rel={rel})"}
 
     def means(scores: cal.Scores, name: str) -> np.ndarray:
-        return np.asarray(scores[name]).mean(axis=1)
+        return np.asarray(np.mean(scores[name], axis=1))
 
     plain = cal.evaluate(left, runs, list(names.values()), warn=False)
     condensed = cal.evaluate(left, runs, list(names.values()), condensed=True, warn=False)

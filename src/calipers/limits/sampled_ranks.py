@@ -333,7 +333,7 @@ class OnlyAt(Record):
     place: int
 
     def __call__(self, rank: Floats) -> Floats:
-        return (rank == self.place).astype(np.float64)
+        return np.asarray(rank == self.place, np.float64)
 
 
 class Inverse(Record):
@@ -421,7 +421,7 @@ def _check_gain(value: Value) -> None:
 
 
 def _places(ranking: Lists) -> Floats:
-    return np.arange(len(ranking.document)) - ranking.offsets[:-1][ranking.list] + 1.0
+    return np.asarray(np.arange(len(ranking.document)) - ranking.offsets[:-1][ranking.list] + 1, np.float64)
 
 
 def _differ(rel: float, ranking: Lists) -> bool:

@@ -181,7 +181,7 @@ def _divided(by: Denominator, of: Form, graded: RandomGrades) -> Floats:
 @_divided.register(CUTOFF)
 @_divided.register(TotalWeight)
 def _(by: Denominator, of: Form, graded: RandomGrades) -> Floats:
-    return expected_score(of, graded) / np.asarray(by(of, graded.unknown.lists))
+    return np.asarray(expected_score(of, graded) / np.asarray(by(of, graded.unknown.lists)))
 
 
 @_divided.register(RELEVANT)
@@ -459,4 +459,4 @@ def _shared_documents(found: OpenScores, unknown: Unknown) -> Ints:
 def _drawn_grades(random: np.random.Generator, cumulative: Floats, grades: Floats) -> Floats:
     """Draw a grade for each document."""
     place = (random.random(len(cumulative))[:, None] >= cumulative).sum(axis=1)
-    return grades[np.minimum(place, len(grades) - 1)]
+    return np.asarray(grades[np.minimum(place, len(grades) - 1)])

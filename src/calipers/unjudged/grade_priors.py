@@ -36,7 +36,7 @@ class GradeChances:
     @property
     def same_for_all_ranks(self) -> bool:
         """True if all documents of a list have the same probabilities."""
-        return self.table.shape[1] == 1
+        return bool(self.table.shape[1] == 1)
 
     def of(self, unknown: Unknown) -> Floats:
         """Return the probabilities of each unknown document, [document, grade]."""
@@ -44,7 +44,7 @@ class GradeChances:
 
     def _stretch(self, unknown: Unknown) -> Ints:
         last = self.table.shape[1] - 1
-        return np.where(unknown.seen, np.minimum(_stretch_of(unknown.first), last), last)
+        return np.asarray(np.where(unknown.seen, np.minimum(_stretch_of(unknown.first), last), last))
 
 
 def _stretch_of(rank: Ints) -> Ints:
