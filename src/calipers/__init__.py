@@ -40,6 +40,7 @@ _HOMES = {
     "results.score_files": ("as_scores", "merge_scores", "read_scores"),
     "stats.comparison": ("Comparison", "compare", "equivalence"),
     "stats.equivalence_tests": ("NonInferiority", "non_inferiority"),
+    "stats.standardisation": ("standardise",),
     "stats.leave_one_out": ("influence",),
     "stats.bounded_intervals": ("mean_intervals",),
     "stats.reproduced_runs": ("Reproducibility", "reproducibility"),

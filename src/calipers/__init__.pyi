@@ -136,6 +136,7 @@ from calipers.stats.rank_biased_overlap import rbo as rbo
 from calipers.stats.reproduced_runs import Reproducibility as Reproducibility
 from calipers.stats.reproduced_runs import reproducibility as reproducibility
 from calipers.stats.significance_marks import marked as marked
+from calipers.stats.standardisation import standardise as standardise
 from calipers.unjudged.judging_pools import JudgingPool as JudgingPool
 from calipers.unjudged.judging_pools import pool as pool
 from calipers.unjudged.judging_simulation import JudgingSimulation as JudgingSimulation

@@ -43,6 +43,7 @@ def charts() -> dict[str, Any]:
         "expected_histogram": plot.expected_histogram(bounds, "AP"),
         "significance_curves": plot.significance_curves(cal.discriminative_power(scores)),
         "tool_causes": plot.tool_causes(cal.audit(qrels, runs, "nDCG@10")),
+        "tool_scores": plot.tool_scores(cal.audit(qrels, runs, "nDCG@10")),
         "dendrogram": plot.dendrogram(difference),
         "heat_map": plot.heat_map(difference),
         "power_curves": plot.power_curves(cal.plan(scores, 0.1)),
@@ -54,7 +55,7 @@ def charts() -> dict[str, Any]:
 
 NAMES = [
     "means", "between_bounds", "differences", "unjudged", "query_map", "expected_histogram", "significance_curves",
-    "tool_causes", "dendrogram", "heat_map", "power_curves", "budget_frontier", "difference_scatter",
+    "tool_causes", "tool_scores", "dendrogram", "heat_map", "power_curves", "budget_frontier", "difference_scatter",
     "user_models",
 ]  # fmt: skip
 
@@ -189,3 +190,15 @@ def test_charts_need_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(CalipersError, match=r"calipers\[report\]"):
         plot.stacked()
+
+
+def test_every_tool_has_a_point_for_every_system() -> None:
+    simulation = simulate(topics=6, systems=4, retrieved=20, seed=5)
+    audit = cal.audit(simulation.qrels, simulation.runs, "nDCG@10", like=["letor4", "yahoo"])
+    with specified():
+        rows = plot.tool_scores(audit).specification(lambda data: {"values": data.values})["data"]["values"]
+    table = audit.figures()
+    wanted = {
+        (row[0], tool): value for row in table.rows for tool, value in zip(table.columns[1:], row[1:], strict=True)
+    }
+    assert {(row["system"], row["tool"]): row["score"] for row in rows} == wanted

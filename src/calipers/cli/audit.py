@@ -92,7 +92,7 @@ class How:
                    "any].")  # fmt: skip
 @click.option("--show", type=click.Choice(SHOWN), multiple=True,
               help="One of the tables; may be repeated [default: all but parts].")  # fmt: skip
-@plot_option("why the tools' figures differ")
+@plot_option("the figures of each tool, and why they differ")
 @together("how", How)
 @depth_option
 @alpha_option
@@ -139,7 +139,12 @@ def command(
         show_text("\n" + visible(found.advice(), keep="\n") + "\n")
     else:
         note(found.advice())
-    draw(plot, lambda charts: charts.stacked(*(charts.tool_causes(found, name) for name in found.measures)))
+    draw(
+        plot,
+        lambda charts: charts.stacked(
+            *(draws(found, name) for name in found.measures for draws in (charts.tool_scores, charts.tool_causes))
+        ),
+    )
 
 
 def _explain_number(

@@ -13,7 +13,7 @@ from calipers.plot.planning import budget_frontier, power_curves
 from calipers.plot.queries import expected_histogram, query_map
 from calipers.plot.sampled_items import sampled_order
 from calipers.plot.systems import against_baseline, between_bounds, differences, means, unjudged
-from calipers.plot.tools import tool_causes
+from calipers.plot.tools import tool_causes, tool_scores
 
 __all__ = [
     "COLOURS",
@@ -46,6 +46,7 @@ __all__ = [
     "system_scores",
     "tau_scatter",
     "tool_causes",
+    "tool_scores",
     "unjudged",
     "user_models",
 ]

@@ -41,3 +41,29 @@ def tool_causes(audit: Audit, measure: str | None = None) -> Any:
         )
         .properties(width=480, height=max(60, 26 * len(order)), title="Why the tools' figures differ")
     )
+
+
+def tool_scores(audit: Audit, measure: str | None = None) -> Any:
+    """Draw the score of each system under each tool's conventions: one row per system, one colour per tool."""
+    alt = altair()
+    table = audit.figures(measure)
+    tools = table.columns[1:]
+    rows = [
+        {"system": str(row[0]), "tool": tool, "score": value}
+        for row in table.rows
+        for tool, value in zip(tools, row[1:], strict=True)
+        if isinstance(value, float)
+    ]
+    order = [str(row[0]) for row in sorted(table.rows, key=lambda row: -float(str(row[1])))]
+    return (
+        alt.Chart(rows_of(rows))
+        .mark_point(filled=True, size=60, opacity=0.8)
+        .encode(
+            x=alt.X("score:Q", title=f"mean {measure or audit.measures[0]}", scale=alt.Scale(zero=False)),
+            y=alt.Y("system:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=200, ticks=False)),
+            color=alt.Color("tool:N", title="as", scale=palette(tools)),
+            shape=alt.Shape("tool:N", title="as", scale=alt.Scale(domain=list(tools))),
+            tooltip=[alt.Tooltip("system:N"), alt.Tooltip("tool:N"), *numbers("score")],
+        )
+        .properties(width=480, height=max(60, 22 * len(order)), title="The same rankings under each tool's conventions")
+    )

@@ -11,6 +11,7 @@ from calipers.text.bertscore import Matcher as Matcher
 from calipers.text.bertscore import bert_score as bert_score
 from calipers.text.bertscore import matcher as matcher
 from calipers.text.encoder import Encoder as Encoder
+from calipers.text.expected_text import expected_summary as expected_summary
 from calipers.text.human_agreement import HumanCorrelation as HumanCorrelation
 from calipers.text.human_agreement import human_correlation as human_correlation
 from calipers.text.measure_tests import MeasureTest as MeasureTest
