@@ -199,6 +199,10 @@ def test_every_tool_has_a_point_for_every_system() -> None:
         rows = plot.tool_scores(audit).specification(lambda data: {"values": data.values})["data"]["values"]
     table = audit.figures()
     wanted = {
-        (row[0], tool): value for row in table.rows for tool, value in zip(table.columns[1:], row[1:], strict=True)
+        (row[0], tool): value
+        for row in table.rows
+        for tool, value in zip(table.columns[1:], row[1:], strict=True)
+        if value != "n/a"
     }
+    assert len(wanted) == 8, "letor4 cannot read the labels 3 and 4"
     assert {(row["system"], row["tool"]): row["score"] for row in rows} == wanted

@@ -62,7 +62,6 @@ def tool_scores(audit: Audit, measure: str | None = None) -> Any:
             x=alt.X("score:Q", title=f"mean {measure or audit.measures[0]}", scale=alt.Scale(zero=False)),
             y=alt.Y("system:N", title=None, scale=alt.Scale(domain=order), axis=alt.Axis(labelLimit=200, ticks=False)),
             color=alt.Color("tool:N", title="as", scale=palette(tools)),
-            shape=alt.Shape("tool:N", title="as", scale=alt.Scale(domain=list(tools))),
             tooltip=[alt.Tooltip("system:N"), alt.Tooltip("tool:N"), *numbers("score")],
         )
         .properties(width=480, height=max(60, 22 * len(order)), title="The same rankings under each tool's conventions")
