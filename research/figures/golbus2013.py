@@ -21,12 +21,12 @@ import numpy as np
 
 import calipers as cal
 from calipers import plot
+from calipers.collection.runs import RememberedRun
 from calipers.information.estimators import ESTIMATORS, estimate
 from calipers.information.joint import joint_of
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
 from calipers.information.ric_scores import ric_study
 from calipers.metaevaluation.power import discriminative_power
-from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.plot.drawing import altair
 from calipers.results.tables import Table
 from research.figures.pages import DOCS, RESEARCH, replace

@@ -17,8 +17,8 @@ from scipy.stats import binom
 
 import calipers as cal
 from calipers import plot
+from calipers.judging.judge_study import JudgeStudy
 from calipers.judging.score_repair import prediction_powered
-from calipers.judging.study import JudgeStudy
 from calipers.plot.drawing import styled
 from calipers.results.tables import Table
 from research.figures.pages import DOCS, replace

@@ -16,10 +16,10 @@ import numpy as np
 
 import calipers as cal
 from calipers import plot
+from calipers.collection.runs import RememberedRun
 from calipers.collection.subtopics import SubtopicPool
 from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
 from calipers.metaevaluation.power import discriminative_power
-from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.results.tables import Table
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013.charts import fusion_scatter

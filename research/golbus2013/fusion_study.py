@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from calipers.collection.runs import RememberedRun
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import evaluate
@@ -27,7 +28,6 @@ from calipers.information.joint import joint_of
 from calipers.information.rankings import Rankings
 from calipers.information.sign_patterns import check_number_of_lists
 from calipers.lists import Floats, Ints
-from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.plurals import counted
 from calipers.results.tables import Cell, Table
 from calipers.stats.correlation import rank_correlation

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calipers.collection.judgments import Judgments
+from calipers.collection.runs import RememberedRun
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Policies, evaluate
 from calipers.fusion.candidates import Ballots
@@ -28,7 +29,6 @@ from calipers.information.joint import joint_of
 from calipers.information.rankings import MISSING, Rankings
 from calipers.lists import Floats, Ints
 from calipers.metaevaluation.power import discriminative_power
-from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell
 from calipers.stats.correlation import rank_correlation

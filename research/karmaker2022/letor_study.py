@@ -19,8 +19,8 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.runs import ArrayRun
 from calipers.errors import CalipersError
 from calipers.lists import Floats
+from calipers.metaevaluation.measure_study import Choices, MetaEvaluation, meta_evaluate
 from calipers.metaevaluation.query_sets import SETS
-from calipers.metaevaluation.study import Choices, MetaEvaluation, meta_evaluate
 from calipers.rankers.base import METRIC
 from calipers.rankers.presets import ranker as make
 from calipers.rankers.score_lines import write_score_lines

@@ -12,8 +12,8 @@ import numpy as np
 from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.metaevaluation.consistency import swap_rate
+from calipers.metaevaluation.measure_study import Choices, MetaEvaluation, meta_evaluate
 from calipers.metaevaluation.power import conflicts
-from calipers.metaevaluation.study import Choices, MetaEvaluation, meta_evaluate
 from calipers.stats.correlation import kendall_b
 from research.readings import Reading
 

@@ -69,8 +69,8 @@ from calipers.information.tau import InformationTau as InformationTau
 from calipers.information.tau import information_tau as information_tau
 from calipers.information.tau import tau_of_measures as tau_of_measures
 from calipers.judging.judge_information import information_of_judges as information_of_judges
-from calipers.judging.study import JudgeStudy as JudgeStudy
-from calipers.judging.study import judges as judges
+from calipers.judging.judge_study import JudgeStudy as JudgeStudy
+from calipers.judging.judge_study import judges as judges
 from calipers.limits.full_from_sampled import FullEstimates as FullEstimates
 from calipers.limits.full_from_sampled import candidate_ranks as candidate_ranks
 from calipers.limits.full_from_sampled import estimate_full as estimate_full
@@ -106,10 +106,10 @@ from calipers.measures.weights import Weights as Weights
 from calipers.metaevaluation.consistency import split_half_swap_rate as split_half_swap_rate
 from calipers.metaevaluation.consistency import stability as stability
 from calipers.metaevaluation.consistency import swap_rate as swap_rate
+from calipers.metaevaluation.measure_study import Choices as Choices
+from calipers.metaevaluation.measure_study import MetaEvaluation as MetaEvaluation
+from calipers.metaevaluation.measure_study import meta_evaluate as meta_evaluate
 from calipers.metaevaluation.power import discriminative_power as discriminative_power
-from calipers.metaevaluation.study import Choices as Choices
-from calipers.metaevaluation.study import MetaEvaluation as MetaEvaluation
-from calipers.metaevaluation.study import meta_evaluate as meta_evaluate
 from calipers.planning.budget import BudgetPlan as BudgetPlan
 from calipers.planning.budget import plan_budget as plan_budget
 from calipers.planning.repeats import RepeatedRuns as RepeatedRuns

@@ -25,8 +25,7 @@ from calipers.atomic_files import TEMPORARY, check_output, replacing, write_whol
 from calipers.collection.simulate import simulate
 from calipers.errors import CalipersError
 from calipers.rankers import ranker, read_letor_data
-from calipers.results.printable import visible
-from calipers.results.tables import Table
+from calipers.results.tables import Table, visible
 from conftest import Require
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices, links and signals of Unix")

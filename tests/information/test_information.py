@@ -965,8 +965,8 @@ def test_inform_tau(folder: Path) -> None:
 @pytest.mark.slow
 def test_trec_covid_round_1(data: Path) -> None:
     """Golbus & Aslam's (2013) validation on 143 runs."""
+    from calipers.collection.runs import RememberedRun
     from calipers.information.difference import difference_of
-    from calipers.metaevaluation.query_sets import RememberedRun
 
     folder = data / "trec/covid-round1"
     judgments = cal.read_qrels(folder / "qrels-rnd1.txt")

@@ -44,7 +44,7 @@ from calipers.native import plain as _plain
 from calipers.native import scanner
 from calipers.native.scan_error import ScanError
 from calipers.results import tables
-from calipers.results.printable import visible
+from calipers.results.tables import visible
 from laws.odd import PACKINGS, TREC, Collection, Rows
 
 Values = dict[tuple[int, str, str], float | None]  # system, measure, query; None where undefined

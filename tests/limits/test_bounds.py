@@ -18,13 +18,13 @@ from hypothesis.extra.numpy import arrays
 
 import calipers as cal
 import oracle
+from calipers.collection.runs import RememberedRun
 from calipers.evaluation.inputs import as_runs
 from calipers.limits.pool_bounds import _rows_that_matter
 from calipers.lists import Lists
 from calipers.measures.normalisation import Limits, population_of, upper, v1, v2, v2s, worst_to_ideal
 from calipers.measures.random_rankings import enumerable, sampled_deviation
 from calipers.measures.registry import declared
-from calipers.metaevaluation.query_sets import RememberedRun
 from oracle_measures import LARGEST, MEASURES
 
 NEAR = 1e-12

@@ -13,7 +13,7 @@ import calipers as cal
 from calipers.limits.query_types import query_types
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import NEEDED, declared
-from calipers.metaevaluation.study import Choices, meta_evaluate
+from calipers.metaevaluation.measure_study import Choices, meta_evaluate
 from calipers.text import AnswerJudgments, Document, Summaries
 from calipers.text.answer_retrieval import retrieval_scores
 

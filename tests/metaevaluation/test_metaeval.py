@@ -19,9 +19,9 @@ from calipers.errors import CalipersError
 from calipers.metaevaluation.consistency import split_half_swap_rate, stability, swap_rate
 from calipers.metaevaluation.distance import percentage_absolute_difference, percentage_absolute_increase
 from calipers.metaevaluation.families import confronted, families
+from calipers.metaevaluation.measure_study import TABLES, Choices, MetaEvaluation, meta_evaluate
 from calipers.metaevaluation.power import conflicts, discriminative_power
 from calipers.metaevaluation.query_sets import broad_and_focused, by_difference, document_halves, set_size
-from calipers.metaevaluation.study import TABLES, Choices, MetaEvaluation, meta_evaluate
 from calipers.stats.correlation import kendall_a
 from calipers.stats.differences import all_pairs
 

@@ -20,9 +20,9 @@ from click.testing import CliRunner
 import calipers as cal
 import oracle
 from calipers.cli.commands import root
+from calipers.collection.runs import RememberedRun
 from calipers.collection.simulate import simulate
 from calipers.measures.registry import examples
-from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.unjudged.extreme_grades import top_unknown
 from calipers.unjudged.open_lists import OpenLists
 from calipers.unjudged.score_ranges import TIES

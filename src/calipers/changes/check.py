@@ -35,11 +35,10 @@ from calipers.measures.grammar import parse
 from calipers.planning.closed_form_power import power_one_sided, smallest_n
 from calipers.plurals import counted
 from calipers.results.averages import mean
-from calipers.results.notes import some
-from calipers.results.printable import visible
+from calipers.results.messages import some
 from calipers.results.score_files import as_scores
 from calipers.results.scores import Scores
-from calipers.results.tables import Table, four_digits, markdown_text
+from calipers.results.tables import Table, four_digits, markdown_text, visible
 from calipers.stats.differences import DIGITS, Differences
 from calipers.stats.equivalence_tests import non_inferiority, non_inferiority_limits
 

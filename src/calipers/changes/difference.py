@@ -30,7 +30,7 @@ from calipers.evaluation.inputs import as_judgments, as_runs, kind_read
 from calipers.lists import Floats
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.results.averages import mean as mean_of
-from calipers.results.notes import some
+from calipers.results.messages import some
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, PValue, Table, four_digits, markdown_text
 from calipers.stats.differences import Differences

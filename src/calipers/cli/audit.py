@@ -14,7 +14,7 @@ from calipers.cli.output import Output, several_outputs
 from calipers.cli.printing import show as show_text
 from calipers.errors import CalipersError
 from calipers.plurals import counted
-from calipers.results.printable import visible
+from calipers.results.tables import visible
 
 if TYPE_CHECKING:
     from calipers.auditing.audit import Audit

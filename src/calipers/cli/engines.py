@@ -15,7 +15,7 @@ from calipers.cli.option_groups import together
 from calipers.cli.options import note, warn
 from calipers.errors import CalipersError
 from calipers.plurals import counted
-from calipers.results.notes import some
+from calipers.results.messages import some
 
 if TYPE_CHECKING:
     from calipers.cli.evaluate import ScoreTables
@@ -153,7 +153,7 @@ def _dropped(observed: dict[str, Any]) -> list[str]:
 
 def _note_undefined(summary: Summary, scores: Any) -> None:
     from calipers.measures.exactness import exactness_notes
-    from calipers.results.remarks import POLICIES, counted_as
+    from calipers.results.messages import POLICIES, counted_as
     from calipers.spark.columns import about
 
     said = about(scores, "system")

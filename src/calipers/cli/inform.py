@@ -27,7 +27,7 @@ from calipers.cli.options import (
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 from calipers.plurals import counted
-from calipers.results.notes import some
+from calipers.results.messages import some
 
 if TYPE_CHECKING:
     from calipers.collection.judgments import Judgments
@@ -226,9 +226,9 @@ def difference(
     calipers inform difference qrels.txt runs/* --bins 20 --groups teams.csv --format csv
     """  # fmt: skip
     from calipers.collection.preferences import Preferences
+    from calipers.collection.runs import RememberedRun
     from calipers.evaluation.evaluation import evaluate
     from calipers.information.difference import difference_of
-    from calipers.metaevaluation.query_sets import RememberedRun
     from calipers.results.tables import Table
 
     of_group = None if groups is None else read_system_groups(groups)

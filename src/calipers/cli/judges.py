@@ -27,7 +27,7 @@ from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.judging.study import JudgeStudy
+    from calipers.judging.judge_study import JudgeStudy
     from calipers.results.tables import Table
 
 OF_LABELS = (
@@ -177,7 +177,7 @@ def command(
     calipers judges human.qrels llm.qrels --map 'human:>=2' --show confusion
     calipers judges human-part.qrels llm-all.qrels --systems 'runs/*' -m nDCG@10 --correct
     """  # fmt: skip
-    from calipers.judging.study import judges as judged
+    from calipers.judging.judge_study import judges as judged
 
     wanted = asked.tables(bool(panel.systems), output.format in ("table", "markdown"))
     if [panel.human, *panel.judges, *panel.systems].count("-") > 1:

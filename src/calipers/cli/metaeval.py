@@ -16,7 +16,7 @@ from calipers.errors import CalipersError
 from calipers.plurals import counted
 
 if TYPE_CHECKING:
-    from calipers.metaevaluation.study import Choices, MetaEvaluation
+    from calipers.metaevaluation.measure_study import Choices, MetaEvaluation
     from calipers.results.tables import Table
 
 SHOWN = ("scores", "tau", "conflicts", "power", "pad", "swaps")
@@ -35,7 +35,7 @@ class OtherCollection:
 
 @click.command("metaeval")
 @inputs(optional=True)
-@together("choices", "calipers.metaevaluation.study:Choices")
+@together("choices", "calipers.metaevaluation.measure_study:Choices")
 @click.option(
     "--sets",
     default="all",
@@ -110,7 +110,7 @@ def command(
     calipers metaeval ap.csv rr.csv --table power,tau,stability
     """  # fmt: skip
     from calipers.cli.evaluate import note_undefined
-    from calipers.metaevaluation.study import MetaEvaluation, meta_evaluate
+    from calipers.metaevaluation.measure_study import MetaEvaluation, meta_evaluate
 
     wanted_tables, of_sets = words(tables), words(sets)
     _check_tables(wanted_tables)
@@ -153,7 +153,7 @@ def command(
 
 
 def _check_tables(names: list[str]) -> None:
-    from calipers.metaevaluation.study import TABLES
+    from calipers.metaevaluation.measure_study import TABLES
 
     known = (*TABLES, "curve")
     for name in names:
@@ -173,7 +173,7 @@ def _say(meta: MetaEvaluation) -> None:
 
 
 def _tables(meta: MetaEvaluation, names: list[str]) -> dict[str, tuple[str, Table]]:
-    from calipers.metaevaluation.study import TABLES
+    from calipers.metaevaluation.measure_study import TABLES
 
     found: dict[str, tuple[str, Table]] = {}
     for name in names:

@@ -14,7 +14,7 @@ from calipers.cli.option_groups import LibraryChoice, declared, together
 from calipers.cli.options import OUTPUT, OutputFile
 from calipers.cli.printing import note, write_text
 from calipers.file_endings import ending_of, refuse_foreign
-from calipers.results.printable import visible
+from calipers.results.tables import visible
 
 if TYPE_CHECKING:
     from calipers.results.tables import Table

@@ -36,11 +36,11 @@ def show(text: str, workflow_commands: bool = False) -> None:
     What a terminal or GitHub's runner would obey is written out; with `workflow_commands` the runner may obey.
     """
     if os.environ.get("GITHUB_ACTIONS") and not workflow_commands:
-        from calipers.results.printable import without_workflow_commands
+        from calipers.results.tables import without_workflow_commands
 
         text = without_workflow_commands(text)
     if sys.stdout.isatty():
-        from calipers.results.printable import visible
+        from calipers.results.tables import visible
 
         text = visible(text, keep="\n\t")
     stream = getattr(sys.stdout, "buffer", None)
@@ -66,7 +66,7 @@ def told_of_output() -> Iterator[None]:
 
 def note(text: str) -> None:
     """One line beside the result, never in it. Whether anybody reads it does not matter."""
-    from calipers.results.printable import visible
+    from calipers.results.tables import visible
 
     with suppress(OSError):
         print(f"calipers: {visible(text)}", file=sys.stderr)

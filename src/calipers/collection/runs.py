@@ -256,6 +256,24 @@ class RunView:
         return name
 
 
+@dataclass(eq=False)
+class RememberedRun(RunView):
+    """A run whose file is read once, for all the parts of one collection."""
+
+    found: dict[tuple[int, int, Precision], Retrieved] = field(default_factory=dict)
+
+    def retrieved(
+        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
+    ) -> Retrieved:
+        key = id(judgments), depth, precision
+        if key not in self.found:
+            self.found[key] = self.run.retrieved(judgments, depth, precision, jobs)
+        return self.found[key]
+
+    def documents(self) -> dict[str, dict[str, float]]:
+        return self.run.documents()
+
+
 def within_reach(run: Run, reach: int) -> Run:
     """The same run for those who read no deeper than this rank: where it saves sorting, it leaves out the rest."""
     return replace(run, reach=reach) if isinstance(run, ArrayRun | ScoreFile) else run

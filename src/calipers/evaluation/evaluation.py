@@ -43,7 +43,7 @@ from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
 from calipers.record import Record
-from calipers.results.notes import notes_about, seen_in
+from calipers.results.messages import notes_about, seen_in
 from calipers.results.scores import Coverage, Scores
 
 Measures = str | Measure | Iterable[str | Measure]

@@ -22,7 +22,7 @@ from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.measures.registry import Measure
 from calipers.native.columns import Precision, Retrieved
-from calipers.results.notes import some
+from calipers.results.messages import some
 
 ROWS_AT_ONCE = 500_000  # judged documents whose lists are scored in one go
 NEEDS = {

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from calipers.checks import check_choice
 from calipers.collection.preferences import Preferences
+from calipers.collection.runs import RememberedRun
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Policies, evaluate
@@ -23,7 +24,6 @@ from calipers.evaluation.inputs import as_judgments, as_runs
 from calipers.information.rankings import MISSING, QueryRankings, Rankings, in_parallel
 from calipers.lists import Floats, Ints
 from calipers.measures.information import order_information
-from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.native.scanner import one_sided_pairs, order_bits, shared_bits
 from calipers.plurals import counted
 from calipers.results.tables import ShownAsTable, Table, as_number

@@ -24,7 +24,7 @@ from calipers.evaluation.inputs import as_judgments, as_runs, in_batches
 from calipers.lists import TIE_RULES, Floats, Ints, Lists
 from calipers.measures.information import CUTS
 from calipers.plurals import counted, verb
-from calipers.results.notes import some
+from calipers.results.messages import some
 from calipers.results.scores import order_of
 
 MISSING = np.iinfo(np.int32).max  # the rank of what is not retrieved, or was cut off

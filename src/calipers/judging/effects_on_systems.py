@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from calipers.collection.runs import Run
+from calipers.collection.runs import RememberedRun, Run
 from calipers.collection.sources import RunsLike
 from calipers.errors import CalipersError
 from calipers.evaluation.evaluation import Measures, Policies, evaluate
@@ -26,7 +26,6 @@ from calipers.information.tau import information_tau
 from calipers.judging.agreement import DRAWS, percentiles
 from calipers.judging.panel import Panel
 from calipers.lists import Floats, Ints
-from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.results.scores import Scores
 from calipers.results.tables import Cell, Table
 from calipers.stats.comparison import Comparison, compare

@@ -12,7 +12,7 @@ Karmaker & Feng 2022, sections 3.3 and 4.4; Feng, chapters 6 and 7.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,24 +106,6 @@ class HalfOfDocuments:
 
     def run(self, run: Run) -> Run:
         return HalfRun(run, self)
-
-
-@dataclass(eq=False)
-class RememberedRun(RunView):
-    """A run whose file is read once, for all the parts of one collection."""
-
-    found: dict[tuple[int, int, Precision], Retrieved] = field(default_factory=dict)
-
-    def retrieved(
-        self, judgments: Judgments, depth: int = 0, precision: Precision = "double", jobs: int = 1
-    ) -> Retrieved:
-        key = id(judgments), depth, precision
-        if key not in self.found:
-            self.found[key] = self.run.retrieved(judgments, depth, precision, jobs)
-        return self.found[key]
-
-    def documents(self) -> dict[str, dict[str, float]]:
-        return self.run.documents()
 
 
 @dataclass(eq=False)

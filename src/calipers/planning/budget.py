@@ -25,7 +25,7 @@ import numpy as np
 from calipers.checks import Pairs, check_alpha, check_level, check_number, check_pairs, check_seed, check_whole
 from calipers.collection.id_codes import as_words, coded, side_by_side
 from calipers.collection.judgments import Judgments
-from calipers.collection.runs import Run
+from calipers.collection.runs import RememberedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
 from calipers.evaluation.evaluation import Measures, Policies, evaluate
@@ -34,7 +34,7 @@ from calipers.fusion.candidates import by_score_then_id, read_whole
 from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
-from calipers.metaevaluation.query_sets import HalfOfDocuments, RememberedRun
+from calipers.metaevaluation.query_sets import HalfOfDocuments
 from calipers.native.ids import encode
 from calipers.native.scanner import rank_segments
 from calipers.plurals import counted

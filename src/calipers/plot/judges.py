@@ -25,7 +25,7 @@ from calipers.stats.row_ranks import descending_ranks
 if TYPE_CHECKING:
     from calipers.judging.agreement import Confusion
     from calipers.judging.effects_on_systems import Effects
-    from calipers.judging.study import JudgeStudy
+    from calipers.judging.judge_study import JudgeStudy
 
 NAMED = 6  # systems that move most, whose lines have colours
 

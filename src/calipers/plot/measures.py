@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from calipers.measures.readers import UserModel
+    from calipers.metaevaluation.measure_study import MetaEvaluation
     from calipers.metaevaluation.power import DiscriminativePower
-    from calipers.metaevaluation.study import MetaEvaluation
 
 POINTS = 1000  # draw the same curve as thirty thousand
 

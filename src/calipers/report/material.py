@@ -14,7 +14,7 @@ import numpy as np
 
 from calipers.collection.judgments import Judgments
 from calipers.collection.run_names import system_meant
-from calipers.collection.runs import Run
+from calipers.collection.runs import RememberedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.texts import read_texts
 from calipers.errors import CalipersError, CheckFailed, place_of
@@ -24,7 +24,6 @@ from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.populations import DEFAULT_POPULATION
 from calipers.measures.registry import Measure
-from calipers.metaevaluation.query_sets import RememberedRun
 from calipers.plurals import counted
 from calipers.record import Record
 from calipers.report.provenance import Provenance
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from calipers.axioms.verdicts import Properties
     from calipers.changes.difference import Difference
     from calipers.information.difference import InformationDifference
-    from calipers.judging.study import JudgeStudy
+    from calipers.judging.judge_study import JudgeStudy
     from calipers.limits.pool_bounds import Bounds
     from calipers.limits.query_types import QueryTypes
     from calipers.metaevaluation.power import DiscriminativePower
@@ -329,7 +328,7 @@ class Material(ScoredMaterial):
     @cached_property
     def study(self) -> JudgeStudy:
         """The other judges beside the judgments."""
-        from calipers.judging.study import judges
+        from calipers.judging.judge_study import judges
 
         c = self.choices
         return judges(

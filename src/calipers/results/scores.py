@@ -149,7 +149,7 @@ class Scores:
         >>> cal.evaluate({"q1": {"a": 1}, "q2": {"a": 0}}, {"q1": {"a": 1}, "q2": {"a": 1}}, "AP").remarks
         ('1 of 2 queries for AP: no relevant document; counted as 0',)
         """
-        from calipers.results.remarks import remarks_about
+        from calipers.results.messages import remarks_about
 
         return tuple(remarks_about(self))
 

@@ -204,7 +204,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
     """All scores as `calipers.Scores`, on the driver: for what needs them in one place. Queries are in their order as
     text. warn: as in `calipers.evaluate`.
     """
-    from calipers.results.notes import RunSummary, notes_about
+    from calipers.results.messages import RunSummary, notes_about
     from calipers.results.scores import Coverage, Scores
 
     measures, systems = measures_of(scores), systems_of(scores)

@@ -9,7 +9,7 @@ from typing import Any
 
 from calipers.errors import warn_user
 from calipers.record import Record
-from calipers.results.notes import RunSummary, notes_about
+from calipers.results.messages import RunSummary, notes_about
 from calipers.results.scores import Reason
 from calipers.spark.columns import Frame, about, named
 from calipers.spark.failures import translated

@@ -21,9 +21,10 @@ from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import Run
+from calipers.collection.whole_runs import whole_run
 from calipers.errors import CalipersError
 from calipers.evaluation.options import ScoringOptions
-from calipers.fusion.candidates import ranked_segments, whole_run
+from calipers.fusion.candidates import ranked_segments
 from calipers.lists import Floats, Ints, Lists, rank_in_ties
 from calipers.native.columns import Retrieved, TieSpans
 from calipers.native.ids import Ids

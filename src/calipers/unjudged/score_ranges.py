@@ -25,7 +25,7 @@ from calipers.lists import Floats, Ints
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.registry import Measure
 from calipers.plurals import shape
-from calipers.results.notes import notes_about, seen_in
+from calipers.results.messages import notes_about, seen_in
 from calipers.results.scores import AVERAGES, Coverage, Scores
 from calipers.results.tables import Cell, Table
 from calipers.unjudged.grade_priors import GradeChances, Prior, check_prior, grade_chances

@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from calipers.checks import check_choice
-from calipers.collection.runs import Run
+from calipers.collection.runs import RememberedRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, UnknownName
 from calipers.evaluation.evaluation import Measures, Policies, evaluate
@@ -34,7 +34,6 @@ from calipers.metaevaluation.query_sets import (
     BY_GRADES,
     HALVES,
     SETS,
-    RememberedRun,
     broad_and_focused,
     by_difference,
     document_halves,
