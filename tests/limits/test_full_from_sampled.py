@@ -98,6 +98,8 @@ def test_what_cannot_be_recovered_is_said() -> None:
         ([], {}, "ranks must be whole numbers"),
         ([1], {"negatives": 9}, "negatives 9 is not a whole number"),
         ([1], {"gamma": -1}, "gamma -1 is not a number"),
+        ([1], {"gamma": 1e308}, "gamma 1e\\+308 is not a number"),
+        ([1], {"items": 10**7, "negatives": 2000}, "are too many"),
         ([1], {"prior": [1.0]}, "prior must have a weight"),
     ],
 )

@@ -237,6 +237,8 @@ def test_a_user_without_a_ranking_or_without_relevant_items() -> None:
         ({"negatives": 3}, "3 items cannot be drawn from the 2 irrelevant items"),
         ({"negatives": 0}, "negatives 0 is not a whole number"),
         ({"negatives": []}, "negatives is empty"),
+        ({"negatives": 10**9, "items": 10**9, "replacement": True}, "from 1 to 1,000,000"),
+        ({"draws": 10**9}, "draws 1000000000 is not a whole number from 2 to 100,000"),
         ({"items": 2}, "3 items are ranked or relevant, more than the 2 items"),
         ({"measures": "bpref"}, "bpref: no closed form"),
         ({"measures": "Judged@2"}, "Judged@2: irrelevant items have a gain"),

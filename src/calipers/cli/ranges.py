@@ -85,7 +85,7 @@ class SignificanceTest:
 @click.option("--prior", metavar="run|pool|GRADE=P,...",
               help="Also the expected score where unjudged documents have random grades: with the shares of the run's "
                    "judged documents at similar ranks, of the query's pool, or with these probabilities.")  # fmt: skip
-@click.option("--draws", type=click.IntRange(min=2), default=100, show_default=True,
+@click.option("--draws", type=click.IntRange(2, 100_000), default=100, show_default=True,
               help="With --prior: how many gradings are drawn.")  # fmt: skip
 @seed_option
 @click.option("--certificate", type=LibraryChoice("calipers.unjudged.score_ranges:ENDS"),

@@ -61,7 +61,7 @@ class SampledTables:
               help="The systems are rankings of one relevant and M sampled items: estimate full scores.")  # fmt: skip
 @click.option("--gamma", type=NOT_NEGATIVE, default=0.1, show_default=True,
               help="With --estimate: 0 is least biased, larger values vary less.")  # fmt: skip
-@click.option("--draws", type=click.IntRange(min=2), default=50, show_default=True, help="Simulated draws.")
+@click.option("--draws", type=click.IntRange(2, 100_000), default=50, show_default=True, help="Simulated draws.")
 @seed_option
 @plot_option("expected scores by the number of sampled items")
 @strict_option

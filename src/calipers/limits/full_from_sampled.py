@@ -35,6 +35,8 @@ from calipers.results.tables import Cell, ShownAsTable, Table
 METHODS = ("sampled", "rank", "least squares")
 LARGEST_CATALOGUE = 10_000_000
 LARGEST_SAMPLE = 2000  # for which the least-squares problem is solved
+MOST_CHANCES = 500_000_000  # of a sampled rank for a full one, in all
+LARGEST_GAMMA = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,11 @@ def estimate_full(
         raise CalipersError("estimates need measures of one grade per item, not of diversity or preferences")
     check_whole("items", items, 2, LARGEST_CATALOGUE)
     check_whole("negatives", negatives, 1, LARGEST_SAMPLE if replacement else min(LARGEST_SAMPLE, items - 1))
-    check_number("gamma", gamma, least=0)
+    check_number("gamma", gamma, least=0, most=LARGEST_GAMMA)
+    if items * (negatives + 1) > MOST_CHANCES:
+        raise CalipersError(
+            f"{items:,} items and {negatives:,} sampled ones are too many: their product may be {MOST_CHANCES:,}"
+        )
     of_systems = ranks if isinstance(ranks, Mapping) else {"run": ranks}
     checked = {name: _checked(name, column, negatives) for name, column in of_systems.items()}
     pool = Pool(np.array([0, 1]), np.ones(1))

@@ -30,6 +30,8 @@ from calipers.results.tables import Cell, ShownAsTable, Table
 
 SAMPLED_MEASURES = "nDCG@10 RR Success@10"
 MISSING = ("error", "last")
+MOST_NEGATIVES = 1_000_000
+MOST_DRAWS = 100_000
 Missing = Literal["error", "last"]
 
 
@@ -200,11 +202,11 @@ def sampled(
     named = parse_all(measures)
     if kind_read(measure for _, measure in named) != "grades":
         raise CalipersError("sampled rankings need one grade per item: measures of diversity and preferences have none")
-    wanted = tuple(dict.fromkeys(check_whole("negatives", each) for each in _several(negatives)))
+    wanted = tuple(dict.fromkeys(check_whole("negatives", each, 1, MOST_NEGATIVES) for each in _several(negatives)))
     check_whole("items", items, 2, LARGEST_COUNT)
     check_choice("way to treat missing items", missing, MISSING)
     check_choice("tie rule", ties, TIE_RULES)
-    check_whole("draws", draws, 2)
+    check_whole("draws", draws, 2, MOST_DRAWS)
     check_seed(seed)
     known = as_judgments(judgments, columns=columns)
     systems = as_runs(runs, columns=columns)
@@ -286,7 +288,8 @@ def _of_ranks(
             if not simulated:
                 mean, square = _moments(terms, ranks, negatives, sampling.replacement)
                 expected[m, n] = mean.reshape(shape)
-                variance[m, n] = np.maximum(square - mean**2, 0.0).reshape(shape)
+                with np.errstate(over="ignore", invalid="ignore"):
+                    variance[m, n] = np.maximum(square - mean**2, 0.0).reshape(shape)
             if simulated or not (terms.exclusive or (ranks.relevant <= 1).all()):
                 inexact[m] = measure
                 drawn_for[name] = None
@@ -326,8 +329,9 @@ def _moments(terms: RankTerms, ranks: SampledRanks, negatives: int, replacement:
     lists = ranks.ranking
     mean, square = ranks.expected_weights(terms.weight, negatives, replacement)
     coefficient = _defined(terms.coefficient)
-    factor = coefficient if terms.exclusive else coefficient**2
-    return lists.sum(coefficient * mean), lists.sum(factor * square)
+    with np.errstate(over="ignore", invalid="ignore"):  # gains beyond 1e154 have no variance
+        factor = coefficient if terms.exclusive else coefficient**2
+        return lists.sum(coefficient * mean), lists.sum(factor * square)
 
 
 def _random(measure: Measure, ranks: SampledRanks, negatives: int) -> Floats:
@@ -349,8 +353,11 @@ def _simulated(
         for m, measure in measures.items():
             score = _defined(measure.form.score(lists))
             total[m] += score
-            squares[m] += score**2
-    return {m: (total[m] / draws, np.maximum(squares[m] - total[m] ** 2 / draws, 0.0) / (draws - 1)) for m in measures}
+            with np.errstate(over="ignore"):  # scores beyond 1e154 have no variance
+                squares[m] += score**2
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = {m: np.maximum(squares[m] - total[m] ** 2 / draws, 0.0) / (draws - 1) for m in measures}
+    return {m: (total[m] / draws, spread[m]) for m in measures}
 
 
 def _by_popularity(

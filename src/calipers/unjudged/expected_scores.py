@@ -364,9 +364,11 @@ def expected_scores(
             [scores_of(found.measure, found.options, part.graded(grade[rows])) for rows, part in parts]
         )
         total += score
-        squares += score**2
+        with np.errstate(over="ignore"):  # scores beyond 1e154 have no variance
+            squares += score**2
         drawn[d] = [average(row) for row in score.reshape(found.lists.shape)]
-    spread = np.sqrt(np.maximum(squares - total**2 / draws, 0.0) / (draws - 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.sqrt(np.maximum(squares - total**2 / draws, 0.0) / (draws - 1))
     exact = True
     try:
         same, empty = chances.same_for_all_ranks, found.empty
