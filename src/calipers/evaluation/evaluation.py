@@ -163,7 +163,7 @@ class Evaluation:
     ) -> Evaluation:
         """Open judgments and runs, and bind the measures to the judgments."""
         rules = options.like
-        named = dict(parse_all(measures, rules.defaults))
+        named = dict(parse_all(measures, options.measure_defaults))
         given = as_judgments(judgments, kind_read(named.values()), columns)
         known = rules.judgments(given)
         systems = tuple(rules.runs(as_runs(runs, columns=columns)))

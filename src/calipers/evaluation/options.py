@@ -8,6 +8,7 @@ from calipers.checks import Policy as Policy
 from calipers.checks import check_choice, check_policy, check_whole
 from calipers.conventions import PLAIN, Convention, convention
 from calipers.lists import TIE_RULES
+from calipers.measures.grammar import Defaults
 from calipers.native.columns import Precision
 from calipers.record import Record
 
@@ -58,6 +59,11 @@ class ScoringOptions(Record):
     def empty_plain(self) -> Policy:
         """Value of `empty` for measures that are not normalised. Normalised measures skip the query by default."""
         return check_policy("empty", self.like.empty) if self.empty is None else self.empty
+
+    @property
+    def measure_defaults(self) -> Defaults | None:
+        """Parameters that the convention sets where the name of a measure leaves them open. None if it sets none."""
+        return None if self.like == PLAIN else self.like.defaults
 
     def as_metadata(self) -> dict[str, Any]:
         """Return the options by name, as results record them."""

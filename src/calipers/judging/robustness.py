@@ -82,7 +82,7 @@ class Ranked:
 
     def bound(self, measure: str) -> Measure:
         """The measure, with what it takes from the judgments (as the largest grade) taken from these."""
-        ((_, found),) = parse_all(measure, self.options.like.defaults)
+        ((_, found),) = parse_all(measure, self.options.measure_defaults)
         return found.bind(self.judgments.pool)
 
 
@@ -274,7 +274,7 @@ def survival(
     Half a chance where they tie.
     """
     lists = ranked.lists()
-    ((_, parsed),) = parse_all(measure, ranked.options.like.defaults)
+    ((_, parsed),) = parse_all(measure, ranked.options.measure_defaults)
     before = ranked.means(ranked.bound(measure), lists)
     chance = np.zeros((len(before), len(before)))
     for grade in drawn_labels(panel, judge, draws, seed):

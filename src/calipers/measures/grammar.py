@@ -17,7 +17,7 @@ from calipers.errors import CalipersError, UnknownName
 from calipers.measures.dialects import from_ir_measures, meant, refusal, split_root
 from calipers.measures.name_lists import DEFAULT_MEASURES as DEFAULT_MEASURES
 from calipers.measures.name_lists import shortened, split, typed_names
-from calipers.measures.registry import Declaration, Measure, is_finite, known_names, look_up
+from calipers.measures.registry import Declaration, Measure, cached_until_declared, is_finite, known_names, look_up
 from calipers.plurals import counted
 
 # What a convention says of the parameters of a measure, from its name and those that are given.
@@ -69,7 +69,9 @@ def parse_all(
     return list(found.items())
 
 
+@cached_until_declared
 def _parsed(typed: str, defaults: Defaults) -> list[tuple[str, Measure]]:
+    """Return the measures that one name stands for, each with its name. Every name is parsed once."""
     trec = split_root(typed)
     if trec and trec[0].measure and (trec[1] or look_up(typed) is None):
         root, after = trec

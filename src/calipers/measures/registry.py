@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from inspect import getdoc, getmodule, signature
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar, cast
 
 from calipers.errors import CalipersError
 from calipers.lists import SAID_OF, Floats, Lists, Pool
@@ -19,6 +19,9 @@ from calipers.measures.forms.base import HowFound
 from calipers.measures.forms.free import Free
 from calipers.measures.name_lists import shortened
 from calipers.record import Record
+
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
 
 
 class _Needed:
@@ -71,6 +74,8 @@ class Declaration(Record):
 
 _DECLARED: dict[str, Declaration] = {}
 _BY_NAME: dict[str, tuple[Declaration, Mapping[str, Any]]] = {}
+_CACHED: list[Any] = []  # functions whose results depend on what is declared
+LARGEST_CACHE = 10_000  # results, so that a program that makes up names for ever does not keep all of them
 
 
 def measure(
@@ -129,6 +134,7 @@ def measure(
             _refuse_taken(declaration, known, key)
         _DECLARED[name] = declaration
         _BY_NAME.update(dict.fromkeys(keys.values(), (declaration, {})))
+        _forget_cached()
         return declaration
 
     return declare
@@ -161,6 +167,19 @@ def _parameters(function: Callable[..., Any]) -> tuple[set[str], bool]:
 def alias(name: str, of: str, **parameters: Any) -> None:
     """Another name for a declared measure under some parameters."""
     _BY_NAME[name.lower()] = (_DECLARED[of], parameters)
+    _forget_cached()
+
+
+def cached_until_declared(function: Callable[Given, Found]) -> Callable[Given, Found]:
+    """Keep the results of a function until a measure is declared, or declared anew."""
+    cached = lru_cache(LARGEST_CACHE)(function)
+    _CACHED.append(cached)
+    return cast("Callable[Given, Found]", cached)
+
+
+def _forget_cached() -> None:
+    for cached in _CACHED:
+        cached.cache_clear()
 
 
 def declared(reads: Reads = "grades") -> Iterator[Declaration]:

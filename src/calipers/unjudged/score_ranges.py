@@ -338,12 +338,12 @@ def ranges(
     (array([[0.5]]), array([[0.5]]), array([[1.]]))
     """
     rules = convention(like)
-    named = parse_all(measures, rules.defaults)
+    options = _options(rules, ties, depth, empty)
+    named = parse_all(measures, options.measure_defaults)
     if kind_read(measure for _, measure in named) != "grades":
         raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
     if isinstance(unseen, bool) or not isinstance(unseen, int | np.integer) or unseen < 0:
         raise CalipersError(f"unseen={unseen} is not a whole number of at least 0")
-    options = _options(rules, ties, depth, empty)
     prior = None if prior is None else check_prior(prior)
     check_whole("draws", draws, 2)
     check_seed(seed)
