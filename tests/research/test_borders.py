@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -46,6 +48,33 @@ def test_the_library_does_not_know_research() -> None:
     for path in sorted((ROOT / "src").rglob("*.py")):
         names = imported(ast.parse(path.read_text(encoding="utf-8")))
         assert not [name for name in names if name.split(".")[0] == "research"], path
+
+
+def numbers(value: Any) -> Iterator[str]:
+    """Yield the printed figures in a part of a paper's file, as they are written."""
+    if isinstance(value, dict):
+        for each in value.values():
+            yield from numbers(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from numbers(each)
+    elif not isinstance(value, bool) and re.fullmatch(r"-?\d+\.\d+", str(value)):
+        yield str(value).lstrip("-")
+
+
+def test_the_library_contains_no_printed_figure() -> None:
+    """Figures of four or more digits: shorter ones (0.25) are also the defaults of something."""
+    every = {
+        figure.strip("0").strip(".")
+        for path in sorted((ROOT / "research/printed").glob("*.json"))
+        for figure in numbers(json.loads(path.read_text(encoding="utf-8")))
+    }
+    printed = {figure for figure in every if len(figure.replace(".", "")) >= 4}
+    assert len(printed) > 400
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, float):
+                assert f"{node.value}".strip("0").strip(".") not in printed, f"{path}: {node.value}"
 
 
 def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
