@@ -31,8 +31,8 @@ from calipers.collection.formats import sniff
 from calipers.collection.run_names import files_of
 from calipers.errors import CalipersError
 from calipers.lists import Lists, Pool
-from calipers.measures import values
 from calipers.measures.forms import free
+from calipers.measures.weights import discount_of
 from calipers.native.scan_error import ScanError
 from calipers.results.averages import known_mean
 
@@ -124,9 +124,9 @@ def test_grade_of_a_million() -> None:
 def test_weights_of_deep_ranks_are_integrated(discount: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sums of weights below the ranks that are kept one by one, against sums in exact fractions of the weights."""
     depth = 20_000
-    weights = values.discount_of(discount).up_to(depth)
+    weights = discount_of(discount).up_to(depth)
     each = [Fraction(weight) for weight in weights.of_ranks(depth).tolist()]
-    monkeypatch.setattr(values, "DEEP", 1 << 11)
+    monkeypatch.setattr("calipers.measures.weights.DEEP", 1 << 11)
     assert weights.total() == pytest.approx(float(sum(each)), rel=1e-9)
     first, last = np.array([1, 7, 2040, 2050, 5000, 19_000]), np.array([3, 7, 2060, 2050, 15_000, 30_000])
     exact = [float(sum(each[a - 1 : b]) / (b - a + 1)) for a, b in zip(first.tolist(), last.tolist(), strict=True)]

@@ -106,7 +106,7 @@ def test_unknown_parameters_are_refused() -> None:
         ("AP(dcg='log2')", "no parameter 'dcg'"),
         ("IPrec@1.5", "not between 0 and 1"),
         ("Rprec_mult@-1", "not a number of at least 0"),
-        ("INST(T=0.2)", "below 0.5"),
+        ("INST(T=0.2)", "not at least 0.5"),
         ("Compat(p=1)", "between 0 and 1"),
         ("nDCG(gains={1:-1})", "at least 0"),
         ("rbp.95", "RBP(p=0.95)"),

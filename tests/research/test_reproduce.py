@@ -320,7 +320,7 @@ def test_folders_without_the_data(folder: Path, tmp_path: Path) -> None:
 def test_table_2_of_the_information_paper_from_scores_alone(data: Path) -> None:
     (one,) = reproductions("golbus2013/table-2")
     rows = {row[1]: row for row in one.table(data / "scores").rows}
-    assert rows["TREC 8, AP"][4] in ("exact", "within rounding")
+    assert rows["TREC 8, AP"][4] in ("exact", "within rounding", "within chance")
     assert rows["TREC 8, AP"][3] == pytest.approx(0.716, abs=0.004)
     assert "10 seeds" in str(rows["TREC 8, AP"][5])
     assert rows["TREC 9, AP"][4] == "needs data"
@@ -414,7 +414,7 @@ def test_table_3_and_figure_3_of_the_information_paper(data: Path, monkeypatch: 
     monkeypatch.setattr(golbus2013, "collection", lambda folder, name: known)
     verdicts = {row.cell: row.verdict for row in golbus2013.table_3(data, golbus2013.BEST_3, 3)}
     assert len(verdicts) == 18
-    assert set(verdicts.values()) <= {"exact", "within rounding", "differs"}
+    assert set(verdicts.values()) <= {"exact", "within rounding", "within chance", "differs"}
     assert {row.verdict for row in golbus2013.figure_3(data, 3)} <= {"consistent", "differs"}
 
 

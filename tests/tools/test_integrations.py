@@ -168,7 +168,6 @@ WHOLE_LABELS = (
 NOT_ALLOWED = {
     "LambdaMART": dict.fromkeys(WHOLE_LABELS.split(), "labels are whole numbers"),
     "Logistic": dict.fromkeys(["check_estimators_dtypes", "check_fit2d_1feature"], "some documents are not relevant"),
-    "RankBoost": {"check_pipeline_consistency": "a feature that orders all pairs gets an infinite weight"},
 }
 
 

@@ -63,8 +63,10 @@ class Exposure:
         known = np.asarray(np.isfinite(self.attention).all(axis=2) & np.isfinite(self.wanted).all(axis=1))
         rows = []
         for s, system in enumerate(self.systems):
-            got, wanted = self.attention[s, known[s]].mean(axis=0), self.wanted[known[s]].mean(axis=0)
-            with np.errstate(divide="ignore", invalid="ignore"):
+            queries = np.count_nonzero(known[s])
+            with np.errstate(divide="ignore", invalid="ignore"):  # undefined without a query, or without a target
+                got = self.attention[s, known[s]].sum(axis=0) / queries
+                wanted = self.wanted[known[s]].sum(axis=0) / queries
                 ratio = got / wanted
             of_groups = zip(self.groups, got.tolist(), wanted.tolist(), ratio.tolist(), strict=True)
             rows += [(system, *cells) for cells in of_groups]

@@ -181,13 +181,13 @@ def ordered_pairs(lists: Lists, rel: float, kept: float) -> OrderedPairs:
 
     With kept documents x, lower(x) and higher(x) counting the worse and the better ones of the whole pool, and every
     kept document above every missing one: c = sum of lower(x) - w, d = sum of higher(x) - k + w, where k pairs of kept
-    documents have different grades and w of them stand in the wrong order.
+    documents have different grades (`unlike`) and w of them stand in the wrong order.
     """
     pool = lists.pool
     known = pool.once("grade levels", lambda: GradeLevels.of(pool))
     shown = until_last(lists, kept)
     level = known.level[shown.document]
-    kept = _unlike_pairs(shown.list, level, len(shown))
+    unlike = _unlike_pairs(shown.list, level, len(shown))
     wrong = _in_wrong_order(shown, level)
     if shown.tied:
         groups = shown.groups
@@ -195,7 +195,7 @@ def ordered_pairs(lists: Lists, rel: float, kept: float) -> OrderedPairs:
     defined = _defined(pool, rel)[lists.query]
     return OrderedPairs(
         concordant=shown.sum(known.lower[shown.document]) - wrong,
-        discordant=shown.sum(known.higher[shown.document]) - kept + wrong,
+        discordant=shown.sum(known.higher[shown.document]) - unlike + wrong,
         all=np.where(defined, known.pairs[lists.query], 0.0),
     )
 

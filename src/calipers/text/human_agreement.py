@@ -89,6 +89,8 @@ def drawn_documents(random: np.random.Generator, documents: int, samples: int) -
 
 def by_name(scores: Scores, human: Mapping[str, Floats]) -> tuple[Scores, dict[str, Floats]]:
     """Return scores and human judgments with systems and documents in the order of names, over which draws are made."""
+    for judged in human.values():
+        _check_shape(scores.values[0], judged)
     cells = np.ix_(order_of(scores.systems), order_of(scores.queries))
     return scores.by_name(), {aspect: judged[cells] for aspect, judged in human.items()}
 
@@ -155,10 +157,15 @@ def check_choices(levels: Sequence[str], coefficients: Sequence[str], confidence
         raise CalipersError(f"confidence level {confidence} is not between 0 and 1")
 
 
+def _check_shape(scores: Floats, human: Floats) -> None:
+    """Refuse human scores of other systems or documents than the scores."""
+    if scores.shape != human.shape:
+        raise CalipersError(f"the scores are {scores.shape}, the human scores {human.shape} of systems and documents")
+
+
 def both_defined(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return both arrays with NaN wherever either is undefined: [system, document]."""
-    if x.shape != y.shape:
-        raise CalipersError(f"the scores are {x.shape}, the human scores {y.shape} of systems and documents")
+    _check_shape(x, y)
     there = ~(np.isnan(x) | np.isnan(y))
     return np.where(there, x, np.nan), np.where(there, y, np.nan)
 

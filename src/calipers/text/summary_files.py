@@ -24,6 +24,7 @@ import json
 import math
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -371,4 +372,6 @@ def _fields(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_score(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf)
+    return value is None or (
+        isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    )
