@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+import click
 import numpy as np
 import pytest
 
@@ -45,6 +46,28 @@ def test_the_scoring_options_are_keywords_of_evaluate_with_the_same_types_and_de
     found = keywords(function())
     for name, option in options.items():
         assert (found[name].annotation, found[name].default) == (option.annotation, option.default), name
+
+
+def test_options_that_functions_hand_on_are_the_scoring_options_and_how_runs_are_read() -> None:
+    assert set(cal.Policies.__annotations__) == {
+        *ScoringOptions._names,
+        "costs",
+        "document_groups",
+        "unmatched",
+        "jobs",
+    }
+
+
+def test_the_command_line_has_the_defaults_of_evaluate() -> None:
+    """All scoring options but the precision, which is a matter of conventions there."""
+    from calipers.cli.commands import root
+
+    command = root.get_command(click.Context(root), "evaluate")
+    assert command is not None
+    given = command.make_context("evaluate", ["judgments", "run"]).params
+    for name, option in keywords(cal.evaluate).items():
+        if name in cal.Policies.__annotations__ and name != "precision":
+            assert given[name] == option.default, name
 
 
 @pytest.mark.parametrize(

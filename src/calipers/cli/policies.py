@@ -26,24 +26,24 @@ from calipers.cli.options import (
 
 @dataclass(frozen=True)
 class ListPolicies:
-    """How lists are read and undefined scores counted; whether warnings are errors, and how many threads read."""
+    """Options of `evaluate` on the command line. Their defaults are those of the options below."""
 
-    like: Any = None
-    ties: str | None = None
-    depth: int | None = None
-    condensed: bool = False
-    empty: Policy | None = None
-    missing: Policy | None = None
-    degenerate: Policy | None = None
-    costs: str | None = None
-    document_groups: str | None = None
-    unmatched: str = "error"
-    strict: bool = False
-    jobs: int | None = None
+    like: Any
+    ties: str | None
+    depth: int | None
+    condensed: bool
+    empty: Policy | None
+    missing: Policy | None
+    degenerate: Policy | None
+    costs: str | None
+    document_groups: str | None
+    unmatched: str
+    strict: bool
+    jobs: int | None
 
     @property
     def policies(self) -> dict[str, Any]:
-        """What scores depend on, as `evaluate` takes it."""
+        """The options that scores depend on, as keywords of `evaluate`."""
         return {name: value for name, value in vars(self).items() if name not in ("strict", "jobs")}
 
 

@@ -50,7 +50,7 @@ Measures = str | Measure | Iterable[str | Measure]
 
 
 class Policies(TypedDict, total=False):
-    """How lists are read and undefined scores counted: the options of `evaluate` that other functions hand on to it."""
+    """Keywords of `evaluate` that other functions hand on to it: the scoring options, and how runs are read."""
 
     like: str | Convention | None
     ties: str | None
@@ -175,9 +175,9 @@ class Evaluation:
     def scores(
         self,
         *,
-        unmatched: Unmatched = "error",
-        jobs: int | None = None,
-        progress: Callable[[int], None] | None = None,
+        unmatched: Unmatched,
+        jobs: int | None,
+        progress: Callable[[int], None] | None,
     ) -> Scores:
         """Return the scores of all runs. The notes on the runs are in the scores."""
         by_document = {} if self.facts is None else depending_on(self.facts, self.measures)

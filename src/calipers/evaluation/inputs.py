@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from calipers.batching import batches
 from calipers.collection.column_names import ORDER
-from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
+from calipers.collection.document_facts import DocumentFacts
 from calipers.collection.formats import sniff
 from calipers.collection.frames import is_frame
 from calipers.collection.judgments import Judgments
@@ -137,19 +137,12 @@ def kind_read(measures: Iterable[Measure]) -> str:
 
 
 def reads_subtopics(measures: Iterable[Measure]) -> bool:
-    """Whether some measures read judgments by subtopic: all of them, or none."""
+    """Return True if the measures read judgments by subtopic. All of them do, or none."""
     return kind_read(measures) == "subtopics"
 
 
-class FactsGiven(TypedDict, total=False):
-    """What is known of documents, as `evaluate` and others take it."""
-
-    costs: Costs | None
-    document_groups: GroupsLike | None
-
-
 def depending_on(facts: DocumentFacts, named: Mapping[str, Measure]) -> dict[str, Measure]:
-    """The measures that read what is known of documents; refused where none reads it."""
+    """Return the measures that read costs or groups of documents. Facts that no measure reads are refused."""
     costly = [name for name, measure in named.items() if facts.costs is not None and measure.form.traits.reads_costs]
     grouped = [name for name, measure in named.items() if facts.groups is not None and measure.form.traits.reads_groups]
     if facts.costs is not None and not costly:
@@ -161,8 +154,8 @@ def depending_on(facts: DocumentFacts, named: Mapping[str, Measure]) -> dict[str
     return {name: measure for name, measure in named.items() if name in costly or name in grouped}
 
 
-def facts_where_read(given: Mapping[str, Any], measures: Iterable[Measure]) -> FactsGiven:
-    """Of policies, the costs and groups of documents that one of these measures reads."""
+def facts_where_read(given: Mapping[str, Any], measures: Iterable[Measure]) -> dict[str, Any]:
+    """Return the keywords `costs` and `document_groups`, each None if no measure reads it."""
     forms = [measure.form for measure in measures]
     return {
         "costs": given.get("costs") if any(form.traits.reads_costs for form in forms) else None,

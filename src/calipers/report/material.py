@@ -19,7 +19,7 @@ from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.collection.texts import read_texts
 from calipers.errors import CalipersError, CheckFailed, place_of
 from calipers.evaluation.evaluation import Policies, evaluate
-from calipers.evaluation.inputs import FactsGiven, as_judgments, as_runs, facts_where_read, kind_read
+from calipers.evaluation.inputs import as_judgments, as_runs, facts_where_read, kind_read
 from calipers.judging.panel import named_judgments
 from calipers.measures.grammar import DEFAULT_MEASURES, parse_all
 from calipers.measures.populations import DEFAULT_POPULATION
@@ -207,8 +207,8 @@ class Material(ScoredMaterial):
     def query_texts(self) -> dict[str, str]:
         return self.texts.of_queries(self.scores.queries)
 
-    def _facts(self, measures: Sequence[str]) -> FactsGiven:
-        """What documents cost to read and the groups that they belong to, where one of these measures asks for it."""
+    def _facts(self, measures: Sequence[str]) -> dict[str, Any]:
+        """Return the costs and groups of documents, as keywords, that one of these measures reads."""
         definitions = (self.plain.definitions[self.plain.measures.index(name)] for name in measures)
         return facts_where_read(self.policies, definitions)
 
