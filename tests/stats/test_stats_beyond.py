@@ -267,6 +267,19 @@ def test_a_comparison_that_one_query_decides() -> None:
     assert expected, "the example holds one"
 
 
+@pytest.mark.parametrize("test", ["wilcoxon", "sign", "randomization", "bootstrap", "tukey"])
+@pytest.mark.parametrize("correction", ["holm", "none"])
+def test_smallest_p_values_of_a_test_are_not_taken_for_doubt(test: str, correction: str) -> None:
+    """Tests that draw or count have a smallest p value. A difference that no query decides may have it."""
+    random = np.random.default_rng(5)
+    values = random.random(20) + random.normal(0, 0.02, (8, 20)) + np.arange(8)[:, None]  # all pairs differ clearly
+    scores = scores_of(values)
+    compared = cal.compare(scores, test, correction=correction, warn=False)
+    assert compared.significant.sum() >= 15
+    assert p_without(Differences.of(values, compared.a, compared.b))[1].max() < 1e-12
+    assert cal.influence(scores, compared).rows == ()
+
+
 def test_pairs_near_alpha_are_found_among_many() -> None:
     """All p values are computed of pairs only that come near alpha."""
     random = np.random.default_rng(4)

@@ -4,8 +4,11 @@ Each query is left out in turn, and the t test made again, in closed form for al
 
     mean_{-i} = (n mean - d_i) / (n - 1),   SS_{-i} = SS - n / (n - 1) (d_i - mean)^2
 
-The adjusted p value without a query is the adjusted one, times the ratio of the t test's p values without and with it:
-exact for the t test with a fixed correction, and an approximation for other tests, which would have to be made again.
+The adjusted p value without a query is the t test's p value without it, times the factor by which the correction raises
+the pair's p value. This is exact for the t test with a fixed correction. Other tests would have to be made again. For
+these it is an approximation, which takes the larger of the two p values, theirs and the t test's: a test that draws
+10,000 samples has no p value below 0.0001, however small the t test's is. Tukey's and Dunnett's tests correct their own
+p values, by a factor of at most the number of pairs.
 """
 
 from __future__ import annotations
@@ -84,10 +87,14 @@ def _decided(
 ) -> list[tuple[str | float, ...]]:
     from scipy.special import stdtr
 
+    from calipers.stats.comparison import UNCORRECTED
+
     a, b = comparison.a[pairs], comparison.b[pairs]
     differences = Differences.of(scores.values[m], a, b)
     whole = 2 * stdtr(np.maximum(differences.n - 1, 1), -np.abs(differences.student))
-    factor = np.where(whole > 0, ratio(comparison.p_adjusted[m, pairs], whole), 1.0)
+    if comparison.metadata["test"] not in UNCORRECTED:
+        whole = np.maximum(whole, comparison.outcomes[m].p[pairs])
+    factor = np.where(whole > 0, np.minimum(ratio(comparison.p_adjusted[m, pairs], whole), len(comparison.a)), 1.0)
     mean, t, freedom = t_without(differences)
     # The smallest t of a pair has its largest p: few pairs come near alpha, and all p values are wanted of these only.
     nearest = np.where(np.isnan(t), np.inf, np.abs(t)).argmin(axis=1)
