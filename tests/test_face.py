@@ -143,7 +143,7 @@ READERS = [
     cal.text.read_summaries, cal.text.read_preferences, rankers.read_letor_data,
 ]  # fmt: skip
 # Of readers, in this order; then what only one has.
-OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "max_unpacked", "name", "memory"]
+OPTIONS = ["format", "columns", "combine", "rollup", "query_ids", "encoding", "max_unpacked", "name", "memory"]
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)

@@ -82,6 +82,7 @@ QUESTIONS = [  # on judgments and two or three runs; Q are the judgments, R all 
     "compare Q R -m 'nDCG@10 AP'",
     "compare Q R -m 'AP' --baseline A --test randomization --samples 200",
     "compare Q A B -m 'AP' --test wilcoxon --correction bh",
+    "sampled Q R -m 'nDCG@10 RR' --items 500 --negatives 10 --missing last",
     "exposure Q R -q",
     "exposure Q R --model cascade",
     "diff Q A B -m 'nDCG@10 AP'",

@@ -34,7 +34,7 @@ SMALLEST_PART = 1 << 18  # rows that are worth a thread of their own
 Parts = Sequence[Callable[[], Iterable["Rows"]]]  # of a run, to be read side by side; a query is in one of them only
 
 
-class Column(Protocol):
+class TableColumn(Protocol):
     """One column of a table: cells that can be read as ids or as numbers."""
 
     def __len__(self) -> int: ...
@@ -42,7 +42,7 @@ class Column(Protocol):
     def empty(self) -> NDArray[np.bool_]:
         """Return True for rows without a value."""
 
-    def where(self, kept: NDArray[np.bool_]) -> Column:
+    def where(self, kept: NDArray[np.bool_]) -> TableColumn:
         """Return the column of these rows."""
 
     def ids(self) -> Ids:
@@ -135,7 +135,7 @@ class Rows:
 
 
 def rows_of(
-    columns: Mapping[str, Column],
+    columns: Mapping[str, TableColumn],
     names: Mapping[str, str],
     value: str,
     file: str | None,
