@@ -15,7 +15,7 @@ from calipers.errors import CalipersError, UnknownName
 Policy = float | Literal["skip", "error"]
 Samples = int | Literal["all"]
 Pairs = int | Literal["all"]
-LARGEST_COUNT = 10**9  # of samples, or of pairs
+LARGEST_COUNT = 10**9  # of samples, pairs, documents or whatever else is counted
 LARGEST_SEED = 2**31 - 1  # the learners that rankers are made of take no larger one
 
 
@@ -107,18 +107,17 @@ def check_level(level: Any) -> float:
     return check_between_0_and_1("confidence level", level)
 
 
-def check_whole(what: str, value: Any, least: int = 1, most: int | None = None) -> int:
+def check_whole(what: str, value: Any, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """Return a whole number of at least `least` and at most `most`.
 
     >>> check_whole("depth", 0)
     Traceback (most recent call last):
     ...
-    calipers.errors.CalipersError: depth 0 is not a whole number of at least 1
+    calipers.errors.CalipersError: depth 0 is not a whole number from 1 to 1,000,000,000
     """
-    if isinstance(value, Integral) and int(value) >= least and (most is None or int(value) <= most):
+    if isinstance(value, Integral) and least <= int(value) <= most:
         return int(value)
-    limits = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
-    raise CalipersError(f"{what} {_shown(value)} is not a whole number {limits}")
+    raise CalipersError(f"{what} {_shown(value)} is not a whole number from {least:,} to {most:,}")
 
 
 def check_seed(seed: Any) -> int:

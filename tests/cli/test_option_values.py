@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import calipers as cal
-from calipers.checks import LARGEST_SEED
+from calipers.checks import LARGEST_COUNT, LARGEST_SEED
 from calipers.cli import options
 from calipers.cli.commands import root
 from calipers.errors import CalipersError
@@ -36,6 +36,16 @@ def test_no_option_takes_numbers_unchecked() -> None:
         if option.type is click.INT or isinstance(option.type, unchecked)
     ]
     assert not plain
+
+
+def test_no_option_takes_numbers_without_end() -> None:
+    """Numbers that do not fit into 64 bits overflow far inside, and counts of billions never end."""
+    ranges = [option for _, option in OPTIONS if isinstance(option.type, click.IntRange)]
+    assert len(ranges) > 30
+    for option in ranges:
+        for number in (10**30, 2**63 - 1, LARGEST_COUNT + 1):
+            with pytest.raises(click.BadParameter, match=str(number)):
+                option.type.convert(str(number), option, None)
 
 
 def test_options_of_one_name_have_one_type() -> None:
@@ -110,7 +120,16 @@ def evaluated(**given: Any) -> cal.Scores:
             for policy in ("drop", "foo", float("nan"))
         ),
         (lambda: evaluated(ties="random"), "unknown tie rule 'random'"),
-        (lambda: evaluated(depth=0), "depth 0 is not a whole number of at least 1"),
+        (lambda: evaluated(depth=0), "depth 0 is not a whole number from 1 to"),
+        *(
+            (call, "is not a whole number from . to 1,000,000,000")
+            for call in (
+                lambda: evaluated(depth=10**30),
+                lambda: cal.fuse({"a": RUN, "b": RUN}, depth=10**30),
+                lambda: cal.ranges(JUDGED, RUN, "AP", unseen=10**30),
+                lambda: cal.simulate_judging(JUDGED, {"a": RUN, "b": RUN}, "AP", steps=10**30),
+            )
+        ),
         (lambda: evaluated(precision="half"), "precision"),
         (lambda: cal.compare(SCORES, "tukey", seed=-1), "seed -1 is not a whole number from 0"),
         (lambda: cal.compare(SCORES, "t", seed=1.5), "seed 1.5 is not a whole number from 0"),
@@ -119,7 +138,7 @@ def evaluated(**given: Any) -> cal.Scores:
         (lambda: cal.plan(SCORES, seed=LARGEST_SEED + 1), f"seed {LARGEST_SEED + 1} is not a whole number"),
         (lambda: cal.plan(SCORES, alpha=1e-50), "alpha 1e-50 is too small"),
         (lambda: mean_intervals(SCORES, seed=-1), "seed -1"),
-        (lambda: mean_intervals(SCORES, samples=0), "samples 0 is not a whole number of at least 1"),
+        (lambda: mean_intervals(SCORES, samples=0), "samples 0 is not a whole number from 1 to"),
         (lambda: mean_intervals(SCORES, method="x"), "unknown interval 'x'"),
     ],
 )

@@ -173,7 +173,7 @@ def test_simulated_designs_agree_with_the_t_test_on_normal_differences(design: s
         ({"power": 1.0}, "power 1 is not between"),
         ({"alpha": 0.0}, "alpha 0 is not between"),
         ({"pairs": 0}, "neither a whole number"),
-        ({"queries": 1}, "queries 1 is not a whole number of at least 2"),
+        ({"queries": 1}, "queries 1 is not a whole number from 2 to"),
         ({"design": "z"}, "unknown design"),
         ({"upper": 2}, "not between 0 and 1"),
         ({"power": 0.04}, "not above alpha"),

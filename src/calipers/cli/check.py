@@ -15,6 +15,7 @@ from calipers.cli.options import (
     NOT_NEGATIVE,
     OUTPUT,
     SHARE,
+    WholeNumber,
     alpha_option,
     how_to_read,
     judgments_argument,
@@ -121,7 +122,7 @@ class Reports:
 @alpha_option
 @click.option("--power", type=SHARE, default=0.8, show_default=True,
               help="With which the queries that are named would decide.")  # fmt: skip
-@click.option("--worst", type=click.IntRange(min=0), default=5, show_default=True, metavar="N",
+@click.option("--worst", type=WholeNumber(0), default=5, show_default=True, metavar="N",
               help="Queries with the largest loss that are named for each measure.")  # fmt: skip
 @click.option("--other-judgments", type=LibraryChoice("calipers.changes.check:OTHER_JUDGMENTS"), default="error",
               show_default=True,

@@ -9,7 +9,17 @@ import click
 
 from calipers.cli.inputs import Inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import FILE, LEVEL, how_to_read, judgments_argument, measures_option, note, plot_option, warn
+from calipers.cli.options import (
+    FILE,
+    LEVEL,
+    WholeNumber,
+    how_to_read,
+    judgments_argument,
+    measures_option,
+    note,
+    plot_option,
+    warn,
+)
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.policies import ListPolicies, lists
 
@@ -42,11 +52,11 @@ class Shown:
     click.argument("new", metavar="NEW", type=FILE), how_to_read, measures_option,
 )  # fmt: skip
 @together("shown", Shown)
-@click.option("--top", type=click.IntRange(min=0), metavar="K",
+@click.option("--top", type=WholeNumber(0), metavar="K",
               help="Documents of each list that are compared [default: the cutoff of the first measure, or 10; at most "
                    "--depth].")  # fmt: skip
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N",
+@click.option("--limit", type=WholeNumber(0), metavar="N",
               help="Queries with the largest gain, and as many with the largest loss, that tables, Markdown and LaTeX "
                    "show [default: 10].")  # fmt: skip
 @click.option("--show", type=LibraryChoice("calipers.changes.difference:PARTS"), multiple=True,

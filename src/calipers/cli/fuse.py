@@ -17,6 +17,7 @@ from calipers.cli.options import (
     NUMBER,
     OUTPUT,
     TABLES_OR_RUN,
+    WholeNumber,
     columns_apart,
     columns_option,
     combine_option,
@@ -118,8 +119,8 @@ class Kept:
     help="With --by sort: count the votes of all runs (all), of those that retrieve one of the two documents (cast), "
     "or of these where half is enough (half).",
 )
-@click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list take part.")
-@click.option("--keep", type=click.IntRange(min=1), help="Only the first N documents of each fused list.")
+@click.option("--depth", type=WholeNumber(1), help="Only the first N documents of each list take part.")
+@click.option("--keep", type=WholeNumber(1), help="Only the first N documents of each fused list.")
 @click.option("--name", help="The name (tag) of the fused run [default: the method or bound].")
 @systems_as_option("RUN", TABLES_OR_RUN)
 @columns_option

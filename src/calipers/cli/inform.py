@@ -12,6 +12,7 @@ from calipers.cli.inputs import Inputs, ScoreFiles, inputs, score_files
 from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     NUMBER,
+    WholeNumber,
     depth_option,
     draw,
     jobs_option,
@@ -182,7 +183,7 @@ class Binning:
 
 _binning = together(
     "binning", Binning,
-    click.option("--bins", type=click.IntRange(min=1), metavar="N",
+    click.option("--bins", type=WholeNumber(1), metavar="N",
                  help="Only pairs of like AP: those in one of N bins of AP (Golbus & Aslam (2013) has 20)."),
     click.option("--bin-kind", type=LibraryChoice("calipers.information.difference:BIN_KINDS"), default="size",
                  show_default=True,
@@ -194,7 +195,7 @@ _binning = together(
 @inputs(measures=False)
 @_lists
 @_binning
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only the N most alike pairs.")
+@click.option("--top", type=WholeNumber(1), metavar="N", help="Only the N most alike pairs.")
 @click.option(
     "--groups",
     metavar="FILE",

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import click
 
 from calipers.checks import (
+    LARGEST_COUNT,
     check_alpha,
     check_between_0_and_1,
     check_level,
@@ -97,6 +98,16 @@ class Checked(click.ParamType):  # type: ignore[type-arg]  # the same
             return self.check(value)
         except CalipersError as error:
             self.fail(str(error), param, ctx)
+
+
+class WholeNumber(click.IntRange):
+    """A whole number of at least `min`, and no larger than counts in this library may be."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if number > LARGEST_COUNT:
+            self.fail(f"{number} is larger than {LARGEST_COUNT:,}", param, ctx)
+        return number
 
 
 def _bytes(gigabytes: Any) -> int:
@@ -288,7 +299,7 @@ def like_option(command: Command) -> Command:
 
 
 def depth_option(command: Command) -> Command:
-    return click.option("--depth", type=click.IntRange(min=1), help="Cut every list after so many documents.")(command)
+    return click.option("--depth", type=WholeNumber(1), help="Cut every list after so many documents.")(command)
 
 
 def strict_option(command: Command) -> Command:
@@ -297,7 +308,7 @@ def strict_option(command: Command) -> Command:
 
 def jobs_option(command: Command) -> Command:
     return click.option(
-        "--jobs", type=click.IntRange(min=1), help="Threads that read files [default: the cores]."
+        "--jobs", type=WholeNumber(1), help="Threads that read files [default: the cores]."
     )(command)  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from calipers.cli.options import (
     PAIRS,
     POSITIVE,
     SHARE,
+    WholeNumber,
     alpha_option,
     draw,
     note,
@@ -86,25 +87,25 @@ class Budget:
 @alpha_option
 @click.option("--pairs", default=1, show_default=True, metavar="N|all", type=PAIRS,
               help="Pairs that will be tested, or all of these systems: alpha is divided by them.")  # fmt: skip
-@click.option("--queries", type=click.IntRange(min=2), metavar="N",
+@click.option("--queries", type=WholeNumber(2), metavar="N",
               help="Queries at hand: what can they detect? [default: those of the pilot].")  # fmt: skip
 @click.option("--design", type=LibraryChoice("calipers.planning.sample_size:ALL_DESIGNS"), default="t",
               show_default=True,
               help="Paired t; one-way or two-way (queries as blocks) analysis of variance, D being the range of the "
                    "means; or, simulated from the pilot, randomisation or bootstrap.")  # fmt: skip
-@click.option("--over", type=click.IntRange(min=2), metavar="M",
+@click.option("--over", type=WholeNumber(2), metavar="M",
               help="Systems that anova and anova2 will compare [default: those of the pilot].")  # fmt: skip
 @click.option("--upper", type=LEVEL, metavar="LEVEL",
               help="Plan for the upper limit of the standard deviation at this confidence, as 0.8.")  # fmt: skip
 @together("budget", Budget)
-@click.option("--budget", type=click.IntRange(min=1), metavar="N",
+@click.option("--budget", type=WholeNumber(1), metavar="N",
               help="Judgments to be spent: on how many queries, how deep, for which measure?")  # fmt: skip
 @click.option("--depths", metavar="NUMBERS", callback=_depths,
               help="With --budget: depths of the pools, as 5,10,20 [default: the measures' cutoffs].")  # fmt: skip
 @click.option("--frontier", is_flag=True, help="With --budget: the best for less than the whole budget, too.")
 @repeats_option
 @click.option(
-    "--samples", type=click.IntRange(min=1), help="Samples of each simulated test [default: 1000, or what alpha needs]."
+    "--samples", type=WholeNumber(1), help="Samples of each simulated test [default: 1000, or what alpha needs]."
 )
 @seed_option
 @plot_option("the power curves, or the budget's frontier")

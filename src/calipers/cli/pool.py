@@ -16,6 +16,7 @@ from calipers.cli.options import (
     OUTPUT,
     SHARE,
     TABLES_OR_RUN,
+    WholeNumber,
     columns_apart,
     columns_option,
     combine_option,
@@ -80,8 +81,8 @@ class PoolAlternatives:
 @together("instead", PoolAlternatives)
 @together("output", PoolOutput)
 @click.argument("systems", nargs=-1, required=True, metavar="SYSTEM...", type=FILE)
-@click.option("--depth", type=click.IntRange(min=1), help="Only the first N documents of each list.")
-@click.option("--budget", type=click.IntRange(min=1), help="At most so many documents, over all queries.")
+@click.option("--depth", type=WholeNumber(1), help="Only the first N documents of each list.")
+@click.option("--budget", type=WholeNumber(1), help="At most so many documents, over all queries.")
 @click.option("--judged", metavar="JUDGMENTS", type=FILE,
               help="What is judged already; with measures: judge next what decides most.")  # fmt: skip
 @click.option("--method", type=LibraryChoice("calipers.unjudged.judging_pools:METHODS"),
@@ -89,14 +90,14 @@ class PoolAlternatives:
                    "with --judged and -m, else depth with --depth, else rbp].")  # fmt: skip
 @click.option("-p", "persistence", type=SHARE, default=0.8, show_default=True, help="The persistence of RBP.")
 @measures_option
-@click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+@click.option("--unseen", type=WholeNumber(0), default=0, show_default=True, metavar="N",
               help="For the method next: documents that nobody retrieved.")  # fmt: skip
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="For the method next: the largest grade that a document may get.")  # fmt: skip
 @click.option("--shares", is_flag=True, help="Instead: the share of each system's score that the pool covers.")
 @click.option("--simulate", metavar="JUDGMENTS", type=FILE,
               help="Instead: hide these judgments, and see how fast ways of judging settle the order.")  # fmt: skip
-@click.option("--steps", type=click.IntRange(min=2), default=20, show_default=True,
+@click.option("--steps", type=WholeNumber(2), default=20, show_default=True,
               help="For --simulate: how often it is looked at.")  # fmt: skip
 @click.option("--leave-out", metavar="CSV", type=FILE,
               help="Instead: what each run and group loses where documents that it alone found are unjudged; CSV "

@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import together
-from calipers.cli.options import NUMBER, draw, like_option, note, plot_option, population_option, progress
+from calipers.cli.options import NUMBER, WholeNumber, draw, like_option, note, plot_option, population_option, progress
 from calipers.cli.output import Output, output
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class QuerySelection:
 @click.option("--hard", type=NUMBER, default=0.3, show_default=True, help="Largest actual score of a hard query.")
 @click.option("--easy", type=NUMBER, default=0.7, show_default=True, help="Smallest expected score of an easy query.")
 @together("ends", QuerySelection)
-@click.option("--top", type=click.IntRange(min=1), help="Only the N queries with the largest difference.")
-@click.option("--bottom", type=click.IntRange(min=1), help="Only the N queries with the smallest difference.")
+@click.option("--top", type=WholeNumber(1), help="Only the N queries with the largest difference.")
+@click.option("--bottom", type=WholeNumber(1), help="Only the N queries with the smallest difference.")
 @click.option("--absolute", is_flag=True, help="With --top and --bottom: leave out the sign of the difference.")
 @plot_option("the map of queries and the histogram")
 @output

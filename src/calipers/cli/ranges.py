@@ -12,6 +12,7 @@ from calipers.cli.option_groups import LibraryChoice, together
 from calipers.cli.options import (
     NUMBER,
     POLICY,
+    WholeNumber,
     alpha_option,
     costs_option,
     depth_option,
@@ -78,7 +79,7 @@ class SignificanceTest:
 @together("testing", SignificanceTest)
 @click.option("--pairs", is_flag=True, help="Differences of all pairs of systems: who cannot be overtaken any more.")
 @click.option("-q", "--per-query", is_flag=True, help="One row per query instead of means.")
-@click.option("--unseen", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+@click.option("--unseen", type=WholeNumber(0), default=0, show_default=True, metavar="N",
               help="Beside the unjudged documents of the lists, so many that nobody retrieved.")  # fmt: skip
 @click.option("--max-grade", type=NUMBER, metavar="GRADE",
               help="The largest grade that unjudged documents may get [default: the judgments' largest].")  # fmt: skip

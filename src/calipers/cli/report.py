@@ -12,6 +12,7 @@ from calipers.cli.option_groups import together
 from calipers.cli.options import (
     FILE,
     OUTPUT,
+    WholeNumber,
     note,
     population_option,
     progress,
@@ -36,7 +37,7 @@ def _names(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @click.option("-o", "--output", default="report.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Title of the page [default: the systems and the judgments].")
-@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
+@click.option("--top", type=WholeNumber(0), default=10, show_default=True,
               help="How many documents of each ranking the page shows.")  # fmt: skip
 @click.option(
     "--baseline",

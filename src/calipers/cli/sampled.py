@@ -9,7 +9,7 @@ import click
 
 from calipers.cli.inputs import Inputs, inputs
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import NOT_NEGATIVE, draw, note, plot_option, seed_option, strict_option, warn
+from calipers.cli.options import NOT_NEGATIVE, WholeNumber, draw, note, plot_option, seed_option, strict_option, warn
 from calipers.cli.output import Output, output
 from calipers.errors import CalipersError
 
@@ -46,9 +46,9 @@ class SampledTables:
 @inputs()
 @together("options", SampledOptions)
 @together("shown", SampledTables)
-@click.option("--negatives", type=click.IntRange(min=1), multiple=True, default=(100,), show_default=True, metavar="M",
+@click.option("--negatives", type=WholeNumber(1), multiple=True, default=(100,), show_default=True, metavar="M",
               help="Irrelevant items drawn for each user. May be given several times.")  # fmt: skip
-@click.option("--items", type=click.IntRange(min=2), required=True, metavar="N", help="Items in the whole catalogue.")
+@click.option("--items", type=WholeNumber(2), required=True, metavar="N", help="Items in the whole catalogue.")
 @click.option("--replacement", is_flag=True, help="An irrelevant item may be drawn more than once.")
 @click.option("--missing", type=LibraryChoice("calipers.limits.sampled_candidates:MISSING"), default="error",
               show_default=True, help="Relevant items that a ranking lacks: stop, or place them last.")  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import FILE, LEVEL, draw, note, plot_option, progress, strict_option, words
+from calipers.cli.options import FILE, LEVEL, WholeNumber, draw, note, plot_option, progress, strict_option, words
 from calipers.cli.output import Output, output, several_outputs
 from calipers.cli.text_options import (
     Bert,
@@ -124,7 +124,7 @@ class HumanScores:
 @click.option("--level", default="system,summary,pooled", show_default=True, metavar="A,B,...",
               help="Over means of systems, over systems for each document, or over all summaries.")  # fmt: skip
 @click.option("--coefficient", default="tau-b", show_default=True, metavar="A,B,...", help="tau-b, spearman, pearson.")
-@click.option("--samples", type=click.IntRange(min=0), default=1000, show_default=True,
+@click.option("--samples", type=WholeNumber(0), default=1000, show_default=True,
               help="Resamples of documents for the intervals; 0 for none.")  # fmt: skip
 @click.option("--confidence", type=LEVEL, default=0.95, show_default=True, help="Level of the intervals.")
 @click.option("--preferences", metavar="FILE", type=FILE,
@@ -222,7 +222,7 @@ def _preferences(found: TextScores, path: str) -> dict[str, Any]:
 @click.option("--by", type=LibraryChoice("calipers.text.order_sensitivity:ORDERS"), default="heterogeneity",
               show_default=True,
               help="Order: by the difference of algorithm 2, or by similarities of tokens.")  # fmt: skip
-@click.option("--top", type=click.IntRange(min=1), metavar="N", help="Only N documents at either end.")
+@click.option("--top", type=WholeNumber(1), metavar="N", help="Only N documents at either end.")
 @plot_option("the profiles of both ends (figure 8.3)")
 @output
 def documents(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import alpha_option, note, strict_option, words
+from calipers.cli.options import WholeNumber, alpha_option, note, strict_option, words
 from calipers.cli.output import Output, several_outputs
 from calipers.cli.text_options import (
     Bert,
@@ -77,9 +77,9 @@ class MetaChoices:
               show_default=True,
               help="What the permutation test exchanges between two measures: scores of single summaries, of whole "
                    "systems, or of whole documents.")  # fmt: skip
-@click.option("--samples", type=click.IntRange(min=1), default=1000, show_default=True,
+@click.option("--samples", type=WholeNumber(1), default=1000, show_default=True,
               help="Permutations; all of them where there are no more.")  # fmt: skip
-@click.option("--resamples", type=click.IntRange(min=0), default=200, show_default=True,
+@click.option("--resamples", type=WholeNumber(0), default=200, show_default=True,
               help="Resamples of documents for the intervals of accuracies; 0 for none.")  # fmt: skip
 @alpha_option
 @details_of_measures

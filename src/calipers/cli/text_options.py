@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from calipers.cli.option_groups import LibraryChoice, declared, together
-from calipers.cli.options import FILE, max_unpacked_option, note, progress, seed_option, warn, words
+from calipers.cli.options import FILE, WholeNumber, max_unpacked_option, note, progress, seed_option, warn, words
 from calipers.collection.run_names import named_files, stem_of
 from calipers.errors import CalipersError, place_of
 
@@ -190,7 +190,7 @@ data_options = together(
     click.option("--documents", metavar="FILE|heterogeneous:N|homogeneous:N",
                  help="Only the documents whose ids a file has, one per line; or the N most heterogeneous or "
                       "homogeneous ones (algorithm 2; needs --encoder)."),
-    click.option("--use-references", type=click.IntRange(min=1), metavar="N",
+    click.option("--use-references", type=WholeNumber(1), metavar="N",
                  help="Only the first N references of each document."),
     click.option("--several", type=LibraryChoice("calipers.text.rouge_scores:SEVERAL"), default="max",
                  show_default=True, help="With several references: the best score, or the mean."),
@@ -208,7 +208,7 @@ rouge_options = declared(
                  help="Random texts behind all expected scores: words or sentences of the source, its beginning, the "
                       "candidate's words shuffled, a reference of another document [default: words; for BERTScore the "
                       "source's key tokens]."),
-    click.option("--texts", type=click.IntRange(min=2), default=10, show_default=True,
+    click.option("--texts", type=WholeNumber(2), default=10, show_default=True,
                  help="Random texts, where they are scored one by one."),
     click.option("--upper", type=LibraryChoice("calipers.text.options:UPPER"), default="1", show_default=True,
                  help="Upper bound: 1, what a summary of this length can reach (ROUGE), or what a person reaches: each "
@@ -221,13 +221,13 @@ model_options = together(
     "bert", Bert,
     click.option("--encoder", metavar="MODEL", envvar="CALIPERS_ENCODER", show_envvar=True,
                  help="Model of BERTScore: its name on the Hugging Face hub, or a folder."),
-    click.option("--layer", type=click.IntRange(min=0),
+    click.option("--layer", type=WholeNumber(0),
                  help="Layer of the model [default: the best known, else the last]."),
     click.option("--idf", is_flag=True, help="Weigh tokens by how few references have them."),
     click.option("--rescale", metavar="FILE", type=FILE,
                  help="Rescale by this file of bert-score's (LAYER,P,R,F)."),
     click.option("--device", help="cpu, cuda, cuda:1, mps [default: a GPU where there is one]."),
-    click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True,
+    click.option("--batch", type=WholeNumber(1), default=64, show_default=True,
                  help="Texts that are encoded together."),
     click.option("--cache", metavar="FOLDER", type=FILE,
                  help="Keep the vectors of texts, and the scores of random ones, there."),

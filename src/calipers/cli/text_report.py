@@ -8,7 +8,7 @@ import click
 
 from calipers.atomic_files import write_whole
 from calipers.cli.option_groups import together
-from calipers.cli.options import OUTPUT, note, progress, show, strict_option, typed_command, warn
+from calipers.cli.options import OUTPUT, WholeNumber, note, progress, show, strict_option, typed_command, warn
 from calipers.cli.policies import significance_options
 from calipers.cli.text_options import Bert, Scoring, SummaryFiles, all_scored, details_of_measures, texts_and_measures
 from calipers.plurals import counted
@@ -25,7 +25,7 @@ SECTIONS = 7  # of the page
 @click.option("-o", "--output", default="summaries.html", show_default=True, metavar="FILE", type=OUTPUT,
               help="The page to write.")  # fmt: skip
 @click.option("--title", default="", help="Title of the page [default: the systems and the file].")
-@click.option("--top", type=click.IntRange(min=0), default=10, show_default=True,
+@click.option("--top", type=WholeNumber(0), default=10, show_default=True,
               help="How many documents the page shows with what systems wrote.")  # fmt: skip
 @click.option("--baseline", default="", metavar="SYSTEM", help="The system that all others are compared with.")
 @significance_options("holm", seeded=False)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from calipers.cli.option_groups import LibraryChoice, together
-from calipers.cli.options import FILE, OUTPUT, like_option, max_unpacked_option, note, progress, seed_option
+from calipers.cli.options import (
+    FILE,
+    OUTPUT,
+    WholeNumber,
+    like_option,
+    max_unpacked_option,
+    note,
+    progress,
+    seed_option,
+)
 from calipers.errors import CalipersError
 from calipers.plurals import counted
 
@@ -88,7 +97,7 @@ class RankerSettings:
     "--normalize", type=LibraryChoice("calipers.rankers.base:NORMALIZATIONS"), default="none", show_default=True,
     help="query: every feature from 0 to 1 inside each query, here and when ranking.",
 )  # fmt: skip
-@click.option("--queries", type=click.IntRange(min=1), help="Train on so many queries, drawn at random.")
+@click.option("--queries", type=WholeNumber(1), help="Train on so many queries, drawn at random.")
 @click.option("--sparse", is_flag=True, help="Keep the features as a sparse matrix: for files with many zeros.")
 @seed_option
 @max_unpacked_option

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from calipers.checks import check_whole
 from calipers.collection.judgments import Judgments
 from calipers.collection.runs import Run
 from calipers.collection.sources import RunsLike
@@ -212,9 +213,7 @@ def _weights(weights: Sequence[float] | Mapping[str, float] | None, runs: tuple[
 
 
 def _depth(depth: int | None, what: str) -> int | None:
-    if depth is not None and depth < 1:
-        raise CalipersError(f"{what} {depth} is not a whole number of at least 1")
-    return depth
+    return None if depth is None else check_whole(what, depth)
 
 
 def _positive(k: float) -> float:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calipers.checks import LARGEST_COUNT, check_choice, check_seed, check_whole
+from calipers.checks import check_choice, check_seed, check_whole
 from calipers.collection.judgments import Judgments
 from calipers.collection.mismatch import no_query_in_common
 from calipers.collection.run_names import distinct_names
@@ -29,6 +29,8 @@ from calipers.plurals import counted, shape, verb
 from calipers.results.tables import Cell, ShownAsTable, Table
 
 SAMPLED_MEASURES = "nDCG@10 RR Success@10"
+MOST_NEGATIVES = 1_000_000
+MOST_DRAWS = 100_000
 MISSING = ("error", "last")
 MOST_NEGATIVES = 1_000_000
 MOST_DRAWS = 100_000
@@ -203,7 +205,7 @@ def sampled(
     if kind_read(measure for _, measure in named) != "grades":
         raise CalipersError("sampled rankings need one grade per item: measures of diversity and preferences have none")
     wanted = tuple(dict.fromkeys(check_whole("negatives", each, 1, MOST_NEGATIVES) for each in _several(negatives)))
-    check_whole("items", items, 2, LARGEST_COUNT)
+    check_whole("items", items, 2)
     check_choice("way to treat missing items", missing, MISSING)
     check_choice("tie rule", ties, TIE_RULES)
     check_whole("draws", draws, 2, MOST_DRAWS)

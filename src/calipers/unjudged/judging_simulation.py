@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from calipers.checks import check_whole
 from calipers.collection.judgments import Judgments
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.errors import CalipersError, warn_user
@@ -79,6 +80,7 @@ def simulate_judging(
     measure: nDCG or a linear one. steps: how often it is looked at; early on more often. budget: stop after so many
     judgments; without it, after all.
     """
+    check_whole("steps", steps)
     for way in ways:
         if way not in WAYS:
             raise CalipersError(f"unknown way to judge '{way}'; expected one of {', '.join(WAYS)}")
@@ -96,6 +98,7 @@ def simulate_judging(
     world = _World(opened, name, definition)
     total = int(world.found.sum())
     most = total if budget is None else min(budget, total)
+    steps = min(steps, max(2 * most, 1))  # more would find the same counts: every number of judgments
     counts = sorted({round(most * (i / steps) ** 2) for i in range(steps + 1)})
     rows = []
     for way in ways:

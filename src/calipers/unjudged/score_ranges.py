@@ -342,8 +342,7 @@ def ranges(
     named = parse_all(measures, options.measure_defaults)
     if kind_read(measure for _, measure in named) != "grades":
         raise CalipersError("ranges need one grade per document: measures of diversity and of preferences have none")
-    if isinstance(unseen, bool) or not isinstance(unseen, int | np.integer) or unseen < 0:
-        raise CalipersError(f"unseen={unseen} is not a whole number of at least 0")
+    check_whole("unseen", unseen, 0)
     prior = None if prior is None else check_prior(prior)
     check_whole("draws", draws, 2)
     check_seed(seed)
