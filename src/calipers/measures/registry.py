@@ -75,7 +75,7 @@ class Declaration(Record):
 _DECLARED: dict[str, Declaration] = {}
 _BY_NAME: dict[str, tuple[Declaration, Mapping[str, Any]]] = {}
 _CACHED: list[Any] = []  # functions whose results depend on what is declared
-LARGEST_CACHE = 10_000  # results, so that a program that makes up names for ever does not keep all of them
+LARGEST_CACHE = 1_000  # results: more than a command asks for, and few enough to be kept by a server
 
 
 def measure(
