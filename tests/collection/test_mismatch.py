@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import calipers as cal
 from calipers.cli import commands
 from calipers.collection.judgments import digest_text
 from calipers.collection.mismatch import near_misses
-from calipers.errors import CalipersError, CheckFailed
+from calipers.errors import CalipersError, CalipersWarning, CheckFailed
 from calipers.tools.pytrec_eval import RelevanceEvaluator
 
 Nested = dict[str, dict[str, float]]
@@ -108,6 +109,18 @@ def test_ids_that_do_not_match_are_refused(
     for new, old in ((scores, right), (scores, scores), (right, scores)):
         with pytest.raises(CheckFailed, match="hardly any query has a judged document"):
             cal.check(new, old, 0.9)
+
+
+@pytest.mark.parametrize("ask", [cal.ranges, cal.audit, cal.exposure])
+def test_other_questions_warn_of_ids_that_do_not_match(ask: Callable[..., object]) -> None:
+    known = judgments("")
+    spelled, guess = SPELLINGS["zeros"]
+    with pytest.warns(CalipersWarning, match=guess):
+        ask(known, as_run(known, spelled))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        ask(known, as_run(known, str))
+    assert not [each for each in heard if "is judged" in str(each.message)]
 
 
 def test_whole_numbers_beside_text(tmp_path: Path) -> None:

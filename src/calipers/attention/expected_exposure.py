@@ -9,6 +9,7 @@ import numpy as np
 
 from calipers.collection.document_facts import DocumentFacts, GroupsLike, with_retrieved
 from calipers.collection.judgments import Judgments
+from calipers.collection.mismatch import notes_on_matching
 from calipers.collection.run_names import distinct_names
 from calipers.collection.runs import DictRun, Run
 from calipers.collection.sources import JudgmentsLike, RunsLike
@@ -136,6 +137,8 @@ def exposure(
     systems = _systems(as_runs(runs), stochastic)
     found = {name: [run.retrieved(known) for run in samples] for name, samples in systems.items()}
     notes = _notes_on_missing(known, found)
+    for name, samples in systems.items():
+        notes += notes_on_matching(known, {name: samples[0]}, found[name][:1])
     parts: list[_Part] = []
     got = wanted = awrf = None
     if stochastic or facts is not None:

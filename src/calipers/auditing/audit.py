@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from calipers.auditing.attribution import Attribution, attribute
 from calipers.auditing.rescoring import Rescorer
+from calipers.collection.mismatch import notes_on_matching
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import PLAIN, TOOLS, Convention, convention
 from calipers.errors import CalipersError, chosen_measure, warn_user
@@ -69,8 +70,9 @@ def audit(
         raise CalipersError("a tool is named twice")
     known = as_judgments(judgments)
     systems = as_runs(runs)
-    warn_user(notes_on_reading(known, systems), warn)
     rescorer = Rescorer(known, systems, depth, jobs, progress)
+    matching = notes_on_matching(known, dict(zip(rescorer.systems, systems, strict=True)), rescorer.retrieved(PLAIN))
+    warn_user([*notes_on_reading(known, systems), *matching], warn)
     unavailable: dict[tuple[str, str], str] = {}
     values: dict[tuple[str, str], Floats] = {}
     means: dict[tuple[str, str], Floats] = {}

@@ -129,6 +129,23 @@ def unmatched_notes(
     return notes
 
 
+def notes_on_matching(judgments: Judgments, runs: Mapping[str, Run], retrieved: Iterable[Retrieved]) -> list[str]:
+    """Return what `unmatched_notes` warns of, for questions that runs without a judged document can be asked, too.
+
+    retrieved: what was read of each run, perhaps the top of its lists only.
+    """
+    matched = [MatchedQueries.of(judgments, found) for found in retrieved]
+    return unmatched_notes(judgments, runs, uncut(judgments, runs.values(), matched), "warn")
+
+
+def uncut(judgments: Judgments, runs: Iterable[Run], matched: Iterable[MatchedQueries]) -> list[MatchedQueries]:
+    """Count again, over whole lists, where hardly any query matches: judged documents may be below the cut only."""
+    return [
+        MatchedQueries.of(judgments, run.retrieved(judgments)) if seen.few else seen
+        for run, seen in zip(runs, matched, strict=True)
+    ]
+
+
 def _query_notes(judgments: Judgments, runs: Iterable[str], matched: Iterable[MatchedQueries]) -> list[str]:
     """Name judged queries that a run lacks, but may have under another spelling."""
     found: dict[str, NearMiss] = {}

@@ -17,6 +17,7 @@ from calipers.collection.mismatch import (
     Unmatched,
     check_unmatched,
     no_query_in_common,
+    uncut,
     unmatched_notes,
 )
 from calipers.collection.run_names import ambiguous_names, distinct_names
@@ -294,10 +295,7 @@ class _Description:
         known, runs = self._request.judgments, self._request.runs
         if not self._request.options.depth:
             return self._matched
-        return [
-            MatchedQueries.of(known, run.retrieved(known)) if seen.few else seen
-            for run, seen in zip(runs, self._matched, strict=True)
-        ]
+        return uncut(known, runs, self._matched)
 
     @property
     def unmatched(self) -> tuple[str, ...]:

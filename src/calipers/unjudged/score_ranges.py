@@ -15,6 +15,7 @@ import numpy as np
 
 from calipers.checks import Policy, check_policy, check_seed, check_whole
 from calipers.collection.document_facts import Costs, DocumentFacts, GroupsLike
+from calipers.collection.mismatch import notes_on_matching
 from calipers.collection.sources import JudgmentsLike, RunsLike
 from calipers.conventions import Convention, convention
 from calipers.errors import CalipersError, chosen_measure, place_of, warn_user
@@ -359,7 +360,12 @@ def ranges(
     coverage = Coverage.blank(*opened.shape)
     describe(coverage, slice(0, len(systems)), retrieved, opened.lists)
     lacking = () if facts is None else opened.notes_on(facts)
-    notes = (*notes_on_reading(known, systems), *lacking, *notes_about(seen_in(coverage, systems), options.ties))
+    notes = (
+        *notes_on_reading(known, systems),
+        *notes_on_matching(known, dict(zip(opened.systems, systems, strict=True)), retrieved),
+        *lacking,
+        *notes_about(seen_in(coverage, systems), options.ties),
+    )
     warn_user(notes, warn)
     given = None if prior is None else RandomGrading(prior, grade_chances(prior, opened, grades), draws, seed)
     found = _of_lists(opened, dict(named), grades, unseen, options, notes, refused)
