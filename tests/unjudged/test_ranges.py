@@ -319,7 +319,7 @@ def test_labels_and_scores_have_no_unjudged_documents() -> None:
         ({"empty": "skip"}, "empty=skip has no ranges"),
         ({"measures": "nDCG(gain={0:0,1:-1,2:1})"}, "a gain is negative"),
         ({"ties": "best"}, "ties=best has no ranges"),
-        ({"unseen": -1}, "unseen=-1"),
+        ({"unseen": -1}, "unseen -1 is not a whole number"),
         ({"max_grade": -2}, "max_grade=-2"),
         ({"measures": "ERR-IA@10"}, "subtopic|diversity"),
         ({"measures": "V2(nDCG@10)", "unseen": 30}, "more than 20,000 possible gradings"),
