@@ -74,7 +74,7 @@ def test_the_command_line_has_the_defaults_of_evaluate() -> None:
     ("given", "message"),
     [
         ({"ties": "random"}, "unknown tie rule 'random'"),
-        ({"depth": 0}, "depth 0 is not a whole number of at least 1"),
+        ({"depth": 0}, "depth 0 is not a whole number from 1 to"),
         ({"empty": "drop"}, "empty 'drop' is not a number, skip or error"),
         ({"missing": float("nan")}, "missing 'nan' is not a number, skip or error"),
         ({"degenerate": []}, "degenerate"),
