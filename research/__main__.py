@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from calipers.errors import CalipersError
+from calipers import CalipersError
 from research.command_line import note
 from research.reproduce import reproduce
 from research.study import study

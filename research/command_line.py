@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
+from calipers import Table
 from calipers.atomic_files import check_folder, check_output, write_whole
-from calipers.results.tables import FORMATS, Table
+from calipers.results import FORMATS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -11,15 +11,24 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from calipers import CalipersError, Properties, Table, measure_card
 from calipers.atomic_files import write_whole
-from calipers.axioms import property_tables
-from calipers.axioms.cards import measure_card, references
-from calipers.axioms.examined_measures import subjects_of
-from calipers.axioms.impossibility import contradictions, in_words
-from calipers.axioms.verdicts import NINE, SEVEN, Properties, examine
-from calipers.errors import CalipersError
-from calipers.measures.registry import Declaration, declared
-from calipers.results.tables import Markdown, Table
+from calipers.axioms import (
+    DOCUMENT,
+    FURTHER,
+    NINE,
+    SEVEN,
+    annotated,
+    contradictions,
+    examine,
+    in_words,
+    notes_of,
+    reasons,
+    references,
+    subjects_of,
+)
+from calipers.measures import Declaration, declared
+from calipers.results import Markdown
 
 MARK = re.compile(r"(<!-- derived: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -63,16 +72,15 @@ def _filled(page: Path) -> str:
         text = page.read_text(encoding="utf-8")
     except OSError as error:
         raise CalipersError(f"cannot be read: {error.strerror}", file=str(page)) from None
-    document = [examine(subject) for subject in subjects_of(property_tables.DOCUMENT)]
-    further = [examine(subject) for subject in subjects_of(property_tables.FURTHER)]
+    document = [examine(subject) for subject in subjects_of(DOCUMENT)]
+    further = [examine(subject) for subject in subjects_of(FURTHER)]
     chains = contradictions()
     assert chains is not None
     parts = {
-        "table": property_tables.annotated(document, SEVEN, sizes=True).to_markdown()
-        + _list(property_tables.notes_of(document, SEVEN)),
-        "further": property_tables.annotated([*document, *further], NINE, sizes=True).to_markdown()
-        + _list(property_tables.notes_of([*document, *further], NINE)),
-        "why": property_tables.reasons(document, SEVEN).to_markdown(),
+        "table": annotated(document, SEVEN, sizes=True).to_markdown() + _list(notes_of(document, SEVEN)),
+        "further": annotated([*document, *further], NINE, sizes=True).to_markdown()
+        + _list(notes_of([*document, *further], NINE)),
+        "why": reasons(document, SEVEN).to_markdown(),
         "impossible": _list([f"- {in_words(chain)}." for chain in chains]),
     }
     return MARK.sub(lambda found: found.group(1) + parts[found.group(2)] + found.group(3), text)

@@ -16,8 +16,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from calipers.errors import CalipersError
-from calipers.results.tables import Cell, Table
+from calipers import CalipersError, Table
+from calipers.results import Cell
 from research.printed_figures import CHANCE, EXACT, NEEDS_DATA, ROUNDING, Figure
 
 Reading = Mapping[str, str]

@@ -12,9 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from calipers.errors import CalipersError
+from calipers import CalipersError, Table
 from calipers.plurals import counted
-from calipers.results.tables import Table
 from research.printed_figures import VERDICTS, Figure
 from research.readings import Axes, GridSearch, Reading, readings_of, search
 

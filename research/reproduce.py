@@ -9,10 +9,9 @@ from typing import TypeVar
 
 import click
 
-from calipers.errors import CalipersError
+from calipers import CalipersError, Table, progress_bar
 from calipers.plurals import counted
-from calipers.progress import progress_bar
-from calipers.results.tables import Cell, Table
+from calipers.results import Cell
 from research.command_line import note, table_output, write_table
 from research.printed_figures import VERDICTS
 from research.readings import NeedsData, readings_of, said

@@ -8,20 +8,14 @@ from typing import Any
 
 import click
 
-from calipers.collection.sources import read_judgments, read_runs
+from calipers import Table, progress_bar, read_judgments, read_runs
 from calipers.conventions import convention
-from calipers.fusion.oracles import RULES
+from calipers.fusion import RULES
 from calipers.plot.drawing import check_chart, save
 from calipers.plurals import counted
-from calipers.progress import progress_bar
-from calipers.rankers.base import NORMALIZATIONS
-from calipers.rankers.objective import Goal
-from calipers.rankers.presets import PRESETS
-from calipers.results.tables import Table, markdown_text
-from calipers.text.measure_names import text_measures
-from calipers.text.options import CHANCES, UPPER, TextOptions
-from calipers.text.summaries import Summaries
-from calipers.text.summary_files import read_summaries
+from calipers.rankers import NORMALIZATIONS, PRESETS, Goal
+from calipers.results import markdown_text
+from calipers.text import CHANCES, UPPER, Summaries, TextOptions, read_summaries, text_measures
 from research.busafekete2012.conventions_study import CONVENTIONS, SIX, convention_study
 from research.command_line import note, options, seed_option, study_folder, table_output, write_table
 from research.feng2023.text_study import MEASURES, text_study
@@ -352,8 +346,7 @@ def _words(text: str) -> list[str]:
 
 def _matcher(summaries: Summaries, encoder: str | None, cache: str | None) -> Any:
     """Open the model of BERTScore."""
-    from calipers.text.bertscore import matcher
-    from calipers.text.encoder import Encoder
+    from calipers.text import Encoder, matcher
 
     if encoder is None:
         raise click.UsageError("BERTScore needs an encoder: --encoder MODEL, a name on the hub or a folder")

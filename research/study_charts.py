@@ -41,10 +41,8 @@ def letor_charts(study: RankerStudy) -> Charts:
 
 
 def _queries(study: CollectionStudy) -> Any:
-    from calipers.collection.runs import ArrayRun
-    from calipers.evaluation.evaluation import evaluate
-    from calipers.limits.pool_bounds import bounds
-    from calipers.limits.query_types import query_types
+    from calipers import bounds, evaluate, query_types
+    from calipers.collection import ArrayRun
     from calipers.plot import expected_histogram, query_map, stacked
 
     limits = bounds(study.judgments, MEASURE)

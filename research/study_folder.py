@@ -21,17 +21,23 @@ from typing import Any
 
 import numpy as np
 
+from calipers import CalipersError
 from calipers.atomic_files import TEMPORARY, write_whole
-from calipers.collection.features import FeatureFile, read_features
+from calipers.collection import FeatureFile, read_features
 from calipers.collection.formats.letor import read_letor, read_scores
-from calipers.errors import CalipersError
 from calipers.lists import Floats
 from calipers.plurals import counted
-from calipers.rankers.base import Ranker
-from calipers.rankers.folds import Fold, folds_of
-from calipers.rankers.letor_data import LetorData, data_of, joined, sampled_queries
-from calipers.rankers.model_files import load
-from calipers.rankers.score_lines import write_score_lines
+from calipers.rankers import (
+    Fold,
+    LetorData,
+    Ranker,
+    data_of,
+    folds_of,
+    joined,
+    load,
+    sampled_queries,
+    write_score_lines,
+)
 
 Say = Callable[[str], None]
 

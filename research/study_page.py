@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from calipers import CalipersError, Table
 from calipers.atomic_files import write_whole
-from calipers.errors import CalipersError
-from calipers.results.tables import Table, markdown_text
+from calipers.results import markdown_text
 
 
 def write_study(

@@ -16,14 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers.collection.runs import ArrayRun
+from calipers import CalipersError, Table, evaluate, rank_correlation
+from calipers.collection import ArrayRun
 from calipers.conventions import convention
-from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import evaluate
 from calipers.lists import Floats, Ints
-from calipers.rankers.presets import ranker as make
-from calipers.results.tables import Cell, Table
-from calipers.stats.correlation import rank_correlation
+from calipers.rankers import ranker as make
+from calipers.results import Cell
 from research.study_folder import LetorCollection, Say, TrainingFolder
 
 SIX = ("adarank", "lambdamart", "ranknet", "coordinateascent", "rankboost", "ranksvm")

@@ -14,11 +14,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from calipers.results.scores import Scores
-from calipers.text.human_agreement import human_correlation
-from calipers.text.scoring import evaluate_summaries
-from calipers.text.summaries import Summaries
-from calipers.text.summary_files import read_summaries
+from calipers import Scores
+from calipers.text import Summaries, evaluate_summaries, human_correlation, read_summaries
 from research.printed_figures import NEEDS_DATA, Figure, judged
 from research.registry import printed
 
@@ -119,9 +116,7 @@ def _bertscore(path: Path, encoder: str, name: str) -> tuple[Values, Reasons]:
 @cache
 def _scored_by(path: Path, encoder: str) -> tuple[Scores, list[int], list[int], str]:
     """Scores, and the documents at both ends of the order of algorithm 2."""
-    from calipers.text.bertscore import matcher
-    from calipers.text.encoder import Encoder
-    from calipers.text.order_sensitivity import document_profiles
+    from calipers.text import Encoder, document_profiles, matcher
 
     given = _summaries(path)
     by = matcher(Encoder(encoder))

@@ -23,24 +23,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers import CalipersError, Table
 from calipers.lists import Floats
 from calipers.plurals import counted
-from calipers.results.tables import Cell, Table
-from calipers.stats.correction import holm
-from calipers.text.caches import ScoreCache
-from calipers.text.human_agreement import DIGITS, LEVELS, both_defined, correlations_under, drawn_documents, interval
-from calipers.text.measure_names import TextMeasure, text_measures
-from calipers.text.options import CHANCES, TextOptions
-from calipers.text.random_texts import RandomTexts
-from calipers.text.registry import Context, Expectation, Scorer, TextTask
-from calipers.text.scoring import bounded
-from calipers.text.summaries import Summaries
+from calipers.results import Cell
+from calipers.stats import holm
+from calipers.text import (
+    CHANCES,
+    DIGITS,
+    LEVELS,
+    Context,
+    Expectation,
+    RandomTexts,
+    ScoreCache,
+    Scorer,
+    Summaries,
+    TextMeasure,
+    TextOptions,
+    TextTask,
+    both_defined,
+    bounded,
+    correlations_under,
+    drawn_documents,
+    interval,
+    text_measures,
+)
 from research.study_charts import Charts
 
 if TYPE_CHECKING:
-    from calipers.text.bertscore import Matcher
-    from calipers.text.bounded_scores import Progress
+    from calipers.text import Matcher, Progress
 
 MEASURES = "ROUGE-1 ROUGE-2 ROUGE-L"  # these need no further package and little time
 NORMALS = ("V1", "V2")

@@ -20,15 +20,10 @@ from typing import Any, cast
 import numpy as np
 
 import calipers as cal
-from calipers import plot
-from calipers.collection.runs import RememberedRun
-from calipers.information.estimators import ESTIMATORS, estimate
-from calipers.information.joint import joint_of
-from calipers.information.rankings import MISSING, QueryRankings, Rankings, pairs_of_grades
-from calipers.information.ric_scores import ric_study
-from calipers.metaevaluation.power import discriminative_power
+from calipers import Table, discriminative_power, plot, ric_study
+from calipers.collection import RememberedRun
+from calipers.information import ESTIMATORS, MISSING, QueryRankings, Rankings, estimate, joint_of, pairs_of_grades
 from calipers.plot.drawing import altair
-from calipers.results.tables import Table
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013 import tables as paper
 from research.golbus2013.charts import fusion_scatter, ric_scatter

@@ -16,11 +16,9 @@ from PIL import Image
 from scipy.stats import binom
 
 import calipers as cal
-from calipers import plot
-from calipers.judging.judge_study import JudgeStudy
-from calipers.judging.score_repair import prediction_powered
+from calipers import JudgeStudy, Table, plot
+from calipers.judging import prediction_powered
 from calipers.plot.drawing import styled
-from calipers.results.tables import Table
 from research.figures.pages import DOCS, replace
 
 PAGE = DOCS / "judges.md"

@@ -15,12 +15,9 @@ from typing import Any
 import numpy as np
 
 import calipers as cal
-from calipers import plot
-from calipers.collection.runs import RememberedRun
-from calipers.collection.subtopics import SubtopicPool
+from calipers import Table, discriminative_power, plot
+from calipers.collection import RememberedRun, SubtopicPool
 from calipers.conventions import CONVENTIONS, TOOLS, LabelRange
-from calipers.metaevaluation.power import discriminative_power
-from calipers.results.tables import Table
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.golbus2013.charts import fusion_scatter
 from research.golbus2013.fusion_study import fusion_study

@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import calipers as cal
-from calipers import plot
-from calipers.collection.simulate import simulate
-from calipers.results.tables import Table
+from calipers import Table, plot, simulate
 from research.figures.manual import simulated_runs
 from research.figures.pages import DOCS, replace
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import calipers as cal
-from calipers import plot
-from calipers.results.tables import Table
+from calipers import Table, plot
 from research.figures.pages import DOCS, replace
 
 IMAGES = DOCS / "images"

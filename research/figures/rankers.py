@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers.evaluation.evaluation import evaluate
+from calipers import Table, evaluate
 from calipers.plot.drawing import styled
-from calipers.results.tables import Cell, Table
+from calipers.results import Cell
 from research.busafekete2012.conventions_study import ConventionStudy, convention_study
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.karmaker2022.letor_study import EIGHT, RankerStudy, letor_study

@@ -13,12 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers import as_scores, plot, text
-from calipers.results.tables import Cell, Table
-from calipers.text.charts import correlation_chart, profile_chart
-from calipers.text.random_summaries import Chances
-from calipers.text.rouge_scores import References
-from calipers.text.tokens import unicode_words
+from calipers import Table, as_scores, plot, text
+from calipers.results import Cell
+from calipers.text import Chances, References, correlation_chart, profile_chart, unicode_words
 from research.feng2023.summeval import ABSTRACTIVE, ASPECTS
 from research.figures.pages import DOCS, RESEARCH, replace
 from research.registry import printed, reproductions

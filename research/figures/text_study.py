@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from calipers import plot, text
+from calipers import Table, plot, text
 from calipers.lists import Floats
-from calipers.results.tables import Cell, Table
+from calipers.results import Cell
 from research.feng2023.summeval import ABSTRACTIVE
 from research.feng2023.text_study import NormalisedTexts, TextStudy, gain_chart, normalised_texts
 from research.figures.pages import RESEARCH, replace

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.fusion.pairwise import sort_by_votes
+from calipers.fusion import sort_by_votes
 from calipers.lists import Floats, Ints
 
 NOT_RETRIEVED = 0xFFFF  # rank of a document in a list that does not have it

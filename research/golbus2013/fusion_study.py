@@ -15,22 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from calipers.collection.runs import RememberedRun
-from calipers.collection.sources import JudgmentsLike, RunsLike
-from calipers.errors import CalipersError, warn_user
-from calipers.evaluation.evaluation import evaluate
-from calipers.evaluation.inputs import as_judgments, as_runs
-from calipers.fusion.candidates import Ballots
-from calipers.fusion.combine import judged_part
-from calipers.fusion.methods import METHODS, Votes
-from calipers.fusion.oracles import BOUNDS, judged, oracle_score, sorted_score
-from calipers.information.joint import joint_of
-from calipers.information.rankings import Rankings
-from calipers.information.sign_patterns import check_number_of_lists
+from calipers import CalipersError, JudgmentsLike, RunsLike, Table, evaluate, rank_correlation
+from calipers.collection import RememberedRun
+from calipers.errors import warn_user
+from calipers.evaluation import as_judgments, as_runs
+from calipers.fusion import BOUNDS, METHODS, Ballots, Votes, judged, judged_part, oracle_score, sorted_score
+from calipers.information import Rankings, check_number_of_lists, joint_of
 from calipers.lists import Floats, Ints
 from calipers.plurals import counted
-from calipers.results.tables import Cell, Table
-from calipers.stats.correlation import rank_correlation
+from calipers.results import Cell
 
 FUSIONS = ("combanz", "combmnz", "condorcet", "majoritarian", "pareto", "naive")  # table 3
 ORACLES = ("search", "sort")

@@ -16,16 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calipers.collection.reader import processors
-from calipers.fusion.candidates import Ballots
-from calipers.fusion.oracles import UNJUDGED, rule_of_votes
-from calipers.fusion.pairwise import NOISE
-from calipers.fusion.scaling import scaled
-from calipers.information.joint import known_by_groups
-from calipers.information.rankings import Rankings, in_parallel
+from calipers import rank_correlation
+from calipers.collection import processors
+from calipers.fusion import NOISE, UNJUDGED, Ballots, rule_of_votes, scaled
+from calipers.information import Rankings, in_parallel, known_by_groups
 from calipers.lists import Floats, Ints, Pool
-from calipers.measures.information import order_information
-from calipers.stats.correlation import rank_correlation
+from calipers.measures import order_information
 from research.golbus2013.fused_pairs import FusionRule, RankedLists, fused_pairs
 
 AGREEMENT = ("tau", "rho", "RMSE")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calipers.information.ric_scores import OTHERS, RicStudy
-from calipers.results.tables import Cell, Table
-from calipers.stats.correlation import rank_correlation
+from calipers import RicStudy, Table, rank_correlation
+from calipers.information import OTHERS
+from calipers.results import Cell
 
 TOP = 10
 

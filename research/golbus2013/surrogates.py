@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calipers.collection.reader import processors
-from calipers.information.rankings import MISSING, Rankings
+from calipers.collection import processors
+from calipers.information import MISSING, Rankings
 from calipers.lists import Floats, Ints
-from calipers.measures.information import order_information
+from calipers.measures import order_information
 from research.golbus2013.fused_pairs import union_sizes
 from research.golbus2013.groups import agreement, blocks_of_deals, dealt_groups, without_each_block
 

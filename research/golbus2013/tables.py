@@ -17,21 +17,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from calipers.collection.judgments import Judgments
-from calipers.collection.runs import RememberedRun
-from calipers.errors import CalipersError
-from calipers.evaluation.evaluation import Policies, evaluate
-from calipers.fusion.candidates import Ballots
-from calipers.fusion.oracles import VOTES
-from calipers.fusion.oracles import judged as with_grades
-from calipers.information.difference import InformationDifference, difference_of
-from calipers.information.joint import joint_of
-from calipers.information.rankings import MISSING, Rankings
+from calipers import (
+    CalipersError,
+    InformationDifference,
+    Judgments,
+    Policies,
+    Scores,
+    discriminative_power,
+    evaluate,
+    rank_correlation,
+)
+from calipers.collection import RememberedRun
+from calipers.fusion import VOTES, Ballots
+from calipers.fusion import judged as with_grades
+from calipers.information import MISSING, Rankings, difference_of, joint_of
 from calipers.lists import Floats, Ints
-from calipers.metaevaluation.power import discriminative_power
-from calipers.results.scores import Scores
-from calipers.results.tables import Cell
-from calipers.stats.correlation import rank_correlation
+from calipers.results import Cell
 from research.golbus2013.groups import (
     AGREEMENT,
     PaperFusion,
@@ -135,7 +136,7 @@ def collection(folder: Path | None, name: str) -> Collection | None:
     place = None if folder is None else folder / FOLDERS[name]
     if place is None or not (place / "qrels.txt").is_file() or not (place / "runs").is_dir():
         return None
-    from calipers.collection.sources import read_qrels, read_runs
+    from calipers import read_qrels, read_runs
 
     return Collection(
         place, read_qrels(place / "qrels.txt"), tuple(RememberedRun(run) for run in read_runs(place / "runs"))
@@ -232,7 +233,7 @@ def _power_figure(cell: str, figure: str, power: list[float], student: float, sy
 
 
 def _scores_alone(folder: Path | None) -> Scores | None:
-    from calipers.results.score_files import read_scores
+    from calipers import read_scores
 
     places = () if folder is None else (folder / ALONE, folder / "scores" / ALONE)
     path = next((path for path in places if path.is_file()), None)
@@ -752,8 +753,7 @@ def figure_1(folder: Path | None) -> Sequence[Figure]:
 
 def _information_tau(folder: Path | None, name: str, row: str) -> float | None:
     """The mean over topics of what two measures tell about each other, given others: "x ; y | z, w"."""
-    from calipers.information.tau import tau_of_measures
-    from calipers.results.score_files import read_scores
+    from calipers import read_scores, tau_of_measures
 
     place = None if folder is None else folder / f"web{name.split()[1]}"
     if place is None or not place.is_dir():

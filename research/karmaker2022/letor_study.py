@@ -14,17 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from calipers import CalipersError, Choices, Judgments, MetaEvaluation, Table, meta_evaluate
 from calipers.atomic_files import write_whole
-from calipers.collection.judgments import Judgments
-from calipers.collection.runs import ArrayRun
-from calipers.errors import CalipersError
+from calipers.collection import ArrayRun
 from calipers.lists import Floats
-from calipers.metaevaluation.measure_study import Choices, MetaEvaluation, meta_evaluate
-from calipers.metaevaluation.query_sets import SETS
-from calipers.rankers.base import METRIC
-from calipers.rankers.presets import ranker as make
-from calipers.rankers.score_lines import write_score_lines
-from calipers.results.tables import Cell, Table
+from calipers.metaevaluation import SETS
+from calipers.rankers import METRIC, write_score_lines
+from calipers.rankers import ranker as make
+from calipers.results import Cell
 from research.karmaker2022.rerun import EMPTY, SIZE, LetorStudy, families
 from research.registry import printed
 from research.study_folder import LetorCollection, Say, TrainingFolder

@@ -9,12 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from calipers.errors import CalipersError
+from calipers import CalipersError, Choices, MetaEvaluation, meta_evaluate, swap_rate
 from calipers.lists import Floats
-from calipers.metaevaluation.consistency import swap_rate
-from calipers.metaevaluation.measure_study import Choices, MetaEvaluation, meta_evaluate
-from calipers.metaevaluation.power import conflicts
-from calipers.stats.correlation import kendall_b
+from calipers.metaevaluation import conflicts
+from calipers.stats import kendall_b
 from research.readings import Reading
 
 METHODS = ("ARank", "LNet", "RBoost", "RF", "RNet", "CA", "L2LR", "LMART")
@@ -101,7 +99,7 @@ class LetorStudy:
         return float((meta.power(of_set).levels[f] < meta.choices.alpha).sum())
 
     def pad(self, collection: str, measure: str, of_set: str) -> float:
-        from calipers.metaevaluation.distance import percentage_absolute_difference
+        from calipers.metaevaluation import percentage_absolute_difference
 
         meta, f = self._of(collection, measure)
         return percentage_absolute_difference(meta.averages[of_set][f])

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from calipers import swap_rate
 from calipers.lists import Floats
-from calipers.metaevaluation.consistency import swap_rate
-from calipers.metaevaluation.distance import percentage_absolute_difference
-from calipers.stats.correlation import kendall_b
+from calipers.metaevaluation import percentage_absolute_difference
+from calipers.stats import kendall_b
 from research.karmaker2022.rerun import (
     COLLECTIONS,
     DATA,

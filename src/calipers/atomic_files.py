@@ -14,6 +14,8 @@ from pathlib import Path
 
 from calipers.errors import CalipersError
 
+__all__ = ["TEMPORARY", "check_folder", "check_output", "replacing", "write_whole"]
+
 TEMPORARY = ".calipers-"  # how the names of temporary files begin
 _MOST_LINKS = 40  # that follow each other
 

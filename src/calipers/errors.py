@@ -5,6 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import FrameType
 
+__all__ = [
+    "CalipersError",
+    "CalipersWarning",
+    "CheckFailed",
+    "ConflictingGrades",
+    "MissingFile",
+    "UnknownName",
+    "WrongFormat",
+    "chosen_measure",
+    "place_of",
+    "suggestion",
+    "warn_user",
+]
+
 SHOWN_NAMES = 10  # of those that exist, where none is similar
 
 

@@ -19,6 +19,8 @@ from calipers.errors import CalipersError
 from calipers.native.columns import Retrieved, TieSpans
 from calipers.native.scanner import rank_segments
 
+__all__ = ["Floats", "Ints", "Lists", "Pool", "Population"]
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["counted", "plural_of", "shape", "verb"]
+
 
 def counted(count: Any, noun: str, plural: str | None = None) -> str:
     """A number and its noun: 1 pair, 2 pairs, 1 query, 0 queries.

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,17 @@ def test_research_uses_no_private_part_of_the_library(path: Path) -> None:
         if isinstance(node, ast.Attribute) and re.match(r"_[^_]", node.attr):
             own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
             assert own or node.attr in NAMED_TUPLE, f"line {node.lineno}: {node.attr}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(ROOT)) for path in MODULES])
+def test_research_uses_only_names_that_are_declared_public(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            assert all(alias.name == "calipers" for alias in node.names if alias.name.startswith("calipers"))
+        elif isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "calipers":
+            public = import_module(str(node.module)).__all__
+            for alias in node.names:
+                assert alias.name in public, f"line {node.lineno}: {alias.name} is not in {node.module}.__all__"
 
 
 def test_the_library_does_not_know_research() -> None:

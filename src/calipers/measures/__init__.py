@@ -23,6 +23,10 @@ from calipers.measures import (
     trec,
     user_models,
 )
+from calipers.measures.information import order_information
+from calipers.measures.registry import Declaration, declared
+
+__all__ = ["FAMILIES", "Declaration", "declared", "order_information"]
 
 FAMILIES = (
     normalisation,

@@ -23,6 +23,8 @@ from calipers.errors import CalipersError
 from calipers.native.columns import Labels
 from calipers.native.scanner import LetorScanner, NumberScanner
 
+__all__ = ["read_letor", "read_scores"]
+
 GROUPS = (".query", ".group")  # endings of the files that hold the size of each query
 MOST_DOCUMENTS = 1 << 40
 _LABEL = re.compile(rb"^[ \t]*[^#\s][^ \t\r\n]*", re.MULTILINE)

@@ -1,0 +1,15 @@
+from calipers.axioms.cards import Card as Card
+from calipers.axioms.cards import measure_card as measure_card
+from calipers.axioms.cards import references as references
+from calipers.axioms.examined_measures import subjects_of as subjects_of
+from calipers.axioms.impossibility import contradictions as contradictions
+from calipers.axioms.impossibility import in_words as in_words
+from calipers.axioms.property_tables import DOCUMENT as DOCUMENT
+from calipers.axioms.property_tables import FURTHER as FURTHER
+from calipers.axioms.property_tables import annotated as annotated
+from calipers.axioms.property_tables import notes_of as notes_of
+from calipers.axioms.property_tables import reasons as reasons
+from calipers.axioms.verdicts import NINE as NINE
+from calipers.axioms.verdicts import SEVEN as SEVEN
+from calipers.axioms.verdicts import examine as examine
+from calipers.axioms.verdicts import properties as properties

@@ -1,0 +1,1 @@
+from calipers.judging.score_repair import prediction_powered as prediction_powered
