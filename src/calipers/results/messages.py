@@ -54,9 +54,14 @@ def seen_in(
         coverage.unjudged_share_at_10().tolist(),
         [False] * len(runs) if infinite is None else infinite,
         [()] * len(runs) if unjudged is None else [tuple(names[:NAMED].texts()) for names in unjudged],
-        [tuple(queries[q] for q in row.nonzero()[0][:NAMED]) if queries else () for row in coverage.missing],
+        missing_names(coverage, queries) if queries else [()] * len(runs),
     )
     return [RunSummary(*run) for run in zip(*zip(*distinct_names(runs), strict=True), *columns, strict=True)]
+
+
+def missing_names(coverage: Coverage, queries: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the names of some judged queries that each run lacks, in the order of names."""
+    return [tuple(sorted(queries[q] for q in row.nonzero()[0])[:NAMED]) for row in coverage.missing]
 
 
 def notes_about(

@@ -204,7 +204,7 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
     """All scores as `calipers.Scores`, on the driver: for what needs them in one place. Queries are in their order as
     text. warn: as in `calipers.evaluate`.
     """
-    from calipers.results.messages import RunSummary, notes_about
+    from calipers.results.messages import RunSummary, missing_names, notes_about
     from calipers.results.scores import Coverage, Scores
 
     measures, systems = measures_of(scores), systems_of(scores)
@@ -231,8 +231,12 @@ def collect(scores: Frame, *, warn: bool = True) -> Scores:
     if coverage.missing.all():
         raise CalipersError(NO_COMMON_QUERY)
     lacked, tied = coverage.missing.sum(axis=1).tolist(), (coverage.tied > 0).sum(axis=1).tolist()
-    columns = zip(systems, lacked, tied, coverage.unjudged_share_at_10().tolist(), strict=True)
-    seen = [RunSummary(name, False, 0, missing, ties, unjudged) for name, missing, ties, unjudged in columns]
+    shares = coverage.unjudged_share_at_10().tolist()
+    columns = zip(systems, lacked, tied, shares, missing_names(coverage, queries), strict=True)
+    seen = [
+        RunSummary(name, False, 0, missing, ties, unjudged, missing=names)
+        for name, missing, ties, unjudged, names in columns
+    ]
     bare = _named_only(scores)
     notes = tuple(notes_about(seen, str(bare.metadata["ties"])))
     warn_user(notes, warn)
