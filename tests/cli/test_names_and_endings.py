@@ -224,7 +224,8 @@ def test_charts_of_the_first_commands(folder: Path, said: Said, command: str) ->
     (folder / "two.run").write_text(RUN.replace(" one", " two"))
     done = said(command, "qrels.txt", "one.run", "two.run", "-m", "AP nDCG@10", "--plot", "c.json")
     assert done.returncode == 0, done.stderr
-    assert len(json.loads((folder / "c.json").read_text())["vconcat"]) == 2  # one chart per measure
+    charts = 4 if command == "audit" else 2  # one chart per measure; audit shows ranks and scores
+    assert len(json.loads((folder / "c.json").read_text())["vconcat"]) == charts
     assert said(command, "qrels.txt", "one.run", "two.run", "--plot", "c.doc").returncode == 2
 
 

@@ -133,6 +133,7 @@ def plain_words(message: str, folder: Path) -> str:
     """A message without what differs by the way: folders, endings of files, `calipers:`, control characters."""
     message = visible(message.strip()).removeprefix("calipers: ").replace(f"{folder}/", "")
     message = re.sub(r"\b(qrels|run\d)(\.\w+)+", r"\1", message)
+    message = re.sub(r"(--combine|the argument combine \(for example combine='max'\)) makes", "combine makes", message)
     return re.sub(r"answers a query of .*", "answers a query of the judgments", message)
 
 

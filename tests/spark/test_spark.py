@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -254,7 +255,8 @@ def test_the_command_prints_what_the_local_engine_prints(session, tmp_path, requ
 
     here, there = (run("--ties", "input", "--interval", "0.9", *engine) for engine in ([], ["--engine", "spark"]))
     assert there.stdout == here.stdout
-    assert there.stderr == here.stderr
+    named = r", such as [^)]*"  # Spark counts the queries that runs lack, and names none
+    assert there.stderr == re.sub(named, "", here.stderr) != here.stderr
     here, there = (
         run("-q", "--format", "csv", "--like", "trec_eval", *engine).stdout.splitlines()
         for engine in ([], ["--engine", "spark"])
@@ -371,7 +373,9 @@ def test_a_measure_that_has_nothing_to_work_on_is_refused_at_once(session, tmp_p
     from calipers import spark
 
     frames = frames_of(session, tmp_path, {f"q{i}": {"a": 1} for i in range(4)}, {"one": {"q0": {"a": 1.0}}})
-    with pytest.raises(CheckFailed, match=r"for 4 of 4 queries every ranking of the population 'pool'"):
+    with pytest.raises(
+        CheckFailed, match=r"for 4 of 4 queries every ranking of the judged documents of the query scores the same"
+    ):
         spark.evaluate(*frames, ["V2(nDCG@5, population=pool)"])
 
 

@@ -77,12 +77,12 @@ def command(
 ) -> None:
     """Expected scores where relevant items are ranked among sampled irrelevant ones, as in many recommender papers.
 
-    The systems are rankings of the whole catalogue. The expected scores are exact, and need no draw.
+    The systems are rankings of the whole catalogue. The expected scores are exact, and need no draw. With
+    --estimate the systems are rankings of sampled candidates, and full scores are estimated from them.
 
     \b
-    calipers sampled qrels.txt runs/* -m "nDCG@10 RR Success@10" --negatives 100 --items 20000
-    calipers sampled qrels.txt runs/* -m "nDCG@10" --items 20000 --negatives 100 --negatives 1000 --plot order.html
-    calipers sampled qrels.txt candidates/* -m "nDCG@10" --items 20000 --estimate
+    calipers sampled qrels.txt runs/* -m "nDCG@10 RR Success@10" --negatives 100 --items 20000 --missing last
+    calipers sampled qrels.txt runs/* -m RR --items 20000 --negatives 10 --negatives 100 --missing last --plot a.html
     """
     from calipers.limits.sampled_candidates import SAMPLED_MEASURES, sampled
 

@@ -153,7 +153,7 @@ def correlate(
     calipers text correlate data.jsonl --human coherence,relevance --level system
     calipers text correlate data.jsonl -m "ROUGE-L V2(ROUGE-L)" --wide --format latex
     calipers text correlate data.jsonl -m "ROUGE-1 V2(ROUGE-1)" --preferences preferences.csv
-    calipers text correlate data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --documents heterogeneous:20
+    calipers text correlate data.jsonl -m "BERTScore V2(BERTScore)" --encoder roberta-large --documents heterogeneous:5
     """
     from calipers.text import charts
     from calipers.text.human_agreement import check_choices, human_correlation

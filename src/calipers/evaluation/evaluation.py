@@ -271,8 +271,12 @@ class _Description:
         self._matched: list[MatchedQueries] = []
         self._swapped = SwappedFiles(request.judgments.pool.grade)
         self._possible = PossibleGains(measures)
-        self.names = tuple(name for name, _ in distinct_names(request.runs))
         self.coverage = Coverage.blank(len(request.runs), len(request.judgments.queries))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the runs. Before the runs are read, this reads the first line of each file."""
+        return tuple(name for name, _ in distinct_names(self._request.runs))
 
     @property
     def wants_whole_lists(self) -> bool:

@@ -210,7 +210,7 @@ def sampled(
     check_choice("tie rule", ties, TIE_RULES)
     check_whole("draws", draws, 2, MOST_DRAWS)
     check_seed(seed)
-    known = as_judgments(judgments, columns=columns)
+    known = as_judgments(judgments, columns=columns).by_name()  # draws are made in the order of names
     systems = as_runs(runs, columns=columns)
     names = tuple(name for name, _ in distinct_names(systems))
     retrieved = [run.retrieved(known) for run in systems]

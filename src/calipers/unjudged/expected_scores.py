@@ -34,6 +34,8 @@ from calipers.measures.forms import (
     WeightedDepth,
 )
 from calipers.measures.forms.denominators import Ideal, TotalWeight
+from calipers.measures.forms.linear import weighted_sum
+from calipers.measures.forms.shares import numerator_and_divisor
 from calipers.measures.gains import Value
 from calipers.measures.levels import AtLeast
 from calipers.measures.weights import FLAT
@@ -44,6 +46,9 @@ from calipers.unjudged.open_scores import OpenScores, blocks_of, scores_of
 from calipers.unjudged.pair_ranges import TOLERANCE
 
 MOST_COUNTS = 5_000  # ways in which the unjudged documents of a list can share the gains, that are summed over
+
+
+OTHER_DOCUMENTS = "no closed form is known: what is summed up and what it is divided by count different documents"
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,10 +201,44 @@ def _(by: WeightedDepth, of: Form, graded: RandomGrades) -> Floats:
 
 @_divided.register(Smaller)
 def _(by: Smaller, of: Form, graded: RandomGrades) -> Floats:
-    if not isinstance(by.one, RELEVANT) or by.other.constant is None:
+    rel, most = _counted_level(by.one), by.other.constant
+    if rel is None or most is None:
         raise NoRange("no closed form is known for the expected score of what is divided by this")
-    most = by.other.constant
-    return _over_relevant(by.one.rel, of, graded, lambda count: np.minimum(count, most).astype(np.float64))
+    return _over_relevant(rel, of, graded, lambda count: np.minimum(count, most).astype(np.float64))
+
+
+@singledispatch
+def _counted_level(by: Denominator) -> float | None:
+    """Return the grade from which on a divisor counts documents. None if it does not count relevant documents."""
+    return None
+
+
+@_counted_level.register(RELEVANT)
+def _(by: RELEVANT) -> float:
+    return by.rel
+
+
+@singledispatch
+def _relevant_with_chance(of: Form, rel: float, graded: RandomGrades) -> Callable[[float], Floats]:
+    """Return the expected score as a function of p, where each unknown document is relevant with probability p."""
+    raise NoRange(OTHER_DOCUMENTS)
+
+
+@_relevant_with_chance.register(Paired)
+def _(of: Paired, rel: float, graded: RandomGrades) -> Callable[[float], Floats]:
+    if of.rel != rel:
+        raise NoRange(OTHER_DOCUMENTS)
+    return lambda p: _precisions(of, graded, np.full(len(graded.unknown), p))
+
+
+@_relevant_with_chance.register(Linear)
+def _(of: Linear, rel: float, graded: RandomGrades) -> Callable[[float], Floats]:
+    if of.value != AtLeast(rel):
+        raise NoRange(OTHER_DOCUMENTS)
+    unknown = graded.unknown
+    base = of.score(unknown.lists)
+    gained = np.bincount(unknown.list, unknown.weights(of.weight), len(unknown.count))
+    return lambda p: base + p * gained
 
 
 def _over_relevant(rel: float, of: Form, graded: RandomGrades, divisor: Callable[[Ints], Floats]) -> Floats:
@@ -208,20 +247,7 @@ def _over_relevant(rel: float, of: Form, graded: RandomGrades, divisor: Callable
     The numerator is c0 + c1 s / u + c2 s (s - 1) / (u (u - 1)), as it is c0 + c1 p + c2 p^2 if each unknown document is
     relevant with probability p.
     """
-    if isinstance(of, Paired) and of.rel == rel:
-        paired = of
-
-        def numerator(p: float) -> Floats:
-            return _precisions(paired, graded, np.full(len(graded.unknown), p))
-    elif isinstance(of, Linear) and of.value == AtLeast(rel):
-        linear, unknown = of, graded.unknown
-        base = linear.score(unknown.lists)
-        gained = np.bincount(unknown.list, unknown.weights(linear.weight), len(unknown.count))
-
-        def numerator(p: float) -> Floats:
-            return base + p * gained
-    else:
-        raise NoRange("no closed form is known: what is summed up and what it is divided by count different documents")
+    numerator = _relevant_with_chance(of, rel, graded)
     none, half, whole = (numerator(p) for p in (0.0, 0.5, 1.0))
     once = 4.0 * half - 3.0 * none - whole
     twice = whole - none - once
@@ -253,8 +279,13 @@ def _blocks(width: Ints) -> Iterator[slice]:
 @_divided.register(Ideal)
 def _(by: Ideal, of: Form, graded: RandomGrades) -> Floats:
     """Sum over how many unknown documents have each gain: the ideal depends on these counts alone."""
-    if not isinstance(of, Linear):
+    linear = weighted_sum(of)
+    if linear is None:
         raise NoRange("no closed form is known for the expected share of the ideal of this form")
+    return _share_of_ideal(linear, graded)
+
+
+def _share_of_ideal(of: Linear, graded: RandomGrades) -> Floats:
     unknown, pool = graded.unknown, graded.unknown.lists.pool
     gain = np.asarray(of.value(unknown.grades), np.float64)
     levels = np.unique(np.concatenate([[0.0], gain, np.asarray(of.value(pool.grade), np.float64)]))
@@ -427,10 +458,11 @@ def _all_judged(found: OpenScores, query: Ints, grade: Floats) -> Lists:
 
 def _joint_scores(found: OpenScores, part: Unknown, grade: Floats, world: Lists) -> Floats:
     form, lists = found.measure.form, part.graded(grade)
-    if not isinstance(form, Share) or form.by.of_list or depends_on_own_list_only(form):
+    numerator, divisor = numerator_and_divisor(form)
+    if divisor is None or divisor.of_list or depends_on_own_list_only(form):
         return scores_of(found.measure, found.options, lists)
-    by = np.asarray(form.by(form.of, world), np.float64)[part.lists.query]
-    return np.where(by > 0, form.of.score(lists) / np.where(by > 0, by, 1.0), found.empty)
+    by = np.asarray(divisor(numerator, world), np.float64)[part.lists.query]
+    return np.where(by > 0, numerator.score(lists) / np.where(by > 0, by, 1.0), found.empty)
 
 
 def _block(found: OpenScores) -> Unknown:
