@@ -211,8 +211,9 @@ def sampled(
     check_whole("draws", draws, 2, MOST_DRAWS)
     check_seed(seed)
     known = as_judgments(judgments, columns=columns).by_name()  # draws are made in the order of names
-    systems = as_runs(runs, columns=columns)
-    names = tuple(name for name, _ in distinct_names(systems))
+    opened = as_runs(runs, columns=columns)
+    by_name = sorted(zip((name for name, _ in distinct_names(opened)), opened, strict=True), key=lambda each: each[0])
+    names, systems = tuple(name for name, _ in by_name), [run for _, run in by_name]
     retrieved = [run.retrieved(known) for run in systems]
     if not any(len(found.query) for found in retrieved):
         raise no_query_in_common(known, (found.unjudged for found in retrieved))
